@@ -1,0 +1,188 @@
+"""Transcripts and the capture files that keep them: one header line, then one event a line."""
+
+import base64
+import binascii
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+ORIGINS = ("golden", "recorded", "counterexample")
+
+_LONG = 1024  # bytes that nobody reads in hex
+_BLANKS = str.maketrans("\t\r\n", "   ")
+
+
+class CaptureError(Exception):
+    """A capture file that cannot be read; the text names file, line and cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a session.
+
+    ``at`` is in seconds since the session began, ``sender`` the role that did it. Either ``data``
+    holds the exact bytes of one write (with ``message`` and ``value`` where they are one whole
+    message), or ``event`` says what else happened: connected, closed, exited.
+    """
+
+    at: float
+    sender: str | None
+    data: bytes | None = None
+    message: str | None = None
+    value: Any = None
+    event: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        line: dict[str, Any] = {"at": round(self.at, 6)}
+        if self.sender is not None:
+            line["from"] = self.sender
+        if self.event is not None:
+            return {**line, "event": self.event, **self.details}
+        if self.data is not None:
+            line |= _bytes_to_json(self.data)
+        if self.message is not None:
+            line |= {"message": self.message, "value": self.value}
+        return {**line, **self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A whole capture: header members beside the fixed ones are kept in ``extra``."""
+
+    protocol: str
+    title: str
+    origin: str
+    requirements: tuple[str, ...]
+    events: tuple[Event, ...]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def iut(self) -> str | None:
+        """The role that was under test, where the header says so."""
+        return self.extra.get("iut")
+
+
+def read(path: Path) -> Capture:
+    """Read a capture file. Raises CaptureError."""
+    try:
+        # Not splitlines: JSON text may hold separators that it would take for ends of lines.
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise CaptureError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CaptureError(f"{path}: not UTF-8 at byte {error.start}") from error
+    if not lines[0].strip():
+        raise CaptureError(f"{path}: empty; the first line of a capture is its header")
+    header = _object(path, 1, lines[0])
+    if header.get("capture") != VERSION:
+        raise CaptureError(f'{path}:1: no capture: its first line must have "capture": {VERSION}')
+    for key, kind in (("protocol", str), ("title", str), ("origin", str)):
+        if not isinstance(header.get(key), kind):
+            raise CaptureError(f"{path}:1: the header needs {key!r}, a string")
+    names = header.get("requirements", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CaptureError(f"{path}:1: 'requirements' must be a list of ids")
+    if not isinstance(header.get("iut"), str | None):
+        raise CaptureError(f"{path}:1: 'iut' must be a role")
+    events = tuple(
+        _event(path, number, _object(path, number, line))
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip()
+    )
+    fixed = ("capture", "protocol", "title", "origin", "requirements")
+    return Capture(
+        protocol=header["protocol"],
+        title=header["title"],
+        origin=header["origin"],
+        requirements=tuple(names),
+        events=events,
+        extra={key: value for key, value in header.items() if key not in fixed},
+    )
+
+
+def write(path: Path, capture: Capture) -> None:
+    """Write a capture file; the folder is made where it is missing."""
+    header = {
+        "capture": VERSION,
+        "protocol": capture.protocol,
+        "title": capture.title,
+        "origin": capture.origin,
+        "requirements": list(capture.requirements),
+        **capture.extra,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines: Iterable[dict[str, Any]] = [header, *(event.to_json() for event in capture.events)]
+    with path.open("w", encoding="utf-8") as file:
+        for line in lines:
+            # Escaped to ASCII: what an IUT sent need not be text that a file can hold.
+            file.write(json.dumps(line) + "\n")
+
+
+def _bytes_to_json(data: bytes) -> dict[str, str]:
+    """Text where people can read it, else hex, or Base64 where that would be long."""
+    with contextlib.suppress(UnicodeDecodeError):
+        text = data.decode("utf-8")
+        if text.translate(_BLANKS).isprintable():
+            return {"text": text}
+    if len(data) > _LONG:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+    return {"hex": data.hex()}
+
+
+def _bytes_of(path: Path, number: int, raw: dict[str, Any]) -> bytes | None:
+    forms = [key for key in ("text", "hex", "base64") if key in raw]
+    if not forms:
+        return None
+    if len(forms) > 1:
+        raise CaptureError(f"{path}:{number}: both {forms[0]} and {forms[1]}; give the bytes once")
+    value = raw[forms[0]]
+    try:
+        match forms[0]:
+            case "text":
+                return bytes(value.encode("utf-8"))
+            case "hex":
+                return bytes.fromhex(value)
+            case _:
+                return base64.b64decode(value, validate=True)
+    except (AttributeError, TypeError, ValueError, binascii.Error) as error:
+        raise CaptureError(f"{path}:{number}: {forms[0]} cannot be read: {error}") from error
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CaptureError(f"{path}:{number}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise CaptureError(f"{path}:{number}: a line of a capture is a JSON object")
+    return value
+
+
+def _event(path: Path, number: int, raw: dict[str, Any]) -> Event:
+    at = raw.get("at")
+    if isinstance(at, bool) or not isinstance(at, int | float):
+        raise CaptureError(f"{path}:{number}: 'at' must be a number of seconds")
+    data = _bytes_of(path, number, raw)
+    event = raw.get("event")
+    if (data is None) == (event is None):
+        raise CaptureError(
+            f"{path}:{number}: either bytes (text, hex, base64) or 'event' is needed"
+        )
+    for key in ("from", "message", "event"):
+        if not isinstance(raw.get(key), str | None):
+            raise CaptureError(f"{path}:{number}: {key!r} must be a string")
+    known = ("at", "from", "text", "hex", "base64", "message", "value", "event")
+    return Event(
+        at=float(at),
+        sender=raw.get("from"),
+        data=data,
+        message=raw.get("message"),
+        value=raw.get("value"),
+        event=event,
+        details={key: value for key, value in raw.items() if key not in known},
+    )

@@ -1,0 +1,120 @@
+"""The command ``conformance``: finds the subcommand, and turns a wrong word into one clear line."""
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from conformance import __version__, locate
+from conformance.captures import CaptureError
+from conformance.configuration import ConfigurationError
+from conformance.harness.links import AddressError
+from conformance.report import SUITE_FAILED, USAGE
+from conformance.specs import BrokenProtocol, UnknownName
+
+COMMANDS = {
+    "list": "show protocols, roles, requirements, tests and faults",
+    "run": "test an implementation, and write a report",
+    "mock": "run a reference peer, standalone",
+    "replay": "play one capture against an implementation",
+    "check": "judge recorded sessions",
+    "prove": "show that every fault of every mock is noticed",
+    "show": "print a capture as a message ladder",
+    "init": "write a commented conformance.toml",
+}
+
+
+_WRONG_WORDS = (ConfigurationError, UnknownName, CaptureError, AddressError, BrokenProtocol)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the whole usage is for those who ask for help."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    # Whoever ends us by SIGTERM wants no process of ours left behind, either.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        words = _add_sets(words)
+        parser = _parser(words)
+        args, rest = _split(words)
+        parsed = parser.parse_args(args)
+        parsed.rest = rest
+        status: int = parsed.execute(parsed)
+        sys.stdout.flush()
+        return status
+    except _WRONG_WORDS as error:
+        print(f"conformance: {error}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; what is left must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("conformance: interrupted", file=sys.stderr)
+        return 130
+    except Exception:
+        traceback.print_exc()
+        return SUITE_FAILED
+
+
+def _parser(words: list[str]) -> argparse.ArgumentParser:
+    """The parser of all commands; only the one that is asked for is imported and has options."""
+    parser = _Parser(
+        prog="conformance",
+        description="Tests an implementation of a robot protocol, in any language.",
+    )
+    parser.add_argument("--version", action="version", version=f"conformance {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name in words[:1]:
+            module = importlib.import_module(f"conformance.commands.{name}")
+            subparser.description = module.__doc__
+            subparser.add_argument(
+                "--protocols",
+                metavar="DIR",
+                action="append",
+                help="a folder with protocols of your own (schemas, captures, mocks, conformance)",
+            )
+            module.options(subparser)
+            subparser.set_defaults(execute=module.execute)
+    return parser
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words before the first ``--``, and those after it: the command of an IUT."""
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
+
+
+def _add_sets(words: list[str]) -> list[str]:
+    """The words with ``--protocols`` in front: sets must be known before names of protocols are."""
+    parser = _Parser(prog="conformance", add_help=False, allow_abbrev=False)
+    parser.add_argument("--protocols", metavar="DIR", action="append", default=[])
+    ours, _ = _split(words)
+    found, others = parser.parse_known_args(ours)
+    for directory in found.protocols:
+        if not (Path(directory) / "schemas").is_dir():
+            raise ConfigurationError(f"--protocols {directory}: expected a folder that has schemas")
+        locate.add(Path(directory))
+    locate.extend_packages()
+    sets = [word for directory in found.protocols for word in ("--protocols", directory)]
+    return [*others[:1], *sets, *others[1:], *words[len(ours) :]]

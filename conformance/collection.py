@@ -1,0 +1,68 @@
+"""Finds the test cases of a role without running them."""
+
+import contextlib
+import importlib
+import io
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from conformance import specs
+from conformance.runner import case_id, purpose
+
+
+class CollectionError(Exception):
+    """Test cases that cannot be collected: a fault of the suite."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case: its id as in a report, its purpose, and the requirement that it decides."""
+
+    id: str
+    purpose: str
+    requirement: str
+
+
+class _Collector:
+    """A pytest plugin that keeps what was collected."""
+
+    def __init__(self) -> None:
+        self.items: list[pytest.Item] = []
+        self.problems: list[str] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.items = list(session.items)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.problems.append(report.longreprtext)
+
+
+@cache
+def cases(role: str) -> tuple[Case, ...]:
+    """The test cases of ``PROTOCOL/ROLE``; none if there are none yet. Raises CollectionError."""
+    package = specs.role(role).package
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name and package.startswith(error.name):
+            return ()
+        raise CollectionError(f"{package}: {error}") from error
+    collector = _Collector()
+    words = ["--pyargs", package, "--collect-only", "-c", os.devnull]
+    words += ["--rootdir", str(Path(__file__).parent), "-p", "conformance.plugin"]
+    words += ["-p", "no:cacheprovider", "-p", "no:terminal", "-W", "ignore"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(words, plugins=[collector])
+    if collector.problems:
+        raise CollectionError(collector.problems[0].strip().splitlines()[-1])
+    return tuple(_case(item) for item in collector.items)
+
+
+def _case(item: pytest.Item) -> Case:
+    marker = item.get_closest_marker("requirement")
+    return Case(case_id(item), purpose(item), str(marker.args[0]) if marker else "")

@@ -1,0 +1,56 @@
+"""Judge recorded sessions: schemas and oracle over captures.
+
+Judged is the role that was under test where the capture says so, else every role. A line for each
+finding, then a summary. Exit 0 without findings of level must, 1 with some, 3 without any message.
+"""
+
+import argparse
+from pathlib import Path
+
+from conformance import recorded
+from conformance.report import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.reporting.text import one_line
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("captures", metavar="CAPTURE", nargs="+", type=Path)
+    parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
+    parser.add_argument("--strict", action="store_true", help="findings of level should count too")
+
+
+def execute(args: argparse.Namespace) -> int:
+    counted = {"must": 0, "should": 0, "may": 0}
+    messages = wrong = 0
+    for path in args.captures:
+        session = recorded.read(path, args.role)
+        messages += session.messages
+        wrong += len(session.contradictions)
+        for contradiction in session.contradictions:
+            print(f"{session.where(contradiction.event)}: capture: {one_line(contradiction.text)}")
+        for finding in session.findings:
+            level = session.level(finding)
+            counted[level] += 1
+            text = one_line(finding.message, 400)
+            print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
+    print(_summary(len(args.captures), messages, counted, wrong))
+    if wrong or counted["must"] or (args.strict and counted["should"]):
+        return NONCONFORMANT
+    return CONFORMANT if messages else INCONCLUSIVE
+
+
+def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int) -> str:
+    found = ", ".join(f"{number} {level}" for level, number in counted.items() if number)
+    parts = [
+        _many(captures, "capture"),
+        _many(messages, "message") + " judged",
+        _many(sum(counted.values()), "finding") + (f" ({found})" if found else ""),
+    ]
+    if wrong:
+        parts.append(_many(wrong, "event") + " at odds with the bytes")
+    if not messages:
+        parts.append("nothing could be judged: no message of a judged role")
+    return ", ".join(parts)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,176 @@
+"""Write a commented conformance.toml for an implementation of a role.
+
+The file says everything that can be declared of such an implementation. What has a default, or is
+optional, stands there as a comment; the command is yours to fill in.
+"""
+
+import argparse
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from conformance import configuration, specs
+from conformance.configuration import ConfigurationError
+from conformance.specs import Protocol, Role
+
+_WIDTH = 96
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", metavar="PROTOCOL/ROLE")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        default=Path(configuration.FILE),
+        help="default: ./%(default)s",
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    role = specs.role(args.role)
+    text = "\n".join(_lines(specs.load(role.protocol), role)) + "\n"
+    try:
+        with args.output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigurationError(f"{args.output} exists already and is left as it is") from None
+    except OSError as error:
+        raise ConfigurationError(f"{args.output}: {error.strerror}") from error
+    print(f"wrote {args.output}: fill in the command, then: conformance run")
+    return 0
+
+
+def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
+    yield from _comment(
+        f"An implementation of {role} ({protocol.title}) under test. "
+        f"Its role: {role.title}. `conformance run` in this folder uses this file."
+    )
+    yield from ("", "[iut]", 'name = "my implementation"', f"role = {_string(str(role))}", "")
+    yield from _comment(
+        "The command that starts it, as a shell would split it, or as a list of words."
+    )
+    for placeholder, meaning in _placeholders(role):
+        yield from _comment(f"  {placeholder}: {meaning}")
+    yield f"command = {_string(_command(role))}"
+    if role.serves:
+        yield from _comment("Or, instead of a command, where it already listens:")
+        yield f"# connect = {_string(_address(role))}"
+    else:
+        yield from _comment("Or, instead of a command, where the suite waits for it to connect:")
+        yield f"# listen = {_string(_address(role))}"
+    yield from _comment(
+        "The folder in which the command is run (that of this file), and its environment:"
+    )
+    yield '# cwd = "."'
+    yield '# env = { LOG_LEVEL = "debug" }'
+    if role.hooks:
+        yield from _comment(
+            "Whether it runs the operations of the upper tester over its standard input and output "
+            "(see [hooks]); stdio or none:"
+        )
+        yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
+    yield from _section("timing", "Times in seconds.")
+    for setting in protocol.timings.values():
+        seconds = 1.0 if setting.default is None else setting.default
+        yield from _entry(setting.name, json.dumps(seconds), setting.description)
+    if role.programs:
+        yield from _section(
+            "programs",
+            "What {program} in the command stands for. Tests that need a program which is not "
+            "declared are not exercised; the first one is used wherever any will do.",
+        )
+        for name, description in role.programs.items():
+            yield from _entry(name, _string(name), description)
+    if role.hooks:
+        yield from _section(
+            "hooks",
+            "Commands that do to the implementation what its user or a local program would. They "
+            "are run once an operation; {pid} is the process under test. What a hook prints, if it "
+            "is JSON, is the operation's result.",
+        )
+        for hook in role.hooks.values():
+            words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
+            yield from _entry(hook.name, _string(words), hook.description)
+    if protocol.ixit:
+        yield from _section("ixit", "Other things that the tester must know.")
+        for setting in protocol.ixit.values():
+            choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
+            value = _string(str(setting.default or ""))
+            yield from _entry(setting.name, value, f"{setting.description}{choice}")
+    yield from _section(
+        "unsupported",
+        "Optional parts that it leaves out, and why; they are then not applicable. Named is a "
+        "feature, or a requirement of level should or may "
+        f"(conformance list {role} --requirements).",
+    )
+    bound = [requirement.id for requirement in protocol.binding(role)]
+    for feature, ids in protocol.features.items():
+        if mine := [name for name in ids if name in bound]:
+            yield from _entry(feature, '"why it is left out"', f"Covers {', '.join(mine)}.")
+    yield from _section(
+        "known-failures",
+        "Requirements that are known to fail, and why. One that passes, or fails with another "
+        "message, or has expired, fails the run.",
+    )
+    example = bound[0]
+    yield f'# {_string(example)} = "why"'
+    limits = '{ reason = "why", message = "part of its text", until = 2030-12-31 }'
+    yield f"# {_string(example)} = {limits}"
+
+
+def _placeholders(role: Role) -> Iterator[tuple[str, str]]:
+    """The placeholders that a command of this role can have, and what each stands for."""
+    does = "listen on" if role.serves else "connect to"
+    if role.bridge:
+        yield f"{{{role.bridge}}}", f"the executable that it is to start as its {role.bridge}"
+    elif "stdio" in role.transports:
+        yield "without a port or socket", "its standard input and output are the wire"
+    if "tcp" in role.transports:
+        for channel in role.channels:
+            yield f"{{{channel}_port}}", f"the TCP port to {does} for a {channel}"
+        if not role.channels:
+            yield "{host} {port}", f"the TCP address to {does} ({{url}}: the same as http://…)"
+    if "unix" in role.transports:
+        yield "{socket}", f"the path of the unix socket to {does}"
+    if role.programs:
+        yield "{program}", "the program that it is to run, see [programs]"
+    yield "{directory}", "an empty folder of its own, gone afterwards"
+
+
+def _command(role: Role) -> str:
+    words = [f"./my-{role.name}"]
+    if role.bridge:
+        words.append(f"{{{role.bridge}}}")
+    elif "stdio" not in role.transports:
+        ports = [f"--{channel}-port {{{channel}_port}}" for channel in role.channels]
+        words += ports or ["{port}" if role.serves else "{host}:{port}"]
+    return " ".join(words)
+
+
+def _address(role: Role) -> str:
+    return ",".join(f"127.0.0.1:{5000 + number}" for number, _ in enumerate(role.channels or ("",)))
+
+
+def _section(name: str, comment: str) -> Iterator[str]:
+    yield from ("", f"[{name}]")
+    yield from _comment(comment)
+
+
+def _entry(name: str, value: str, description: str) -> Iterator[str]:
+    yield ""
+    yield from _comment(description)
+    yield f"# {name} = {value}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = textwrap.wrap(text.strip(), _WIDTH - len(indent), break_on_hyphens=False)
+    for number, line in enumerate(lines):
+        yield f"# {indent}{'  ' if number and indent else ''}{line}"
+
+
+def _string(text: str) -> str:
+    """A TOML basic string: JSON's strings are among them."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,93 @@
+"""List protocols and roles; of a role its requirements, test cases and faults."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+from conformance import specs
+from conformance.report import SUITE_FAILED
+from conformance.reporting.text import one_line
+from conformance.specs import Protocol, Role
+from mocks import fault
+
+PARTS = ("requirements", "tests", "faults")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="PROTOCOL[/ROLE]", nargs="?", default="")
+    for part in PARTS:
+        parser.add_argument(f"--{part}", action="store_true", help=f"only the {part} of a role")
+
+
+def execute(args: argparse.Namespace) -> int:
+    chosen = [part for part in PARTS if getattr(args, part)] or list(PARTS)
+    name, _, role = args.name.partition("/")
+    if role:
+        return _list_role(specs.load(name), specs.role(args.name), chosen)
+    if len(chosen) < len(PARTS):
+        raise specs.UnknownName("role", args.name, _roles())
+    for protocol in [specs.load(name)] if name else map(specs.load, specs.names()):
+        print(f"{protocol.name}  {protocol.title}")
+        rows = [(f"  {each}", each.title) for each in protocol.roles.values()]
+        _print(_table(rows))
+    return 0
+
+
+def _roles() -> list[str]:
+    return [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+
+
+def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
+    if len(chosen) > 1:
+        print(f"{role}  {role.title}")
+    status = 0
+    for part in chosen:
+        if len(chosen) > 1:
+            print(f"\n{part.capitalize()}")
+        if part == "requirements":
+            rows = [(r.id, r.level, r.tested, r.text) for r in protocol.binding(role)]
+            _print(_table(rows))
+        elif part == "tests":
+            status = _tests(role)
+        elif str(role) in fault.roles():
+            faults = fault.faults(str(role)).values()
+            _print(_table([(f.name, f.requirement, _kind(f), f.summary) for f in faults]))
+        else:
+            print("there is no mock of this role")
+    return status
+
+
+def _tests(role: Role) -> int:
+    # Collecting needs pytest and every test module; the other lists should not wait for that.
+    from conformance.collection import CollectionError, cases
+
+    try:
+        found = cases(str(role))
+    except CollectionError as error:
+        print(f"conformance: the tests of {role} cannot be collected: {error}", file=sys.stderr)
+        return SUITE_FAILED
+    _print(_table([(case.id, case.requirement, case.purpose) for case in found]))
+    return 0
+
+
+def _kind(declared: fault.Fault) -> str:
+    needs = ", ".join(f"{key} {value}" for key, value in declared.needs.items())
+    return ", ".join(filter(None, ("subtle" if declared.subtle else "", needs)))
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows in columns; the last column, a text, is cut at the width of the terminal."""
+    if not rows:
+        return
+    width = shutil.get_terminal_size((120, 24)).columns
+    columns = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    room = max(width - sum(columns) - 2 * len(columns), 20)
+    for row in rows:
+        cells = [cell.ljust(size) for cell, size in zip(row, columns, strict=False)]
+        yield "  ".join([*cells, one_line(row[-1], room)]).rstrip()

@@ -1,0 +1,17 @@
+"""Run a reference peer, standalone, with its own options (see --help behind the role)."""
+
+import argparse
+import os
+import sys
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", metavar="PROTOCOL/ROLE")
+    parser.add_argument("options", nargs=argparse.REMAINDER, help="the options of that mock")
+
+
+def execute(args: argparse.Namespace) -> int:
+    behind = ["--", *args.rest] if args.rest else []
+    words = [sys.executable, "-m", "mocks", args.role, *args.options, *behind]
+    sys.stdout.flush()
+    os.execv(sys.executable, words)

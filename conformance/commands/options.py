@@ -1,0 +1,177 @@
+"""The options that say which IUT is meant and how it is reached; shared by run and replay."""
+
+import argparse
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from conformance import configuration, specs
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.harness.instance import transport
+from conformance.specs import Role, UnknownName
+
+# How a mock is told to speak over a transport other than its own choice, and where.
+_SERVING = {"tcp": ("--listen", "{host}:{port}"), "unix": ("--listen", "unix:{socket}")}
+_CALLING = {"tcp": ("--connect", "{host}:{port}"), "unix": ("--connect", "unix:{socket}")}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of an IUT; ``chosen`` reads them."""
+    parser.add_argument("--connect", metavar="ADDR", help="the IUT already listens there")
+    parser.add_argument("--listen", metavar="ADDR", help="the IUT is started by hand and connects")
+    parser.add_argument(
+        "--config", metavar="FILE", help="default: ./conformance.toml, if it exists"
+    )
+    parser.add_argument("--hook", metavar="NAME=COMMAND", action="append", default=[])
+    parser.add_argument("--timing", metavar="NAME=SECONDS", action="append", default=[])
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="any other IXIT value"
+    )
+    parser.add_argument("--max-wait", type=float, default=30.0, metavar="S")
+    parser.add_argument(
+        "--fault", metavar="NAME", help="a fault of the reference mock, if it is tested"
+    )
+    parser.add_argument(
+        "--transport", choices=specs.TRANSPORTS, help="over what the reference mock speaks"
+    )
+
+
+def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -> Configuration:
+    """The IUT that is meant: the file's, or the embedded mock, with the options over it.
+
+    Raises ConfigurationError or UnknownName where the words make no sense.
+    """
+    file = Path(args.config or configuration.FILE)
+    reached = bool(command or args.connect or args.listen)
+    base: Configuration | None = None
+    if args.config or file.is_file():
+        base = configuration.load(file)
+        if role and base.role != role:
+            if args.config:
+                raise ConfigurationError(f"{file} is for {base.role}, not for {role}")
+            base = None
+    if base is None and not role:
+        raise ConfigurationError(
+            f"say which role to test (PROTOCOL/ROLE), or write {configuration.FILE} "
+            "(conformance init PROTOCOL/ROLE)"
+        )
+    if args.fault or args.transport:
+        if reached:
+            raise ConfigurationError(
+                "--fault and --transport are for the reference mock, not for yours"
+            )
+        base = _mock(specs.role(role or (base.role if base else "")), args.fault, args.transport)
+    elif base is None and role:
+        base = Configuration(role) if reached else configuration.embedded(specs.role(role))
+    assert base is not None
+    if reached:
+        base = replace(base, command=(), connect="", listen="")
+    programs, ixit = _values(base, args.set)
+    found = configuration.checked(
+        replace(
+            base,
+            command=tuple(command) or base.command,
+            connect=args.connect or base.connect,
+            listen=args.listen or base.listen,
+            timing={**base.timing, **_timings(args.timing)},
+            hooks={**base.hooks, **_pairs("--hook", args.hook)},
+            programs=programs,
+            ixit=ixit,
+            max_wait=args.max_wait,
+        )
+    )
+    transport(found)
+    _executable(found)
+    return found
+
+
+def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
+    """The command line that means the same IUT again: these words, the options, the command."""
+    again = list(words)
+    for option in ("config", "connect", "listen", "fault", "transport"):
+        if value := getattr(args, option):
+            again += [f"--{option}", value]
+    for option in ("protocols", "hook", "timing", "set"):
+        for value in getattr(args, option) or ():
+            again += [f"--{option}", value]
+    text = shlex.join(again)
+    return f"{text} -- {shlex.join(command)}" if command else text
+
+
+def _mock(role: Role, name: str | None, over: str | None) -> Configuration:
+    """The reference mock, with a fault and over the transport that this fault shows over."""
+    from mocks import fault
+
+    base = configuration.embedded(role)
+    command = base.command
+    if name:
+        faults = fault.faults(str(role))
+        if name not in faults:
+            raise UnknownName("fault", name, list(faults))
+        command = (*command, "--fault", name)
+        over = over or faults[name].needs.get("transport")
+    if over and over != transport(base):
+        if over not in role.transports:
+            raise ConfigurationError(
+                f"{role} speaks over {' or '.join(role.transports)}, not {over}"
+            )
+        bridge = f"{{{role.bridge}}}"
+        if role.bridge and bridge in command:
+            place = command.index(bridge)
+            command = (*command[: place - 1], *command[place + 1 :])
+        command = (*command, *(_SERVING if role.serves else _CALLING).get(over, ()))
+    return replace(base, command=command)
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for entry in given:
+        name, equals, value = entry.partition("=")
+        if not name or not equals:
+            raise ConfigurationError(f"{option} {entry}: expected NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _timings(given: Sequence[str]) -> dict[str, float]:
+    timings = {}
+    for name, value in _pairs("--timing", given).items():
+        try:
+            timings[name] = float(value)
+        except ValueError:
+            raise ConfigurationError(f"--timing {name}={value}: expected seconds") from None
+        if not timings[name] > 0:
+            raise ConfigurationError(f"--timing {name}={value}: expected more than 0 seconds")
+    return timings
+
+
+def _values(base: Configuration, given: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Robot programs, which ``--set programs.NAME=VALUE`` gives, and all other IXIT values."""
+    programs, ixit = dict(base.programs), dict(base.ixit)
+    for name, value in _pairs("--set", given).items():
+        table, dot, key = name.partition(".")
+        if dot and table == "programs":
+            programs[key] = value
+        else:
+            ixit[name] = value
+    return programs, ixit
+
+
+def _executable(found: Configuration) -> None:
+    """Raise ConfigurationError where the command evidently starts nothing."""
+    if not found.command:
+        return
+    program = configuration.expand(found.command[0], {})
+    folder = Path(found.cwd or ".")
+    if not folder.is_dir():
+        raise ConfigurationError(f"the IUT's folder {folder} does not exist")
+    path = found.env.get("PATH", os.environ.get("PATH"))
+    if "{" not in program and not shutil.which(
+        folder / program if "/" in program else program, path=path
+    ):
+        raise ConfigurationError(
+            f"the IUT's command {program!r} is no executable that can be found"
+        )

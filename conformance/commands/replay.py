@@ -1,0 +1,118 @@
+"""Play one capture against an implementation.
+
+Our side of the capture is sent as it stands there; what the implementation answers is judged.
+Without COMMAND and without ./conformance.toml the reference mock is what answers. Exit 0 if nothing
+of level must is violated, 1 if something is, 3 if nothing could be tried.
+"""
+
+import argparse
+import asyncio
+import shutil
+from pathlib import Path
+
+from conformance import recorded
+from conformance.captures import CaptureError
+from conformance.commands import options as options_of_iut
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.iut import Iut
+from conformance.recorded import Recorded
+from conformance.replay import replay
+from conformance.report import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.reporting import rungs
+from conformance.reporting.text import one_line
+from conformance.session import Session
+from conformance.verdicts import Conclusion, Verdict, Violation, violated
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("capture", metavar="CAPTURE", type=Path)
+    parser.add_argument(
+        "--role", metavar="ROLE", help="the role under test, if the capture has none"
+    )
+    parser.add_argument("--bytes", action="store_true", help="show every message in hex as well")
+    parser.add_argument("--strict", action="store_true", help="violations of level should fail too")
+    options_of_iut.add(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    played = recorded.read(args.capture, args.role)
+    if played.capture.extra.get("fragment"):
+        raise CaptureError(f"{args.capture}: a list of messages and no session; nothing to replay")
+    role = _role(played, args)
+    chosen = options_of_iut.chosen(args, f"{played.protocol.name}/{role}", args.rest)
+    return asyncio.run(_play(played, chosen, args))
+
+
+def _role(played: Recorded, args: argparse.Namespace) -> str:
+    stated = played.capture.iut
+    given = recorded.role_of(played.protocol, args.role) if args.role else None
+    if stated and given and stated != given:
+        raise ConfigurationError(f"in {played.path} the role under test is {stated}, not {given}")
+    if role := stated or given:
+        return role
+    either = " or ".join(f"--role {name}" for name in played.protocol.roles)
+    raise ConfigurationError(f"{played.path} does not say which role was under test: give {either}")
+
+
+async def _play(played: Recorded, chosen: Configuration, args: argparse.Namespace) -> int:
+    iut = Iut(chosen)
+    conclusion: Conclusion | None = None
+    session: Session | None = None
+    await iut.open()
+    try:
+        async with iut.session(program=played.capture.extra.get("program")) as session:
+            await replay(session, played.capture)
+    except Conclusion as raised:
+        conclusion = raised
+    finally:
+        await iut.close()
+    return _tell(played, session, conclusion, args)
+
+
+def _tell(
+    played: Recorded,
+    session: Session | None,
+    conclusion: Conclusion | None,
+    args: argparse.Namespace,
+) -> int:
+    """Print what happened and what is to be said of it; the exit code."""
+    verdicts: list[Verdict] = []
+    if session is not None:
+        marks = rungs.marks(session.judge.findings, played.protocol)
+        width = shutil.get_terminal_size((120, 24)).columns
+        for line in rungs.ladder(
+            session.events, session.role.name, width=width, dump=args.bytes, marks=marks
+        ):
+            print(line)
+        print()
+        for finding in session.judge.findings:
+            level = played.protocol.requirement(finding.requirement).level
+            verdicts.append(violated(level))
+            print(f"{violated(level)}: {finding.requirement}: {one_line(finding.message, 400)}")
+    if conclusion is not None:
+        requirement, verdict = _verdict(played, conclusion)
+        verdicts.append(verdict)
+        print(f"{verdict}: {f'{requirement}: ' if requirement else ''}{one_line(conclusion, 1000)}")
+    bad = (Verdict.FAIL, Verdict.WARN) if args.strict else (Verdict.FAIL,)
+    if any(verdict in bad for verdict in verdicts):
+        return NONCONFORMANT
+    if Verdict.WARN in verdicts:
+        return CONFORMANT
+    if conclusion is not None or session is None:
+        return INCONCLUSIVE
+    if not session.received and not session.ended:
+        print(f"{Verdict.INCONCLUSIVE}: the IUT did nothing that could be judged")
+        return INCONCLUSIVE
+    print("pass: nothing that the IUT did violates a requirement")
+    return CONFORMANT
+
+
+def _verdict(played: Recorded, conclusion: Conclusion) -> tuple[str, Verdict]:
+    """The requirement that a conclusion is about, and what it says of it."""
+    if not isinstance(conclusion, Violation):
+        return "", conclusion.verdict
+    counterexample = played.capture.origin == "counterexample"
+    if counterexample and len(played.capture.requirements) == 1:
+        requirement = played.protocol.requirement(played.capture.requirements[0])
+        return requirement.id, violated(requirement.level)
+    return "", Verdict.FAIL

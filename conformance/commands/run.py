@@ -1,0 +1,133 @@
+"""Test an implementation, and write a report.
+
+COMMAND starts the implementation under test; {port}, {socket}, {program} and other placeholders in
+it are filled in. Without COMMAND and without ./conformance.toml the reference mock is tested.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import specs
+from conformance.commands import options as options_of_iut
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.report import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.reporting import github
+from conformance.reporting.summary import terminal_summary
+
+REPORT = "conformance-report"
+
+# What pytest ends with where it was told wrongly, or to do something else than to run tests.
+_WITHOUT_REPORT: dict[int, int] = {
+    pytest.ExitCode.USAGE_ERROR: USAGE,
+    pytest.ExitCode.OK: INCONCLUSIVE,
+    pytest.ExitCode.NO_TESTS_COLLECTED: INCONCLUSIVE,
+}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", metavar="PROTOCOL/ROLE", nargs="?")
+    options_of_iut.add(parser)
+    parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
+    parser.add_argument("--strict", action="store_true", help="warnings and inconclusives fail too")
+    parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
+    parser.add_argument("--requirement", metavar="ID", action="append", default=[])
+    parser.add_argument("--examples", type=_positive, metavar="N", help="drawn sessions a property")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same run")
+    parser.add_argument(
+        "-n", dest="workers", type=_workers, metavar="WORKERS", help="run in parallel: N or auto"
+    )
+    parser.add_argument("--allure", metavar="DIR", help="write Allure results as well")
+
+
+def execute(args: argparse.Namespace) -> int:
+    command, extra = _divide(args.rest)
+    chosen = configured(args, command)
+    for requirement in args.requirement:
+        specs.role_protocol(chosen.role).requirement(requirement)
+    report = run(chosen, args, extra)
+    if isinstance(report, int):
+        return report
+    folder = Path(os.path.relpath(chosen.report))
+    print(terminal_summary(report, folder, colour=sys.stdout.isatty()))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _tell_github(report)
+    return int(report["exit_code"])
+
+
+def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
+    """The configuration of a run: the IUT that is meant, and how to run."""
+    words = ["conformance", "run", *([args.role] if args.role else [])]
+    words += ["--examples", str(args.examples)] if args.examples else []
+    chosen = options_of_iut.chosen(args, args.role, command)
+    return replace(
+        chosen,
+        examples=args.examples or chosen.examples,
+        seed=args.seed,
+        strict=args.strict,
+        report=str(Path(args.report).resolve()),
+        invocation=options_of_iut.repeated(args, command, *words),
+    )
+
+
+def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:
+    """Run the suite of a role; the report, or an exit code where there is none."""
+    written = Path(chosen.report) / "report.json"
+    try:
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"--report {args.report}: {error.strerror}") from error
+    words = ["--pyargs", specs.role(chosen.role).package, "-c", os.devnull]
+    words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
+    words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
+    words += [word for id_ in args.requirement for word in ("--requirement", id_)]
+    words += [f"--hypothesis-seed={chosen.seed}"]
+    words += ["-k", args.keyword] if args.keyword else []
+    words += ["-n", args.workers] if args.workers else []
+    words += ["--alluredir", args.allure] if args.allure else []
+    words += extra or ["-p", "no:terminal"]
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        file = Path(folder) / "run.json"
+        file.write_text(chosen.to_json(), encoding="utf-8")
+        words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
+        status = pytest.main(words)
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not written.is_file():
+        return _WITHOUT_REPORT.get(status, SUITE_FAILED)
+    report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
+    return report
+
+
+def _divide(rest: list[str]) -> tuple[list[str], list[str]]:
+    """The IUT's command, and what goes to pytest behind ``--pytest``."""
+    if "--pytest" not in rest:
+        return rest, []
+    place = rest.index("--pytest")
+    return rest[:place], rest[place + 1 :]
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
+
+
+def _workers(text: str) -> str:
+    return text if text == "auto" else str(_positive(text))
+
+
+def _tell_github(report: dict[str, Any]) -> None:
+    for line in github.github_annotations(report):
+        print(line)
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(github.github_step_summary(report))

@@ -1,0 +1,235 @@
+"""Magic and version: what is sent right after the connection, and what is accepted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, explore, requirement
+from conformance.deltarobot import drawn
+from conformance.deltarobot.codec import encode
+from conformance.deltarobot.parts import (
+    HANDSHAKE,
+    MAGIC,
+    NULLS,
+    POSITION,
+    UNKNOWN,
+    VERSION,
+    answer_handshake,
+    dropped,
+    end,
+    goes_on,
+    greeted,
+    opened,
+    ping,
+    pong,
+    refused,
+    serves,
+    shake_hands,
+    vector,
+)
+from conformance.iut import Iut
+from conformance.verdicts import NotExercised, Violation
+
+OPENING = b"".join(map(encode, HANDSHAKE))
+
+
+@requirement("handshake.magic-sent")
+async def test_magic_sent(iut: Iut) -> None:
+    """The magic comes right after the connection."""
+    async with opened(iut):
+        pass
+
+
+@requirement("handshake.version-sent")
+async def test_version_sent(iut: Iut) -> None:
+    """The version comes right after the connection, also where the peer has begun."""
+    async with iut.session() as session:
+        await session.send(*HANDSHAKE)
+        found = await greeted(session)
+        check(
+            any(message.name == "ProtocolVersion" for message in found),
+            "a version",
+            "none came",
+        )
+
+
+@requirement("handshake.first")
+async def test_nothing_before(iut: Iut) -> None:
+    """The first two messages are magic and version, in either order."""
+    async with opened(iut) as session:
+        names = [message.name for message in session.received[:2]]
+        check(
+            sorted(names) == ["ProtocolMagic", "ProtocolVersion"],
+            "magic and version as the first messages",
+            f"{' and '.join(names)} came first",
+        )
+
+
+@requirement("handshake.magic-value")
+async def test_magic_value(iut: Iut) -> None:
+    """The magic is DeltaRVr, byte by byte in reading order."""
+    async with opened(iut) as session:
+        value = next(m for m in session.received if m.name == "ProtocolMagic")
+        magic = value.value["magic"]
+        swapped = ", its bytes reversed" if magic == "rVRatleD" else ""
+        check(magic == "DeltaRVr", "'DeltaRVr'", f"{magic!r} came{swapped}", value.event)
+
+
+@requirement("handshake.version-value")
+async def test_version_value(iut: Iut) -> None:
+    """The version is 1."""
+    async with opened(iut) as session:
+        value = next(m for m in session.received if m.name == "ProtocolVersion")
+        version = value.value["version"]
+        check(version == 1, "version 1", f"{version} came", value.event)
+
+
+@requirement("frame.byte-order")
+async def test_version_in_little_endian(iut: Iut) -> None:
+    """The version is sent with its least significant byte first."""
+    async with opened(iut) as session:
+        value = next(m for m in session.received if m.name == "ProtocolVersion")
+        swapped = value.value["version"] == 1 << 24
+        check(not swapped, "01 00 00 00", "00 00 00 01 came, which is big-endian", value.event)
+
+
+@requirement("frame.identifier")
+async def test_identifiers(iut: Iut) -> None:
+    """Magic and version are sent as 01 30 and 02 20, each followed by its contents."""
+    async with opened(iut) as session:
+        begun = sorted((event.data or b"")[:2] for event in list(session.theirs)[:2])
+        came = " and ".join(start.hex(" ") for start in begun)
+        check(begun == [b"\x01\x30", b"\x02\x20"], "01 30 and 02 20", f"{came} came")
+        await serves(iut, session, "the handshake")
+
+
+@requirement("handshake.unasked")
+async def test_unasked(iut: Iut) -> None:
+    """Both come while the peer is still silent; once it speaks, it is served."""
+    async with iut.session() as session:
+        await greeted(session, "unasked, from a side that waits as well", "handshake.unasked")
+        await answer_handshake(session)
+        await serves(iut, session, "a handshake that waited for the other")
+
+
+@requirement("handshake.once")
+async def test_once(iut: Iut) -> None:
+    """While the session goes on, neither magic nor version comes again."""
+    async with opened(iut) as session:
+        await serves(iut, session, "the handshake")
+        again = await session.watch("ProtocolMagic", "ProtocolVersion")
+        absent(again, "no further magic or version")
+
+
+@requirement("handshake.either-order")
+@pytest.mark.parametrize("order", [(MAGIC, VERSION), (VERSION, MAGIC)], ids=["usual", "reversed"])
+async def test_either_order(iut: Iut, order: Sequence[Any]) -> None:
+    """A peer that sends its version first is served like one that sends its magic first."""
+    async with iut.session() as session:
+        await shake_hands(session, *order)
+        await goes_on(iut, session, "a handshake in this order")
+
+
+DIFFERENT: dict[str, Any] = {
+    "ping": ping(1),
+    "pong": pong(1),
+    "end": end("bye"),
+    "position": vector(POSITION, 1.0, -2.5, 0.125),
+    "unknown": UNKNOWN["variable"],
+    "null": NULLS["32-bit"],
+}
+
+
+@requirement("handshake.closes-different")
+@pytest.mark.parametrize("first", DIFFERENT)
+async def test_different_message_first(iut: Iut, first: str) -> None:
+    """A peer that begins with something else is not served, even if its handshake follows."""
+    async with iut.session() as session:
+        await session.send(DIFFERENT[first], *HANDSHAKE)
+        await refused(iut, session, f"a message of the kind '{first}' before magic and version")
+
+
+@requirement("handshake.closes-different")
+async def test_different_message_between(iut: Iut) -> None:
+    """The same where it comes between magic and version."""
+    async with iut.session() as session:
+        await session.send(MAGIC, UNKNOWN["64-bit"], VERSION)
+        await refused(iut, session, "an unknown message between magic and version")
+
+
+@requirement("handshake.closes-different")
+@explore(near=drawn.near_handshakes())
+async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> None:
+    """Whatever is not quite right with a handshake, the connection is closed."""
+    refusal, what, messages = near
+    async with iut.session() as session:
+        await session.send(*messages)
+        await refused(iut, session, what, refusal)
+
+
+@requirement("handshake.closes-silent")
+async def test_silent_peer(iut: Iut) -> None:
+    """A peer that says nothing at all is dropped."""
+    async with iut.session() as session:
+        await dropped(iut, session, "a peer that says nothing")
+
+
+PARTS = {
+    "magic": OPENING[:10],
+    "version": OPENING[10:],
+    "all-but-a-byte": OPENING[:-1],
+}
+
+
+@requirement("handshake.closes-partial")
+@pytest.mark.parametrize("part", PARTS)
+async def test_partial_handshake(iut: Iut, part: str) -> None:
+    """A peer that stops in the middle of its handshake is dropped."""
+    async with iut.session() as session:
+        await session.send_bytes(PARTS[part])
+        await dropped(iut, session, f"a handshake of {PARTS[part].hex(' ')} and no more")
+
+
+MAGICS = {
+    "reversed": "rVRatleD",
+    "lower-case": "deltarvr",
+    "last-differs": "DeltaRVs",
+}
+
+
+@requirement("handshake.closes-wrong-magic")
+@pytest.mark.parametrize("magic", MAGICS)
+async def test_wrong_magic(iut: Iut, magic: str) -> None:
+    """A peer with another magic is not served."""
+    async with iut.session() as session:
+        await session.send({**MAGIC, "magic": MAGICS[magic]}, VERSION)
+        await refused(iut, session, f"the magic {MAGICS[magic]!r}")
+
+
+@requirement("handshake.closes-wrong-version")
+@pytest.mark.parametrize("version", [0, 2, 1 << 24])
+async def test_wrong_version(iut: Iut, version: int) -> None:
+    """A peer with another version is not served."""
+    async with iut.session() as session:
+        await session.send(MAGIC, {**VERSION, "version": version})
+        await refused(iut, session, f"the version {version}")
+
+
+@requirement("handshake.patient")
+@pytest.mark.parametrize("waits", ["at-all", "between"])
+async def test_late_peer(iut: Iut, waits: str) -> None:
+    """A peer that takes half of the time that it has, before or in its handshake, is served."""
+    patience = iut.configuration.declared("handshake")
+    if patience is None:
+        raise NotExercised("what is late is not known; declare --timing handshake=SECONDS")
+    async with iut.session() as session:
+        if waits == "between":
+            await session.send(MAGIC)
+        if await session.until_closed(patience / 2):
+            raise Violation(
+                f"a peer to have {patience:g} s for its handshake",
+                f"the connection was closed after {session.now:.2f} s",
+            )
+        await shake_hands(session, *(HANDSHAKE if waits == "at-all" else (VERSION,)))
+        await serves(iut, session, f"a handshake after {session.now:.2f} s")

@@ -1,0 +1,89 @@
+"""What any sane peer survives: a handshake out of place, lengths that lie, undefined sizes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, requirement
+from conformance.deltarobot.codec import encode
+from conformance.deltarobot.parts import (
+    HANDSHAKE,
+    VERSION,
+    announcing,
+    lives_on,
+    opened,
+    serves_the_next,
+    unharmed,
+)
+from conformance.iut import Iut
+from conformance.session import Session
+
+GIBIBYTE = 1 << 30
+
+
+@requirement("robustness.second-handshake")
+@pytest.mark.parametrize(
+    "again",
+    [HANDSHAKE, ({**VERSION, "version": 2},)],
+    ids=["same", "other-version"],
+)
+async def test_second_handshake(iut: Iut, again: tuple[Any, ...]) -> None:
+    """A magic or version in the middle of a session is ignored or ends it."""
+    async with opened(iut) as session:
+        await session.send(*again)
+        await lives_on(iut, session, "a second handshake")
+
+
+HUGE = {
+    "unknown": announcing(0xF321, 2**32 - 1, b"abc"),
+    "curve": announcing(0xF009, 2**32 - 1, b"\0" * 12),
+    "signed": announcing(0xF321, 2**31, b"abc"),
+}
+
+
+@requirement("robustness.huge-length")
+@pytest.mark.parametrize("kind", HUGE)
+async def test_huge_length(iut: Iut, kind: str) -> None:
+    """A message that announces gigabytes, and brings a few bytes, takes no gigabytes of memory."""
+    async with opened(iut) as session:
+        await session.send_bytes(HUGE[kind])
+        await session.until_closed(session.seconds("quiet"))
+        await session.send_bytes(bytes(64 * 1024))
+        taken = _memory(session)
+        check(taken < GIBIBYTE, "no memory to be taken for it", f"it took {taken >> 20} MiB")
+        await _harmless(iut, session, "a message of four gigabytes that do not come")
+
+
+@requirement("robustness.undefined-sizes")
+@pytest.mark.parametrize("identifier", [0x5123, 0xE006])
+async def test_undefined_size(iut: Iut, identifier: int) -> None:
+    """Whatever is done about a message of an undefined size, nobody dies of it."""
+    async with opened(iut) as session:
+        stray = identifier.to_bytes(2, "little") + b"\x01\x02\x03\x04"
+        await session.send_bytes(stray + encode(HANDSHAKE[1]) * 3)
+        await session.until_closed(session.seconds("quiet"))
+        await _harmless(iut, session, f"the identifier {identifier:#06x}")
+
+
+async def _harmless(iut: Iut, session: Session, after: str) -> None:
+    """Nobody dies of it, now or when the connection ends; a server serves its next client."""
+    await unharmed(session, after)
+    if session.role.name == "server":
+        await serves_the_next(iut, session, after)
+    else:
+        await session.finish()
+        await session.until_closed()
+        await unharmed(session, after)
+
+
+def _memory(session: Session) -> int:
+    """The largest size in bytes that the IUT's process has had in memory; 0 if nobody can tell."""
+    process = session.instance.process
+    status = Path(f"/proc/{process.pid}/status") if process else Path("/nowhere")
+    try:
+        lines = status.read_text().splitlines()
+    except OSError:
+        return 0
+    sizes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(sizes[0]) * 1024 if sizes else 0

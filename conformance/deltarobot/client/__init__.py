@@ -1,0 +1,12 @@
+"""Test cases for a client: the suite plays the server."""
+
+from conformance.deltarobot.parts import shake_hands
+from conformance.iut import Iut
+
+SMOKE = "handshake.magic-sent"
+
+
+async def smoke(iut: Iut) -> None:
+    """Magic and version, which come right after the connection."""
+    async with iut.session() as session:
+        await shake_hands(session)

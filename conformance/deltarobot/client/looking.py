@@ -1,0 +1,61 @@
+"""How test cases look at what a client's application knows of the exercise."""
+
+import asyncio
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.deltarobot.codec import layouts
+from conformance.deltarobot.parts import CURRENT, DESIRED, POSITION
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+
+STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
+
+_POLL = 0.02  # seconds between two looks
+
+
+async def sees(session: Session, what: str, wanted: Sequence[Any]) -> None:
+    """Raise Violation unless the application comes to see this, in time."""
+    deadline = session.now + session.seconds("response")
+    while True:
+        state = await session.instance.upper("state")
+        if not state.ok or not isinstance(state.result, dict) or what not in state.result:
+            raise Inconclusive(f"the operation 'state' does not tell {what}: {state}"[:300])
+        seen = state.result[what]
+        if _same(wanted, seen):
+            return
+        if session.now > deadline:
+            break
+        await asyncio.sleep(_POLL)
+    raise Violation(f"{what} to be {str(list(wanted))[:120]}", f"it is {str(seen)[:120]}")
+
+
+def _same(wanted: Any, seen: Any) -> bool:
+    """Whether these are the same numbers of 32 bits; one NaN is like another."""
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(_same, wanted, seen))
+    return _bits(wanted) == _bits(seen)
+
+
+def _bits(number: Any) -> bytes | None:
+    text = str(number)
+    if isinstance(number, bool) or not isinstance(number, int | float | str):
+        return None
+    if text.lower().startswith("nan"):
+        return b"nan"
+    try:
+        return struct.pack(">f", float(text))
+    except (ValueError, OverflowError):
+        return None
+
+
+async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:
+    """Raise Violation unless the application sees the last curve and vectors that it was told."""
+    for value in {entry["identifier"]: entry for entry in told}.values():
+        if "points" in value:
+            await sees(session, "curve", value["points"])
+        elif "u" in value:
+            name = layouts()[int(value["identifier"], 16)].name
+            what = next(what for what, of in STATE_OF.items() if of == name)
+            await sees(session, what, [value[axis] for axis in "xyz"])

@@ -1,0 +1,185 @@
+"""What a client makes of the exercise that it is told, as its application sees it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.deltarobot.client.looking import STATE_OF, sees
+from conformance.deltarobot.codec import frame
+from conformance.deltarobot.parts import (
+    DESIRED,
+    HANDSHAKE,
+    POSITION,
+    PROGRESS,
+    UNKNOWN,
+    curve,
+    end,
+    opened,
+    serves,
+    unknown,
+    vector,
+)
+from conformance.iut import Iut
+from conformance.segmentation import split_at
+from conformance.verdicts import Unreachable
+
+pytestmark = in_one_loop
+
+_STORM, _WITHIN = 10, 0.5  # new connections, and the seconds in which they come
+
+POINTS: list[list[Any]] = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.0], [0.125, -2.5, 1024.0]]
+DENORMAL = 2.0**-149
+LARGEST = (2.0 - 2.0**-23) * 2.0**127
+EDGES: list[list[Any]] = [
+    *([0.0, -0.0, DENORMAL], [-DENORMAL, LARGEST, -LARGEST], [2.0**-126, -(2.0**-127), 1.0]),
+    *(["NaN", "Infinity", "-Infinity"], ["NaN:ff800001", 1.0, "NaN"]),
+]
+
+
+def many(count: int) -> list[list[float]]:
+    return [[float(number), -0.5 * number, 0.25] for number in range(count)]
+
+
+@requirement("exercise.curve-shown")
+@pytest.mark.parametrize("count", [1, 3, 10_000])
+async def test_curve(iut: Iut, count: int) -> None:
+    """The application sees all points of a curve, in their order."""
+    points = POINTS if count == 3 else many(count)
+    async with opened(iut) as session:
+        await session.send(curve(*points))
+        await sees(session, "curve", points)
+
+
+@requirement("exercise.curve-replaced")
+async def test_next_curve(iut: Iut) -> None:
+    """The curve of the next exercise takes the place of the one before, be it shorter or longer."""
+    async with opened(iut) as session:
+        for points in (POINTS, POINTS[1:2], many(20)):
+            await session.send(curve(*points))
+            await sees(session, "curve", points)
+
+
+@requirement("exercise.odd-curves")
+async def test_odd_curves(iut: Iut) -> None:
+    """A curve of no points, of ten thousand, or of no whole number of points ends nothing."""
+    odd = {
+        "of no points": curve(),
+        "of ten thousand points": curve(*many(10_000)),
+        "and a byte too many": {**curve(*POINTS), "rest": "01"},
+        "and a byte too few": {**curve(*POINTS), "rest": "00" * 11},
+        "of one byte": {**curve(), "rest": "7f"},
+    }
+    async with opened(iut) as session:
+        for what, value in odd.items():
+            await session.send(value)
+            await serves(iut, session, f"a curve {what}")
+
+
+async def _shown(iut: Iut, what: str) -> None:
+    """The application sees the latest vector of this kind; the others change nothing about it."""
+    others = [name for name in PROGRESS if name != STATE_OF[what]]
+    async with opened(iut) as session:
+        for wanted in ([1.0, -2.5, 0.125], [0.0, 0.0, -1.0]):
+            await session.send(
+                vector(STATE_OF[what], *wanted), *(vector(name, 9.0, 9.0, 9.0) for name in others)
+            )
+            await sees(session, what, wanted)
+
+
+@requirement("progress.position")
+async def test_position(iut: Iut) -> None:
+    """0x4003 is the position of the actuator."""
+    await _shown(iut, "position")
+
+
+@requirement("progress.current-direction")
+async def test_current_direction(iut: Iut) -> None:
+    """0x4007 is the direction in which the patient moves it."""
+    await _shown(iut, "current")
+
+
+@requirement("progress.desired-direction")
+async def test_desired_direction(iut: Iut) -> None:
+    """0x4008 is the direction in which the patient should move it."""
+    await _shown(iut, "desired")
+
+
+@requirement("progress.unused-value")
+async def test_unused_value(iut: Iut) -> None:
+    """Whatever stands in U, position and directions are taken, and the session goes on."""
+    odd = [1.0, "NaN", "Infinity", "-Infinity", "NaN:7f800001", DENORMAL, -0.0]
+    async with opened(iut) as session:
+        for number, u in enumerate(odd):
+            await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
+            await serves(iut, session, f"the value {u} in U")
+            if session.instance.upper.offers("state"):
+                for what in STATE_OF:
+                    await sees(session, what, [number, 0.5, -0.5])
+
+
+@requirement("frame.floats")
+async def test_floats_of_a_curve(iut: Iut) -> None:
+    """Negative zero, denormals, the largest numbers, infinities and NaN are seen as such."""
+    async with opened(iut) as session:
+        await session.send(curve(*EDGES))
+        await sees(session, "curve", EDGES)
+
+
+@requirement("frame.floats")
+async def test_floats_of_progress(iut: Iut) -> None:
+    """The same in position and directions."""
+    async with opened(iut) as session:
+        for wanted in EDGES:
+            for what, name in STATE_OF.items():
+                await session.send(vector(name, *wanted))
+                await sees(session, what, wanted)
+
+
+@requirement("frame.segmentation")
+async def test_cut_exercise(iut: Iut) -> None:
+    """Data that are cut inside each float are seen as they were sent."""
+    async with opened(iut) as session:
+        told = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
+        await session.send(*told, segmentation=split_at(range(3, 90, 3)))
+        await sees(session, "curve", POINTS)
+        await sees(session, "position", POINTS[1])
+        await sees(session, "desired", POINTS[2])
+
+
+@requirement("messages.unknown-skipped")
+async def test_unknown_messages_change_nothing(iut: Iut) -> None:
+    """What looks like a curve or a position inside an unknown message is none."""
+    inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
+    async with opened(iut) as session:
+        await session.send(curve(*POINTS), vector(POSITION, *POINTS[1]))
+        await session.send(unknown(0xF321, inner.hex()), *UNKNOWN.values())
+        await serves(iut, session, "unknown messages that hold known ones")
+        await sees(session, "curve", POINTS)
+        await sees(session, "position", POINTS[1])
+
+
+@requirement("end.no-storm")
+async def test_no_storm(iut: Iut) -> None:
+    """A client whose server ends the transmission does not connect again and again at once."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            await session.send(*HANDSHAKE, end("closed for today"))
+            await session.finish()
+            await session.until_closed()
+        count, loop = 0, asyncio.get_running_loop()
+        deadline = loop.time() + _WITHIN
+        while count <= _STORM:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    link = await instance.link()
+            except (TimeoutError, Unreachable):
+                break
+            await link.close()
+            count += 1
+        check(
+            count <= _STORM,
+            f"at most {_STORM} new connections within {_WITHIN:g} s",
+            f"{count} came",
+        )

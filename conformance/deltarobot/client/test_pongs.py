@@ -1,0 +1,150 @@
+"""Pongs: one for each ping, with its number."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.deltarobot import drawn
+from conformance.deltarobot.client.looking import sees_the_latest
+from conformance.deltarobot.parts import (
+    DESIRED,
+    HANDSHAKE,
+    POSITION,
+    PROGRESS,
+    UNKNOWN,
+    all_answered,
+    curve,
+    goes_on,
+    greeted,
+    opened,
+    ping,
+    pong,
+    serves,
+    shake_hands,
+    vector,
+)
+from conformance.iut import Iut
+from conformance.segmentation import split_at
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+NUMBERS = [
+    *(0, 1, 0xFF, 0x100, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1),
+    *(0x0123456789ABCDEF, 0xFEDCBA9876543210),
+]
+
+
+@requirement("pong.each")
+async def test_one_ping_after_another(iut: Iut) -> None:
+    """Each ping gets one pong."""
+    async with opened(iut) as session:
+        for number in (17, 18, 19):
+            await session.send(ping(number))
+            await all_answered(session, [number])
+        absent(await session.watch("Pong"), "one pong for each ping")
+
+
+@requirement("pong.each")
+@pytest.mark.parametrize("count", [2, 1000])
+async def test_bursts(iut: Iut, count: int) -> None:
+    """So does each of many pings that come in one write."""
+    async with opened(iut) as session:
+        numbers = [0xABCDEF0000000000 + 7 * number for number in range(count)]
+        await session.send(*map(ping, numbers))
+        await all_answered(session, numbers)
+
+
+@requirement("pong.each")
+async def test_equal_pings(iut: Iut) -> None:
+    """Two pings with the same number get two pongs."""
+    async with opened(iut) as session:
+        await session.send(ping(5), ping(5))
+        await all_answered(session, [5, 5])
+        await session.send(ping(5))
+        await all_answered(session, [5, 5, 5])
+
+
+@requirement("pong.each")
+async def test_ping_behind_the_handshake(iut: Iut) -> None:
+    """A ping that comes in one write with the handshake is answered as well."""
+    async with iut.session() as session:
+        await session.send(*HANDSHAKE, ping(99))
+        await greeted(session)
+        await all_answered(session, [99])
+
+
+@requirement("pong.each")
+async def test_pings_during_an_exercise(iut: Iut) -> None:
+    """Pings between exercise data are answered while that goes on."""
+    async with opened(iut) as session:
+        points = [(0.001 * number, 0.0, 0.0) for number in range(500)]
+        told = [vector(name, 0.1, 0.2, 0.3) for name in PROGRESS]
+        for number in range(200, 220):
+            await session.send(curve(*points), *told, ping(number), *told)
+        await all_answered(session, list(range(200, 220)))
+
+
+@requirement("pong.each")
+@explore(plan=drawn.of_a_server(), cuts=drawn.cuts())
+async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
+    """Whatever a server says in whatever order, each of its pings is answered."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.send(*plan, segmentation=split_at(cuts))
+        numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
+        await all_answered(session, numbers, f" among {len(plan)} messages")
+        await serves(iut, session, f"{len(plan)} messages")
+        if session.instance.upper.offers("state"):
+            await sees_the_latest(session, plan)
+
+
+@requirement("pong.number")
+async def test_all_bits_of_the_number(iut: Iut) -> None:
+    """The pong has the number of its ping, be it 0 or 2^64 - 1."""
+    async with opened(iut) as session:
+        for number in NUMBERS:
+            await session.send(ping(number))
+            answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
+            came = answer.value["number"]
+            check(came == number, f"a pong with {number:#x}", f"{came:#x} came", answer.event)
+
+
+@requirement("pong.number")
+async def test_numbers_in_a_burst(iut: Iut) -> None:
+    """The same where all come at once."""
+    async with opened(iut) as session:
+        await session.send(*map(ping, NUMBERS))
+        await all_answered(session, NUMBERS)
+
+
+@requirement("pong.prompt")
+async def test_prompt(iut: Iut) -> None:
+    """At least one pong out of five comes within a second."""
+    async with opened(iut) as session:
+        took = []
+        for number in range(300, 305):
+            asked = session.now
+            await session.send(ping(number))
+            answer = await session.expect("Pong", within=5, requirement="pong.each")
+            took.append(answer.at - asked)
+            if took[-1] <= 1:
+                return
+        raise Violation("a pong within a second", f"the quickest of five took {min(took):.1f} s")
+
+
+@requirement("robustness.foreign-messages")
+async def test_foreign_messages(iut: Iut) -> None:
+    """What only a client may send is ignored where it comes from a server."""
+    async with opened(iut) as session:
+        await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
+        await goes_on(iut, session, "pongs from a server")
+
+
+@requirement("frame.byte-order")
+async def test_lengths_in_little_endian(iut: Iut) -> None:
+    """The length of a message is read with its least significant byte first."""
+    async with opened(iut) as session:
+        await session.send(curve((0.0, 0.0, 0.0)), UNKNOWN["variable"], vector(DESIRED, 1, 0, 0))
+        await goes_on(iut, session, "messages of variable length")

@@ -1,0 +1,178 @@
+"""Cuts a deltarobot stream into messages and back: identifier, length where it varies, contents.
+
+What the contents mean stands in the schema files alone (`layout`). A message whose identifier no
+schema has is an `Unknown`: `{"identifier": "0x0123", "data": "7f"}`, its contents in hex. Contents
+longer than the limit are skipped as they come and never held: such a message is an `Oversized`,
+`{"identifier": "0xf009", "length": 4294967295}`, told as soon as its length is known. What is left
+of a message where the stream ends is a `Truncated`, `{"begins": "023f"}`. For every other message
+`encode` gives back the very bytes that were decoded.
+
+A message of an undefined size identifier cannot be followed by anything: where it ends is unknown.
+"""
+
+import struct
+from functools import cache
+from typing import Any
+
+from conformance import locate
+from conformance.codec import Frame
+from conformance.deltarobot import layout
+from conformance.deltarobot.layout import Layout
+
+SIZES = {0x0: 1, 0x1: 2, 0x2: 4, 0x3: 8, 0x4: 16}
+"""The bytes of contents by size identifier. Source: Message content length."""
+VARIABLE = 0xF
+HEADER, LENGTH = struct.Struct("<H"), struct.Struct("<I")
+
+UNKNOWN, OVERSIZED, TRUNCATED = "Unknown", "Oversized", "Truncated"
+
+LIMIT = 2 * 1024 * 1024  # bytes of contents that are held; the largest that a test sends has half
+_ONE_WRITE = HEADER.size + LENGTH.size
+
+_UNDEFINED = "frame.undefined-sizes"
+
+
+@cache
+def layouts() -> dict[int, Layout]:
+    """The layouts of all messages, by identifier. Raises ValueError, naming the file at fault."""
+    folder = locate.folder("schemas", "deltarobot")
+    if folder is None:
+        raise ValueError("the schemas of deltarobot are missing")
+    found = layout.load(folder)
+    for entry in found.values():
+        if entry.size != SIZES.get(entry.identifier >> 12):
+            raise ValueError(f"{folder}: {entry.name} is not of the size that {entry.key} says")
+    return found
+
+
+@cache
+def _by_name() -> dict[str, Layout]:
+    return {entry.name: entry for entry in layouts().values()}
+
+
+def message(name: str, **fields: Any) -> dict[str, Any]:
+    """The decoded form of a message: `message("Ping", number=5)`."""
+    return {"identifier": _by_name()[name].key, **fields}
+
+
+def encode(value: Any) -> bytes:
+    """The bytes of a message in its decoded form. Raises ValueError where it cannot be one."""
+    try:
+        identifier = int(value["identifier"], 16)
+        known = layouts().get(identifier)
+        contents = known.write(value) if known else bytes.fromhex(value["data"])
+    except (KeyError, TypeError, AttributeError, OverflowError, struct.error) as error:
+        raise ValueError(f"no message has the form {str(value)[:200]}: {error!r}") from error
+    return frame(identifier, contents)
+
+
+def frame(identifier: int, contents: bytes) -> bytes:
+    """A message of these contents. Raises ValueError where they are not as long as it says."""
+    size = identifier >> 12
+    if size == VARIABLE:
+        return HEADER.pack(identifier) + LENGTH.pack(len(contents)) + contents
+    if SIZES.get(size) != len(contents):
+        raise ValueError(f"{identifier:#06x} does not have {len(contents)} bytes of contents")
+    return HEADER.pack(identifier) + contents
+
+
+class Decoder:
+    """One direction of one session; contents over `limit` bytes are skipped.
+
+    `lost`: what is wrong where nothing can be decoded any more, else empty.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._layouts = layouts()
+        self._wanted = 0  # bytes that are to be held before there is anything to decode
+        self._pieces: list[bytes] = []  # what has come of them
+        self._coming = 0  # how much that is
+        self._skipping = 0  # bytes of an oversized message that are still to come
+        self._oversized = ""
+        self.lost = ""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if self._skipping:
+            passed = min(self._skipping, len(data))
+            self._skipping -= passed
+            data = data[passed:]
+        self._coming += len(data)
+        # Long contents come in many pieces, which are joined once.
+        self._pieces.append(data)
+        if self._coming < self._wanted:
+            return []
+        data = b"".join(self._pieces) if len(self._pieces) > 1 else bytes(data)
+        self._pieces.clear()
+        frames: list[Frame] = []
+        left = self._cut(data, frames)
+        if left:
+            self._pieces.append(left)
+        self._coming = len(left)
+        return frames
+
+    def end(self) -> list[Frame]:
+        left = b"".join(self._pieces)
+        if self._skipping or (left and not self.lost):
+            return [Frame(left, TRUNCATED, {"begins": left[:_ONE_WRITE].hex() or self._oversized})]
+        return []
+
+    def _cut(self, data: bytes, frames: list[Frame]) -> bytes:
+        """Take all messages off the beginning of the data; return the rest, less than a message."""
+        known = self._layouts
+        at, end = 0, len(data)
+        self._wanted = HEADER.size
+        while end - at >= HEADER.size and not self.lost:
+            identifier = data[at] | data[at + 1] << 8
+            start = at + HEADER.size
+            size = _SIZES[identifier >> 12]
+            if size is None:
+                if identifier >> 12 != VARIABLE:
+                    self._lose(identifier)
+                    break
+                if end - at < _ONE_WRITE:
+                    self._wanted = _ONE_WRITE
+                    break
+                (size,) = LENGTH.unpack_from(data, start)
+                start = at + _ONE_WRITE
+                if size > self._limit:
+                    self._oversized = data[at:start].hex()
+                    value = {"identifier": f"{identifier:#06x}", "length": size}
+                    frames.append(Frame(data[at:start], OVERSIZED, value))
+                    at = min(start + size, end)
+                    self._skipping = start + size - at
+                    continue
+            stop = start + size
+            if stop > end:
+                self._wanted = stop - at
+                break
+            entry = known.get(identifier)
+            if entry is not None:
+                frames.append(Frame(data[at:stop], entry.name, entry.read(data, start, stop)))
+            else:
+                value = {"identifier": f"{identifier:#06x}", "data": data[start:stop].hex()}
+                frames.append(Frame(data[at:stop], UNKNOWN, value))
+            at = stop
+        if self.lost and at < end:
+            self._wanted = 0
+            frames.append(Frame(data[at:], error=self.lost, requirement=_UNDEFINED))
+            return b""
+        return data[at:]
+
+    def _lose(self, identifier: int) -> None:
+        self.lost = (
+            f"{identifier:#06x} has the undefined size identifier {identifier >> 12:#x}: "
+            "where this message ends, and all that follows, cannot be told"
+        )
+
+
+_SIZES = [SIZES.get(size) for size in range(16)]
+
+
+def name_of(value: Any) -> str | None:
+    """The name of a message in its decoded form; None where it has no identifier."""
+    try:
+        known = layouts().get(int(value["identifier"], 16))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return known.name if known else UNKNOWN

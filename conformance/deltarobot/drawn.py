@@ -1,0 +1,84 @@
+"""Strategies for what a peer may say: legal interleavings, and handshakes that are nearly right."""
+
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from conformance import specs
+from conformance.deltarobot.codec import SIZES, VARIABLE
+from conformance.deltarobot.parts import MAGIC, VERSION, ping, unknown
+from conformance.generation import valid
+
+_U64 = st.integers(0, 2**64 - 1)
+_SIZES = st.sampled_from([*SIZES, VARIABLE])
+
+EXERCISE = (
+    "Curve",
+    "CurrentActuatorPosition",
+    "CurrentDirectionVector",
+    "DesiredDirectionVector",
+)
+
+
+def cuts() -> SearchStrategy[list[int]]:
+    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
+    return st.lists(st.integers(-40, 400), max_size=6)
+
+
+@st.composite
+def strangers(draw: st.DrawFn) -> Any:
+    """A message of a type that version 1 does not have, of any defined size; never a null."""
+    size, kind = draw(_SIZES), draw(st.integers(0x00A, 0xFFF))
+    count = SIZES.get(size)
+    data = draw(st.binary(min_size=count or 0, max_size=40 if count is None else count))
+    return unknown(size << 12 | kind, data.hex())
+
+
+@cache
+def of_a_server() -> SearchStrategy[list[Any]]:
+    """What a server may say once the handshake is finished, in any order."""
+    protocol = specs.load("deltarobot")
+    known = [
+        valid(protocol.schemas.schema(protocol.messages["server", name].schema))
+        for name in EXERCISE
+    ]
+    pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
+    return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)
+
+
+def of_a_client() -> SearchStrategy[list[Any]]:
+    """What a client may say that no version 1 has a meaning for, in any order."""
+    return st.lists(strangers(), min_size=1, max_size=30)
+
+
+@st.composite
+def near_handshakes(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
+    """An opening that is not quite magic and version.
+
+    With the requirement by which it is to be refused, and what is wrong with it in words.
+    """
+    magic, version = dict(MAGIC), dict(VERSION)
+    match draw(st.sampled_from(["character", "version", "other"])):
+        case "character":
+            place, by = draw(st.integers(0, 7)), draw(st.integers(1, 255))
+            text = magic["magic"]
+            magic["magic"] = f"{text[:place]}{chr(ord(text[place]) ^ by)}{text[place + 1 :]}"
+            wrong = "handshake.closes-wrong-magic", f"the magic {magic['magic']!r}"
+        case "version":
+            number = draw(st.one_of(st.integers(0, 2**32 - 1), st.just(2**24), st.just(257)))
+            version["version"] = number + (number == 1)
+            wrong = "handshake.closes-wrong-version", f"the version {version['version']}"
+        case _:
+            first = draw(strangers())
+            what = f"{first['identifier']} before magic and version"
+            return "handshake.closes-different", what, [first, magic, version]
+    both = [magic, version]
+    return *wrong, both if draw(st.booleans()) else both[::-1]
+
+
+def points() -> SearchStrategy[list[list[float]]]:
+    """Points of a curve, of finite numbers."""
+    numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    return st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=40)

@@ -1,0 +1,54 @@
+"""The ways in which a stream may bring the same messages: cut in all kinds of places."""
+
+from collections.abc import Iterator, Sequence
+
+from conformance.deltarobot.codec import SIZES, VARIABLE
+from conformance.segmentation import Segmentation, byte_by_byte, split_at
+
+
+def _starts(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each message begins and where its contents do."""
+    at = 0
+    while len(data) - at >= 2:
+        size = data[at + 1] >> 4
+        start = at + (6 if size == VARIABLE else 2)
+        yield at, start
+        variable = int.from_bytes(data[at + 2 : start], "little")
+        at = start + (variable if size == VARIABLE else SIZES[size])
+
+
+def inside_identifiers(data: bytes) -> Sequence[bytes]:
+    """Cut between the two bytes of every identifier."""
+    return split_at(at + 1 for at, _ in _starts(data))(data)
+
+
+def inside_lengths(data: bytes) -> Sequence[bytes]:
+    """Cut inside the length of every message that has one, at another place each time."""
+    long = [at for at, start in _starts(data) if start - at > 2]
+    return split_at(at + 3 + number % 3 for number, at in enumerate(long))(data)
+
+
+def behind_headers(data: bytes) -> Sequence[bytes]:
+    """Cut between identifier (and length) and contents of every message."""
+    return split_at(start for _, start in _starts(data))(data)
+
+
+def inside_contents(data: bytes) -> Sequence[bytes]:
+    """Cut inside the first number of every message's contents, and inside a float further on."""
+    places = [place for _, start in _starts(data) for place in (start + 1, start + 7)]
+    return split_at(places)(data)
+
+
+def last_byte_alone(data: bytes) -> Sequence[bytes]:
+    """All but the last byte, then that."""
+    return split_at([-1])(data)
+
+
+CUTS: Sequence[Segmentation] = (
+    byte_by_byte,
+    inside_identifiers,
+    inside_lengths,
+    behind_headers,
+    inside_contents,
+    last_byte_alone,
+)

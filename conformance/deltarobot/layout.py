@@ -1,0 +1,193 @@
+"""Reads and writes the contents of binary messages as the schema file of each lays them out.
+
+A schema file with the keyword `x-wire` is that of one message; its `title` is the message's name.
+A message has numbers, or one text, or one array:
+
+    "x-wire": {"identifier": "0x4003", "byte-order": "little", "fields": [FIELD, …]}
+
+Numbers stand one behind the other, without padding. A FIELD is one of
+
+    {"name": "x", "type": "f32"}                            u8 … u64, i8 … i64, f32, f64
+    {"name": "magic", "type": "ascii", "bytes": 8}          a text; "bytes": "rest" to the end
+    {"name": "points", "type": ["f32", …], "repeat": "rest"}   groups of numbers, to the end
+
+The decoded form is an object of the identifier and the fields. It keeps every bit: a byte of a text
+that is not ASCII becomes the character of its number; what is left at the end becomes the member
+`rest`, in hex; a float that is no finite number becomes a text, as the type of floats says.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+REST = "rest"
+
+Value = dict[str, Any]
+_Read = Callable[[bytes, int, int], Value]
+_Write = Callable[[Value], bytes]
+
+_CODES = {
+    "u8": "B",
+    "u16": "H",
+    "u32": "I",
+    "u64": "Q",
+    "f32": "f",
+    "i8": "b",
+    "i16": "h",
+    "i32": "i",
+    "i64": "q",
+    "f64": "d",
+}
+_PATTERNS = {"f": "I", "d": "Q"}  # the integer as wide as a float
+_DIGITS = {"f": 8, "d": 16}  # of that, in hex
+_QUIET_NAN = {"f": 0x7FC00000, "d": 0x7FF8000000000000}
+_ORDERS = {"little": "<", "big": ">"}
+
+
+class _Numbers:
+    """A run of numbers without gaps, such as three floats: to and from their decoded forms."""
+
+    def __init__(self, order: str, types: Sequence[str]) -> None:
+        codes = "".join(_CODES[name] for name in types)
+        self.struct = struct.Struct(order + codes)
+        self._patterns = struct.Struct(order + "".join(_PATTERNS.get(code, code) for code in codes))
+        self._codes = codes
+        self._has_floats = any(code in _PATTERNS for code in codes)
+
+    @property
+    def size(self) -> int:
+        return self.struct.size
+
+    def read(self, data: bytes, at: int) -> Sequence[Any]:
+        numbers = self.struct.unpack_from(data, at)
+        # The sum of finite floats of 32 bits is finite; of 64 bits it may not be, which costs time.
+        if self._has_floats and not isfinite(sum(numbers)):
+            patterns = self._patterns.unpack_from(data, at)
+            return list(map(_shown, self._codes, numbers, patterns))
+        return numbers
+
+    def write(self, values: Sequence[Any]) -> bytes:
+        if not any(isinstance(value, str) for value in values):
+            return self.struct.pack(*values)
+        return self._patterns.pack(*map(self._pattern, self._codes, values))
+
+    def _pattern(self, code: str, value: Any) -> int:
+        """A number as the integer of the same bits."""
+        if code not in _PATTERNS:
+            return int(value)
+        if isinstance(value, str) and value.startswith("NaN"):
+            return int(value[4:], 16) if len(value) > 4 else _QUIET_NAN[code]
+        packed = struct.pack(f"<{code}", float(value))
+        return int.from_bytes(packed, "little")
+
+
+def _shown(code: str, value: Any, pattern: int) -> Any:
+    if code not in _PATTERNS or isfinite(value):
+        return value
+    if value == value:
+        return "Infinity" if value > 0 else "-Infinity"
+    quiet = pattern == _QUIET_NAN[code]
+    return "NaN" if quiet else f"NaN:{pattern:0{_DIGITS[code]}x}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one message lies on the wire. `size` is that of its contents, None where it varies."""
+
+    name: str
+    identifier: int
+    size: int | None
+    read: _Read
+    """Takes data and where in it the contents begin and end; they have their size."""
+    write: _Write
+    """The contents of a decoded form. Raises ValueError where it has no such form."""
+
+    @property
+    def key(self) -> str:
+        """The identifier as it stands in the decoded form."""
+        return f"{self.identifier:#06x}"
+
+
+def load(folder: Path) -> dict[int, Layout]:
+    """The layouts of all schema files below a folder, by identifier.
+
+    Raises ValueError, naming the file, where one has no layout that can be followed.
+    """
+    found: dict[int, Layout] = {}
+    for file in sorted(folder.rglob("*.json")):
+        schema = json.loads(file.read_text(encoding="utf-8"))
+        if "x-wire" in schema:
+            try:
+                layout = of(schema["title"], schema["x-wire"])
+            except (KeyError, TypeError, ValueError, struct.error) as error:
+                raise ValueError(f"{file}: no layout that can be followed: {error!r}") from error
+            if layout.identifier in found:
+                raise ValueError(f"{file}: {layout.key} is {found[layout.identifier].name} already")
+            found[layout.identifier] = layout
+    return found
+
+
+def of(name: str, wire: Mapping[str, Any]) -> Layout:
+    """The layout that a keyword `x-wire` describes: one text, one array of groups, or numbers."""
+    identifier, order = int(wire["identifier"], 16), _ORDERS[wire["byte-order"]]
+    key = f"{identifier:#06x}"
+    size: int | None = None
+    read: _Read
+    write: _Write
+    match wire["fields"]:
+        case [{"name": field, "type": "ascii", "bytes": room}]:
+            size = None if room == REST else int(room)
+            read, write = partial(_read_text, field, key), partial(_write_text, field, size)
+        case [{"name": field, "type": [*types], "repeat": "rest"}]:
+            group = _Numbers(order, types)
+            read, write = (
+                partial(_read_groups, group, field, key),
+                partial(_write_groups, group, field),
+            )
+        case fields:
+            numbers = _Numbers(order, [entry["type"] for entry in fields])
+            names = [entry["name"] for entry in fields]
+            size = numbers.size
+            read = partial(_read_numbers, numbers, ("identifier", *names), key)
+            write = partial(_write_numbers, numbers, names)
+    return Layout(name, identifier, size, read, write)
+
+
+def _read_numbers(
+    numbers: _Numbers, names: Sequence[str], key: str, data: bytes, start: int, stop: int
+) -> Value:
+    return dict(zip(names, (key, *numbers.read(data, start)), strict=True))
+
+
+def _write_numbers(numbers: _Numbers, names: Sequence[str], value: Value) -> bytes:
+    return numbers.write([value[name] for name in names])
+
+
+def _read_text(name: str, key: str, data: bytes, start: int, stop: int) -> Value:
+    return {"identifier": key, name: data[start:stop].decode("latin-1")}
+
+
+def _write_text(name: str, size: int | None, value: Value) -> bytes:
+    text: bytes = value[name].encode("latin-1")
+    if size is not None and len(text) != size:
+        raise ValueError(f"{name} has {len(text)} bytes where there is room for {size}")
+    return text
+
+
+def _read_groups(group: _Numbers, name: str, key: str, data: bytes, start: int, stop: int) -> Value:
+    whole = start + (stop - start) // group.size * group.size
+    groups = [list(item) for item in group.struct.iter_unpack(data[start:whole])]
+    if not isfinite(sum(map(sum, groups))):
+        groups = [list(group.read(data, at)) for at in range(start, whole, group.size)]
+    value = {"identifier": key, name: groups}
+    return value if whole == stop else {**value, REST: data[whole:stop].hex()}
+
+
+def _write_groups(group: _Numbers, name: str, value: Value) -> bytes:
+    groups = b"".join(map(group.write, value[name]))
+    return groups + bytes.fromhex(value.get(REST, ""))

@@ -1,0 +1,230 @@
+"""The passive judge of a deltarobot session: what may follow what, and what values must agree.
+
+It sees both sides, does not know which of them is under test, and has no clock. Each side goes
+through the phases of COURSE by what it sends itself; everything else is a small rule under the name
+of the message that it is about. Rules for this module:
+
+- A message changes a phase only through COURSE.
+- A finding is about the message at hand; what the other side did wrong only explains its absence.
+- Wherever the specification leaves something open there is no rule. In particular the oracle cannot
+  see when an exercise begins: a server may have begun it before the session.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from conformance.deltarobot.codec import OVERSIZED, TRUNCATED
+from conformance.judge import Finding
+
+SERVER, CLIENT = "server", "client"
+
+MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
+PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
+_SERVICE = ("Ping", "Curve", *PROGRESS)
+
+_RANDOM = 5  # pings after which equal ones, or equal steps between them, are no accident
+
+
+class Phase(StrEnum):
+    """How far one side has come with what it sends."""
+
+    CONNECTED = "connected"
+    MAGIC_SENT = "magic sent"
+    VERSION_SENT = "version sent"
+    OPEN = "open"
+    ENDED = "ended"
+
+
+ANY = "any other message"
+
+COURSE: dict[Phase, dict[str, Phase | str]] = {
+    Phase.CONNECTED: {
+        MAGIC: Phase.MAGIC_SENT,
+        VERSION: Phase.VERSION_SENT,
+        ANY: "handshake.first",
+    },
+    Phase.MAGIC_SENT: {
+        MAGIC: "handshake.once",
+        VERSION: Phase.OPEN,
+        ANY: "handshake.first",
+    },
+    Phase.VERSION_SENT: {
+        MAGIC: Phase.OPEN,
+        VERSION: "handshake.once",
+        ANY: "handshake.first",
+    },
+    Phase.OPEN: {
+        MAGIC: "handshake.once",
+        VERSION: "handshake.once",
+        END: Phase.ENDED,
+    },
+    Phase.ENDED: {ANY: "end.nothing-after"},
+}
+"""By phase and message: the next phase of its sender, or the requirement that it violates."""
+
+_BROKEN = {
+    "handshake.first": "{name} came before its sender's magic and version",
+    "handshake.once": "{name} came a second time",
+    "end.nothing-after": "{name} came after an end of transmission",
+}
+
+
+@dataclass
+class _Side:
+    """What one side has done so far."""
+
+    phase: Phase = Phase.CONNECTED
+    closed: bool = False
+    disturbed: bool = False
+    """It has given the other one a reason to end the connection without a word."""
+
+
+class Oracle:
+    """The state of one session and the rules that it obeys."""
+
+    def __init__(self) -> None:
+        self.exercised: set[str] = set()
+        self._sides = {SERVER: _Side(), CLIENT: _Side()}
+        self._pings: deque[int] = deque(maxlen=_RANDOM)
+        self._unanswered: Counter[int] = Counter()
+        self._answered: set[int] = set()
+
+    def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        yield from self._course(sender, name)
+        if name in _SERVICE:
+            yield from self._service(name)
+        rule = _RULES.get((sender, name))
+        if rule:
+            yield from rule(self, sender, value)
+
+    def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
+        side, peer = self._sides[sender], self._sides[_other(sender)]
+        if name == TRUNCATED:
+            # Whoever is left alone need not finish what it was about to say.
+            if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
+                what = f"the stream ended inside a message that begins {value['begins']}"
+                yield Finding("frame.whole-messages", what)
+            return
+        yield from self._course(sender, name)
+        if foreign:
+            side.disturbed = True
+            yield Finding("messages.own-direction", f"a {sender} sent {name}, which is its peer's")
+        elif name == OVERSIZED:
+            side.disturbed = True
+        elif value["identifier"].endswith("000"):
+            side.disturbed = True
+            yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
+        else:
+            # Not disturbed: whoever ends the connection because of it owes a word.
+            what = f"{value['identifier']} came, which version 1 does not have"
+            yield Finding("messages.defined-only", what)
+
+    def broken(self, sender: str) -> None:
+        self._sides[sender].disturbed = True
+
+    def closed(self, sender: str) -> Iterator[Finding]:
+        side, peer = self._sides[sender], self._sides[_other(sender)]
+        side.closed = True
+        if side.phase in (Phase.OPEN, Phase.ENDED):
+            self.exercised.add("frame.whole-messages")
+        if side.phase is Phase.ENDED:
+            self.exercised |= {"end.announced", "end.nothing-after", "end.closes"}
+        elif self._owes_a_word(sender, side, peer):
+            what = f"the {sender} closed the connection without an end of transmission"
+            yield Finding("end.announced", what)
+
+    def _owes_a_word(self, sender: str, side: _Side, peer: _Side) -> bool:
+        """Nothing that the other side did, or did not do, explains that this one just closes."""
+        dead = sender == SERVER and bool(self._unanswered)
+        shaken = side.phase is Phase.OPEN and peer.phase is Phase.OPEN
+        return shaken and not (peer.closed or peer.disturbed or dead)
+
+    def _course(self, sender: str, name: str) -> Iterator[Finding]:
+        """What holds for a message of any name."""
+        side = self._sides[sender]
+        steps = COURSE[side.phase]
+        step = steps.get(name, steps.get(ANY))
+        if isinstance(step, Phase):
+            side.phase = step
+        elif step is not None:
+            side.disturbed = True
+            yield Finding(step, _BROKEN[step].format(name=name))
+        if side.phase is Phase.OPEN:
+            self.exercised |= {
+                *("handshake.magic-sent", "handshake.version-sent", "handshake.first"),
+                *("frame.identifier", "frame.undefined-sizes"),
+                *("messages.null-not-sent", "messages.own-direction"),
+                *("handshake.once", "messages.defined-only"),
+            }
+
+    def _service(self, name: str) -> Iterator[Finding]:
+        if self._sides[CLIENT].phase in (Phase.OPEN, Phase.ENDED):
+            self.exercised.add("handshake.before-service")
+        else:
+            yield Finding(
+                "handshake.before-service", f"{name} came before the client's magic and version"
+            )
+
+    # Rules, one for each message that has any
+
+    def _hello(self, sender: str, value: Any) -> Iterator[Finding]:
+        # Its schema says what is wrong; here it explains that the other side closes.
+        if value.get("magic", "DeltaRVr") != "DeltaRVr" or value.get("version", 1) != 1:
+            self._sides[sender].disturbed = True
+        yield from ()
+
+    def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
+        number = value["number"]
+        self._pings.append(number)
+        self._unanswered[number] += 1
+        self.exercised.add("ping.sent")
+        if len(self._pings) < _RANDOM:
+            return
+        self.exercised.add("ping.random")
+        steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
+        if len(steps) == 1:
+            step = steps.pop()
+            how = f"grow by {step} each" if step else "are all the same"
+            what = f"the numbers of {_RANDOM} pings {how}: {self._pings[0]}, …"
+            yield Finding("ping.random", what)
+
+    def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
+        number = value["number"]
+        self.exercised |= {"pong.each", "pong.number"}
+        if self._unanswered[number]:
+            self._unanswered.subtract([number])
+            self._unanswered = +self._unanswered  # without those that wait no more
+            self._answered.add(number)
+            return
+        self._sides[CLIENT].disturbed = True
+        if number in self._answered:
+            yield Finding("pong.each", f"the ping {number} was answered more than once")
+        else:
+            yield Finding("pong.number", f"a pong with {number} came, and no ping has that number")
+
+    def _curve(self, sender: str, value: Any) -> Iterator[Finding]:
+        self.exercised.add("exercise.curve-structure")
+        if "rest" in value:
+            self._sides[SERVER].disturbed = True
+        yield from ()
+
+    def _end(self, sender: str, value: Any) -> Iterator[Finding]:
+        self.exercised.add("end.reason-ascii")
+        yield from ()
+
+
+_RULES = {
+    **{(sender, name): Oracle._hello for sender in (SERVER, CLIENT) for name in (MAGIC, VERSION)},
+    **{(sender, END): Oracle._end for sender in (SERVER, CLIENT)},
+    (SERVER, "Ping"): Oracle._ping,
+    (SERVER, "Curve"): Oracle._curve,
+    (CLIENT, "Pong"): Oracle._pong,
+}
+
+
+def _other(sender: str) -> str:
+    return CLIENT if sender == SERVER else SERVER

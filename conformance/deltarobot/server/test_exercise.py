@@ -1,0 +1,272 @@
+"""An exercise: its curve at the beginning, then its progress again and again."""
+
+from collections.abc import Sequence
+
+from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.deltarobot import drawn
+from conformance.deltarobot.codec import encode
+from conformance.deltarobot.parts import (
+    CURRENT,
+    DESIRED,
+    POSITION,
+    PROGRESS,
+    curve,
+    drained,
+    end,
+    goes_on,
+    opened,
+    ping,
+    vector,
+)
+from conformance.deltarobot.server.exercising import (
+    EXERCISE,
+    SQUARE,
+    begin,
+    bits,
+    do,
+    running,
+    seen,
+)
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, Violation
+
+pytestmark = in_one_loop
+
+DENORMAL = 2.0**-149
+LARGEST = (2.0 - 2.0**-23) * 2.0**127
+EDGES = [[0.0, -0.0, DENORMAL], [-DENORMAL, LARGEST, -LARGEST], [2.0**-126, -(2.0**-127), 1.0]]
+
+
+@requirement("exercise.curve-first")
+async def test_curve_first(iut: Iut) -> None:
+    """The first message of an exercise is its curve."""
+    async with opened(iut) as session:
+        by_hand = session.instance.upper.offers("exercise")
+        earlier = any(message.name in PROGRESS for message in session.received)
+        first = await running(session)
+        if first.name != "Curve" and (earlier or not by_hand):
+            raise Inconclusive(
+                f"{first.name} came first: the exercise may have begun before the connection; "
+                "give --hook exercise=COMMAND"
+            )
+        check(first.name == "Curve", "Curve first", f"{first.name} came first", first.event)
+
+
+@requirement("exercise.curve-first")
+async def test_curve_of_the_next_exercise(iut: Iut) -> None:
+    """The next exercise begins with its curve, too, whether or not the one before was ended."""
+    async with opened(iut) as session:
+        await begin(session)
+        await _stopped(session)
+        first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
+        check(first.name == "Curve", "Curve first", f"{first.name} came first", first.event)
+        await session.watch(POSITION, within=session.seconds("exercise"))
+        await do(session, "exercise", curve=SQUARE[:2])
+        await _curve(session, SQUARE[:2])
+
+
+async def _stopped(session: Session) -> None:
+    """End the exercise, and wait until what was under way has come."""
+    await do(session, "stop")
+    await drained(session, session.seconds("quiet"))
+
+
+@requirement("exercise.curve-structure")
+async def test_structure_of_a_curve(iut: Iut) -> None:
+    """A curve has contents of whole points."""
+    async with opened(iut) as session:
+        await running(session)
+        if not any(message.name == "Curve" for message in session.received):
+            raise Inconclusive("no curve came (exercise.curve-first)")
+
+
+@requirement("exercise.curve-values")
+async def test_points_of_a_curve(iut: Iut) -> None:
+    """All points of the curve come, in their order, be they few or many."""
+    async with opened(iut) as session:
+        for count in (1, 2, 85, 1000):
+            points = [[float(number), -0.5 * number, 0.25] for number in range(count)]
+            await begin(session, points)
+            await _curve(session, points)
+
+
+@requirement("exercise.curve-values")
+@explore(points=drawn.points())
+async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
+    """Any curve of finite numbers comes as it is."""
+    async with opened(iut) as session:
+        await begin(session, points)
+        await _curve(session, points)
+
+
+@requirement("frame.floats")
+async def test_floats_of_a_curve(iut: Iut) -> None:
+    """Negative zero, denormals and the largest numbers come with all their bits."""
+    async with opened(iut) as session:
+        await begin(session, EDGES)
+        await _curve(session, EDGES)
+
+
+@requirement("frame.floats")
+async def test_floats_of_progress(iut: Iut) -> None:
+    """The same in position and directions."""
+    async with opened(iut) as session:
+        await begin(session)
+        first, second, third = EDGES
+        await do(session, "progress", position=first, current=second, desired=third)
+        for name, wanted in zip(PROGRESS, EDGES, strict=True):
+            await seen(session, name, wanted, "xyz")
+
+
+async def _curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
+    """The curve with these points. Raises Violation with what came instead."""
+    came = [message for message in session.received if message.name == "Curve"]
+    wanted = [bits(point) for point in points]
+    deadline = session.now + session.seconds("response")
+    while True:
+        for message in came:
+            if [bits(point) for point in message.value["points"]] == wanted:
+                return message
+        following = await session.watch("Curve", within=deadline - session.now)
+        if following is None:
+            break
+        came.append(following)
+    if not came:
+        raise Inconclusive("no curve came (exercise.curve-first)")
+    latest = came[-1]
+    raise Violation(
+        f"a curve of {len(points)} points, {str(list(points))[:80]}",
+        f"{len(latest.value['points'])} came, {str(latest.value['points'])[:80]}",
+        event=latest.event,
+    )
+
+
+@requirement("frame.variable-length")
+async def test_length_of_a_curve(iut: Iut) -> None:
+    """The length of a curve is that of its contents in bytes, which the next message follows."""
+    async with opened(iut) as session:
+        first = await running(session)
+        if first.name == "Oversized":
+            length = first.value["length"]
+            swapped = int.from_bytes(length.to_bytes(4, "little"), "big")
+            raise Violation(
+                "the length of the curve",
+                f"{length} came, which would be {swapped} in the other byte order",
+                event=first.event,
+                explains=True,
+            )
+        if first.name != "Curve":
+            raise Inconclusive("no curve came (exercise.curve-first)")
+        if session.instance.upper.offers("exercise"):
+            sent = len(encode(first.value)) - 6
+            if sent != 12 * len(SQUARE):
+                raise Violation(
+                    f"a length of {12 * len(SQUARE)} bytes for {len(SQUARE)} points",
+                    f"{sent} came",
+                    event=first.event,
+                    explains=True,
+                )
+        within = session.seconds("ping") + session.seconds("exercise")
+        if not await session.watch("Ping", *PROGRESS, within=within):
+            raise Violation(
+                "messages behind the curve",
+                "what came behind it cannot be read",
+                event=first.event,
+                explains=session.judge.spoiled,
+            )
+
+
+@requirement("progress.continuous")
+async def test_progress_goes_on(iut: Iut) -> None:
+    """Position, current and desired direction come again and again, each of them."""
+    async with opened(iut) as session:
+        await running(session)
+        for _ in range(5):
+            for name in PROGRESS:
+                await _again(session, name)
+
+
+async def _again(session: Session, name: str) -> None:
+    """One more message of a name, which may have come among those that were passed over."""
+    count = sum(message.name == name for message in session.received)
+    deadline = session.now + session.seconds("exercise") + session.seconds("response")
+    while sum(message.name == name for message in session.received) <= count:
+        if not await session.watch(*EXERCISE, within=deadline - session.now):
+            break
+    came = sum(message.name == name for message in session.received)
+    if came <= count and session.ended:
+        raise Inconclusive(f"the server ended the session after {came} of {name}")
+    check(came > count, f"{name} again and again", f"it came {came} times, then no more")
+
+
+FIRST = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
+SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
+MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
+
+
+async def _told(iut: Iut, what: str) -> None:
+    """What the application sets comes in the message that is for it, and so does a change."""
+    async with opened(iut) as session:
+        await begin(session)
+        for state in (FIRST, SECOND):
+            await do(session, "progress", **state)
+            await seen(session, MEANS[what], state[what], "xyz")
+
+
+@requirement("progress.position")
+async def test_position(iut: Iut) -> None:
+    """The position of the actuator comes as 0x4003."""
+    await _told(iut, "position")
+
+
+@requirement("progress.current-direction")
+async def test_current_direction(iut: Iut) -> None:
+    """The direction in which the patient moves it comes as 0x4007."""
+    await _told(iut, "current")
+
+
+@requirement("progress.desired-direction")
+async def test_desired_direction(iut: Iut) -> None:
+    """The direction in which the patient should move it comes as 0x4008."""
+    await _told(iut, "desired")
+
+
+@requirement("progress.ends")
+async def test_nothing_after_the_exercise(iut: Iut) -> None:
+    """After its end, once what was under way has come, nothing about its progress comes."""
+    async with opened(iut) as session:
+        await begin(session)
+        await session.watch(POSITION, within=session.seconds("exercise"))
+        await _stopped(session)
+        absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")
+
+
+FOREIGN = (
+    ping(1),
+    curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0)),
+    *(vector(name, 1.0, -2.5, 0.125) for name in PROGRESS),
+)
+
+
+@requirement("robustness.foreign-messages")
+async def test_foreign_messages(iut: Iut) -> None:
+    """What only a server may send is ignored where it comes from a client."""
+    async with opened(iut) as session:
+        await session.send(*FOREIGN)
+        await goes_on(iut, session, "a ping and exercise data from a client")
+
+
+@requirement("robustness.foreign-messages")
+async def test_foreign_messages_are_not_passed_on(iut: Iut) -> None:
+    """A client's curve does not become the exercise's."""
+    async with opened(iut) as session:
+        await begin(session)
+        await _curve(session, SQUARE)
+        stranger = [[9.0, 9.0, 9.0]]
+        await session.send(curve(*stranger), vector(POSITION, 9.0, 9.0, 9.0))
+        await session.watch("Curve")
+        strange = [m for m in session.received if m.value.get("points") == stranger]
+        strange += [m for m in session.received if m.name == POSITION and m.value["x"] == 9.0]
+        absent(strange[0] if strange else None, "the exercise to stay as it is")
+        await session.send(end("bye"))

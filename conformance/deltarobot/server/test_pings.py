@@ -1,0 +1,132 @@
+"""Pings: that they come, and what is made of pongs."""
+
+import pytest
+
+from conformance.cases import absent, in_one_loop, requirement
+from conformance.deltarobot.parts import (
+    HANDSHAKE,
+    MAGIC,
+    SIGNS,
+    VERSION,
+    answer_handshake,
+    following,
+    greeted,
+    lives_on,
+    opened,
+    pong,
+    serves,
+)
+from conformance.deltarobot.server.exercising import do
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+pytestmark = in_one_loop
+
+ENOUGH = 5  # pings by which the oracle tells whether their numbers are random
+
+
+async def next_ping(session: Session) -> Message:
+    """The next ping. Raises Inconclusive where none comes and none was declared."""
+    within = session.seconds("ping") + session.seconds("response")
+    message = await session.watch("Ping", within=within)
+    if message is not None:
+        return message
+    if session.ended and any(m.name == "EndOfTransmission" for m in session.received):
+        raise Inconclusive("the server ended the session before a ping came")
+    if "ping" not in session.instance.configuration.timing:
+        raise Inconclusive(
+            f"no ping came within {within:g} s; the specification sets no interval: "
+            "declare --timing ping=SECONDS"
+        )
+    expected = f"a ping within the declared {session.seconds('ping'):g} s"
+    raise Violation(expected, f"none came within {within:g} s")
+
+
+@requirement("ping.sent")
+async def test_pings_come(iut: Iut) -> None:
+    """Pings come again and again while the connection is quiet."""
+    async with opened(iut) as session:
+        for _ in range(4):
+            await next_ping(session)
+
+
+@requirement("ping.sent")
+async def test_pings_during_an_exercise(iut: Iut) -> None:
+    """Nor do they stop while an exercise goes on."""
+    async with opened(iut) as session:
+        await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
+        await session.watch("Curve", within=session.seconds("response"))
+        for _ in range(3):
+            await next_ping(session)
+
+
+@requirement("ping.random")
+async def test_numbers_are_random(iut: Iut) -> None:
+    """The numbers of several pings follow no plain rule."""
+    limit = iut.configuration.max_wait
+    if ENOUGH * iut.configuration.seconds("ping") > limit:
+        raise NotExercised(f"{ENOUGH} pings take longer than {limit:g} s; raise --max-wait")
+    async with opened(iut) as session:
+        for _ in range(ENOUGH):
+            await next_ping(session)
+
+
+@requirement("handshake.before-service")
+@pytest.mark.parametrize("sent", [(), (MAGIC,), (VERSION,)], ids=["nothing", "magic", "version"])
+async def test_waits_for_the_client(iut: Iut, sent: tuple[object, ...]) -> None:
+    """As long as the client's handshake is not finished, neither ping nor exercise data comes."""
+    async with iut.session() as session:
+        await session.send(*sent)
+        await greeted(session)
+        if session.instance.upper.offers("exercise"):
+            await do(session, "exercise", curve=[[0, 0, 0]])
+        absent(
+            await session.watch(*SIGNS["server"]), "nothing before the client's magic and version"
+        )
+        await answer_handshake(session, *(part for part in HANDSHAKE if part not in sent))
+        await serves(iut, session, "a handshake that took its time")
+
+
+@requirement("robustness.odd-pongs")
+async def test_missing_pongs(iut: Iut) -> None:
+    """A client that answers no ping does no harm to the next one."""
+    async with iut.session() as session:
+        await session.send(*HANDSHAKE)
+        await greeted(session)
+        for _ in range(3):
+            await session.watch("Ping", within=session.seconds("ping"))
+        await lives_on(iut, session, "pings without a pong")
+
+
+@requirement("robustness.odd-pongs")
+@pytest.mark.parametrize("by", [1, 1 << 32, 1 << 63])
+async def test_wrong_pongs(iut: Iut, by: int) -> None:
+    """Nor does one that answers with another number."""
+    async with iut.session() as session:
+        session.answer("Ping", lambda message: pong((message.value["number"] + by) % 2**64))
+        await session.send(*HANDSHAKE)
+        await greeted(session)
+        await session.watch("Ping", within=session.seconds("ping"))
+        await lives_on(iut, session, "pongs with a wrong number")
+
+
+@requirement("robustness.odd-pongs")
+async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
+    """Nor does one that sends pongs of its own, or the same one again and again."""
+    async with opened(iut) as session:
+        await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
+        await session.watch("Ping", within=session.seconds("ping"))
+        await lives_on(iut, session, "pongs that nobody asked for")
+
+
+@requirement("robustness.next-client")
+async def test_one_client_after_another(iut: Iut) -> None:
+    """Five clients are served one after another, whatever the one before left half said."""
+    left = [b"", b"\x05", b"\x05\x30\x01\x02", b"\x23\xf1\xff\xff\x00\x00ab", b"\x23\xf1\x10"]
+    async with iut.instance() as instance:
+        for number, rest in enumerate(left):
+            async with following(iut, instance, f"{number} clients before") as session:
+                await serves(iut, session, f"{number} clients before")
+                await session.send_bytes(rest)
+                await session.close()

@@ -1,0 +1,7 @@
+"""Generates messages from JSON Schemas: valid ones, and near misses with one violation, named."""
+
+from conformance.generation.misses import NearMiss, near_misses
+from conformance.generation.nodes import UnsupportedSchema
+from conformance.generation.values import valid
+
+__all__ = ["NearMiss", "UnsupportedSchema", "near_misses", "valid"]

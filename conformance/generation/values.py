@@ -1,0 +1,228 @@
+"""Builds the valid values of a schema: a strategy, and for each part of it one simple value."""
+
+import json
+from functools import cache
+from itertools import chain, combinations, islice
+from math import inf
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, apart
+from conformance.generation.scalars import LONG, Form, either, integer, number, text, together
+from conformance.keywords import canonical, shown
+from conformance.schemas import Contents, Schema
+
+DEPTH = 4  # levels of recursion
+FEW = 2  # most items of an array that recurs beyond those it must have: one on average
+UNKNOWN = ("x_unknown", "x_future", "X-Extension")
+
+_SCALARS = st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1) | st.text(max_size=8)
+ANYTHING = Form(
+    _SCALARS | st.lists(_SCALARS, max_size=2) | st.dictionaries(st.text(), _SCALARS, max_size=2),
+    None,
+)
+
+
+class Forms:
+    """The valid values of one schema and of all that lies below it; None stands for no value.
+
+    `extras`: objects that are open to unknown members sometimes have some.
+    """
+
+    def __init__(self, root: Schema, extras: bool = False) -> None:
+        self.nodes = Nodes(root)
+        self._root = root
+        self._extras = extras
+        self._known: dict[tuple[str, int], Form | None] = {}
+
+    def root(self, depth: int) -> Form:
+        """The values of the whole schema, with some levels of recursion."""
+        form = self.of(self._root.contents, self.nodes.fuel(depth))
+        if form is None:
+            raise UnsupportedSchema(f"no value is valid: {shown(self._root.contents)}")
+        return form
+
+    def of(self, contents: Contents, fuel: int) -> Form | None:
+        key = json.dumps(contents, sort_keys=True), fuel
+        if key not in self._known:
+            self._known[key] = self._of(contents, fuel)
+        return self._known[key]
+
+    def _of(self, contents: Contents, fuel: int) -> Form | None:
+        if contents is True:
+            return ANYTHING
+        nodes = self.nodes.of(contents, fuel)
+        forms = [form for node in nodes if (form := self.node(node)) is not None]
+        form = either(forms)
+        if form is None or overlap(nodes) is False:
+            return form
+        check = self.schema(contents)
+        return Form(form.strategy.filter(lambda value: not check.errors(value)), form.simplest)
+
+    def schema(self, contents: Contents) -> Schema:
+        """A schema below the root, to validate with."""
+        return Schema(contents, self._root.registry)
+
+    def node(self, node: Node) -> Form | None:
+        """The values of one alternative."""
+        keywords = node.keywords
+        if "const" in keywords or "enum" in keywords:
+            listed = [keywords["const"]] if "const" in keywords else keywords["enum"]
+            check = self.schema(keywords)
+            values = [value for value in listed if not check.errors(value)]
+            return Form(st.sampled_from(values), values[0]) if values else None
+        if not keywords:
+            return ANYTHING
+        forms = (self._typed(name, node) for name in node.types)
+        return either([form for form in forms if form is not None])
+
+    def _typed(self, name: str, node: Node) -> Form | None:
+        match name:
+            case "null":
+                return Form(st.none(), None)
+            case "boolean":
+                return Form(st.booleans(), False)
+            case "integer":
+                return integer(node.keywords)
+            case "number":
+                return number(node.keywords)
+            case "string":
+                keywords = node.keywords
+                return text(keywords, keywords.get("minLength", 0), keywords.get("maxLength"))
+            case "array":
+                keywords = node.keywords
+                return self.array(node, keywords.get("minItems", 0), keywords.get("maxItems"))
+            case "object":
+                return self.object(node)
+        raise UnsupportedSchema(f"the type {name!r} is none of JSON Schema's")
+
+    def array(self, node: Node, low: int, high: int | None) -> Form | None:
+        """Arrays of `low` to `high` items."""
+        prefix: list[Form] = []
+        item = self.of(node.keywords.get("items", True), node.fuel)
+        for part in node.keywords.get("prefixItems", ()):
+            form = self.of(part, node.fuel)
+            if form is None:
+                item = None  # no value for this place, so the array ends before it
+                break
+            prefix.append(form)
+        most = inf if high is None else high
+        if item is None:
+            most = min(most, len(prefix))
+        if low > most:
+            return None
+        rest = self._items(node, item, max(0, low - len(prefix)), max(0, most - len(prefix)))
+        if not prefix or rest is None:
+            return rest
+        shortest = min(low, len(prefix))
+        length = Form(st.integers(shortest, int(min(most, len(prefix)))), shortest)
+        return together(length, together(*prefix), rest).map(
+            lambda drawn: [*drawn[1][: drawn[0]], *(drawn[2] if drawn[0] == len(prefix) else ())]
+        )
+
+    def _items(self, node: Node, item: Form | None, low: int, high: float) -> Form | None:
+        if item is None or high == 0:
+            return Form(st.builds(list), [])
+        items = node.keywords.get("items", True)
+        if self.nodes.is_recursive(items):
+            high = min(high, low + FEW)
+        most = None if high == inf else int(high)
+        if node.keywords.get("uniqueItems"):
+            simplest = self._distinct(items, item, low)
+            if simplest is None:
+                return None
+            unique = st.lists(item.strategy, min_size=low, max_size=most, unique_by=canonical)
+            return Form(unique, simplest)
+        if low > LONG:
+            return item.map(lambda value: [value] * low)
+        items_of = st.lists(item.strategy, min_size=low, max_size=most)
+        return Form(items_of, [item.simplest] * low)
+
+    def _distinct(self, items: Contents, item: Form, count: int) -> list[Any] | None:
+        check = self.schema(items)
+        listed = [node.keywords.get("enum", []) for node in self.nodes.of(items, 0)]
+        pool = chain([item.simplest], *listed, (False, True), range(99), map(str, range(99)))
+        found = {canonical(value): value for value in pool if not check.errors(value)}
+        return list(islice(found.values(), count)) if len(found) >= count else None
+
+    def object(self, node: Node, without: str | None = None) -> Form | None:
+        """Objects; `without` leaves room for a member of that name, which is left out."""
+        keywords = node.keywords
+        properties = keywords.get("properties", {})
+        extra: Contents = keywords.get("additionalProperties", True)
+        required = dict.fromkeys(keywords.get("required", ()))
+        fixed: dict[str, Form] = {}
+        optional: dict[str, Form] = {}
+        for name in {**required, **properties}:
+            if name != without:
+                form = self.of(properties.get(name, extra), node.fuel)
+                if form is not None:
+                    (fixed if name in required else optional)[name] = form
+                elif name in required:
+                    return None
+        taken = len(fixed) + (without is not None)
+        least = max(0, keywords.get("minProperties", 0) - taken)
+        most = keywords.get("maxProperties", inf) - taken
+        if most < 0:
+            return None
+        more = max(0, least - len(optional))
+        form = _members(fixed, optional, least - more, most)
+        if extra is False:
+            return None if more else form
+        value = self.of(extra, node.fuel)
+        if value is None or (extra is True and not more and not self._extras):
+            return None if more else form
+        room = max(more, most - len(optional))
+        if extra is True or self.nodes.is_recursive(extra):
+            room = max(more, min(room, FEW))
+        names = st.sampled_from(UNKNOWN) if extra is True and more <= len(UNKNOWN) else st.text()
+        added = Form(
+            st.dictionaries(
+                names.filter(lambda name: name not in properties and name != without),
+                value.strategy,
+                min_size=more,
+                max_size=None if room == inf else int(room),
+            ),
+            {f"x_{index}": value.simplest for index in range(more)},
+        )
+        return together(form, added).map(lambda drawn: {**drawn[1], **drawn[0]})
+
+
+def overlap(nodes: list[Node]) -> bool:
+    """Whether a value made for one alternative might fit another as well."""
+    return not all(apart(*pair) for pair in combinations(nodes, 2))
+
+
+def _members(fixed: dict[str, Form], optional: dict[str, Form], least: int, most: float) -> Form:
+    """An object of the fixed members and of `least` to `most` optional ones."""
+    required = st.fixed_dictionaries({name: form.strategy for name, form in fixed.items()})
+    strategies = {name: form.strategy for name, form in optional.items()}
+    simplest = {
+        **{name: form.simplest for name, form in fixed.items()},
+        **{name: form.simplest for name, form in islice(optional.items(), least)},
+    }
+    if not optional or most == 0:
+        return Form(required, simplest)
+    if not least and most >= len(optional):
+        every = {name: form.strategy for name, form in fixed.items()}
+        return Form(st.fixed_dictionaries(every, optional=strategies), simplest)
+    most = int(min(most, len(optional)))
+    chosen = st.lists(st.sampled_from(list(optional)), min_size=least, max_size=most, unique=True)
+
+    @st.composite
+    def members(draw: st.DrawFn) -> dict[str, Any]:
+        return {**draw(required), **{name: draw(strategies[name]) for name in draw(chosen)}}
+
+    return Form(members(), simplest)
+
+
+@cache
+def valid(schema: Schema, extras: bool = False) -> SearchStrategy[Any]:
+    """Valid values of a schema; with `extras`, open objects sometimes have unknown members too.
+
+    Raises UnsupportedSchema where the schema, or one that it refers to, has a keyword that is not
+    supported, and where no value is valid.
+    """
+    return Forms(schema, extras).root(DEPTH).strategy

@@ -1,0 +1,244 @@
+"""One running IUT: its process if we start it, its connections, and where they are made."""
+
+import asyncio
+import contextlib
+import shlex
+import sys
+import tempfile
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from conformance import specs
+from conformance.configuration import Configuration, ConfigurationError, expand
+from conformance.harness import bridge, links
+from conformance.harness.links import Link, Listener
+from conformance.harness.process import Process
+from conformance.harness.upper import UpperTester
+from conformance.specs import Role
+from conformance.verdicts import NotExercised, Unreachable
+
+LOOPBACK = "127.0.0.1"
+SAID = 600  # characters of an IUT's last output that go into the text of a verdict
+_POLL = 0.005  # seconds between attempts to connect to a server that is starting
+
+
+def transport(configuration: Configuration) -> str:
+    """How the wire reaches the IUT: stdio, tcp or unix; told by the placeholders of its command.
+
+    Raises ConfigurationError where the role does not speak over that.
+    """
+    role = specs.role(configuration.role)
+    address = configuration.connect or configuration.listen
+    if address:
+        kind = "unix" if isinstance(links.parse_address(address.split(",")[0]), str) else "tcp"
+    else:
+        kind = _placeholder_transport(role, " ".join(configuration.command))
+    if kind not in role.transports:
+        raise ConfigurationError(
+            f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
+            f"put {_wanted(role)} into its command"
+        )
+    return kind
+
+
+def _placeholder_transport(role: Role, command: str) -> str:
+    if "{socket}" in command:
+        return "unix"
+    ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
+    if any(name in command for name in (*ports, "{url}")):
+        return "tcp"
+    return "stdio"
+
+
+def _wanted(role: Role) -> str:
+    if role.bridge:
+        return f"{{{role.bridge}}} or {{port}}"
+    return " and ".join(f"{{{channel}_port}}" for channel in role.channels) or "{port} or {socket}"
+
+
+T = TypeVar("T")
+
+
+class Instance:
+    """One running IUT: a process of ours, or a program that somebody else keeps running."""
+
+    def __init__(self, role: Role, configuration: Configuration, kind: str) -> None:
+        self.role = role
+        self.configuration = configuration
+        self.kind = kind
+        self.process: Process | None = None
+        self.values: dict[str, str] = {}
+        self.program: str | None = None
+        """The name of the program that it was asked to run."""
+        self.errors: Link | None = None
+        """Where the IUT starts its peer through the bridge: that peer's standard error."""
+        self._stack = contextlib.AsyncExitStack()
+        self._addresses: dict[str, str] = {}
+        self._listeners: dict[str, Listener] = {}
+        self._upper: UpperTester | None = None
+        self._taken = False
+
+    @property
+    def upper(self) -> UpperTester:
+        if self._upper is None:
+            over = self.configuration.upper_tester or self.role.upper_tester
+            standard = self.process.standard if self.process and over == "stdio" else None
+            self._upper = UpperTester(self.role, self.configuration, self.values, standard)
+        return self._upper
+
+    async def start(self, program: str | None, listeners: Mapping[str, Listener]) -> None:
+        """Start the process, if there is a command; be ready for it, if it is to connect."""
+        self._listeners = dict(listeners)
+        self.program = program
+        command = self.configuration.command
+        if not command:
+            addresses = self.configuration.connect.split(",")
+            self._addresses = dict(zip(self.role.channels or ("",), addresses, strict=False))
+            return
+        await self._place(" ".join(command), program)
+        argv = [expand(word, self.values) for word in command]
+        # The standard streams belong to the wire, or to the upper tester where it talks so.
+        over = self.configuration.upper_tester or self.role.upper_tester
+        self.process = await Process.start(
+            argv,
+            env=self.configuration.env,
+            cwd=self.configuration.cwd,
+            standard=over == "stdio" or self._on_stdio,
+        )
+        self.values["pid"] = str(self.process.pid)
+
+    @property
+    def _on_stdio(self) -> bool:
+        return self.kind == "stdio" and not self._bridged
+
+    @property
+    def _bridged(self) -> bool:
+        placeholder = f"{{{self.role.bridge}}}"
+        return bool(self.role.bridge) and placeholder in " ".join(self.configuration.command)
+
+    async def _place(self, command: str, program: str | None) -> None:
+        """Choose what the placeholders of the command stand for; listen where it will connect."""
+        if "{program}" in command:
+            self.values["program"] = self._program(program)
+        if self._bridged or self.kind == "unix" or "{directory}" in command:
+            made = tempfile.TemporaryDirectory(prefix="conformance-")
+            self.values["directory"] = self._stack.enter_context(made)
+        folder = Path(self.values.get("directory", ""))
+        if self._bridged:
+            address = f"unix:{folder / 'bridge'}"
+            self._listeners[""] = await self._listen(address)
+            executable = folder / self.role.bridge
+            words = [sys.executable, "-I", "-S", bridge.__file__, str(folder / "bridge")]
+            executable.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+            executable.chmod(0o755)
+            self.values[self.role.bridge] = str(executable)
+        elif self.kind == "unix":
+            path = folder / "socket"
+            self.values["socket"] = str(path)
+            await self._reserve("", f"unix:{path}")
+        elif self.kind == "tcp":
+            self.values["host"] = LOOPBACK
+            for channel in self.role.channels or ("",):
+                port = links.free_port() if self.role.serves else 0
+                address = await self._reserve(channel, f"{LOOPBACK}:{port}")
+                port_name = f"{channel}_port" if channel else "port"
+                self.values[port_name] = address.rpartition(":")[2]
+                self.values.setdefault("url", f"http://{address}")
+
+    async def _reserve(self, channel: str, address: str) -> str:
+        if self.role.serves:
+            self._addresses[channel] = address
+            return address
+        listener = await self._listen(address)
+        self._listeners[channel] = listener
+        return listener.address
+
+    async def _listen(self, address: str) -> Listener:
+        listener = await Listener().start(address)
+        self._stack.push_async_callback(listener.close)
+        return listener
+
+    def _program(self, name: str | None) -> str:
+        programs = self.configuration.programs
+        return programs[name] if name else next(iter(programs.values()), "")
+
+    async def link(self, channel: str = "") -> Link:
+        """Open one connection. Raises Unreachable, or NotExercised where there can be no other."""
+        if self._on_stdio and self.process:
+            if self._taken:
+                raise NotExercised(
+                    "a program on standard streams has one session; "
+                    "give a command with {port} to test several"
+                )
+            self._taken = True
+            return self.process.standard
+        if channel in self._listeners:
+            return await self._accept(self._listeners[channel])
+        return await self._connect(self._addresses[channel])
+
+    async def _accept(self, listener: Listener) -> Link:
+        if not self._bridged:
+            return await self._within_startup(listener.accept(), "it did not connect")
+        wire: Link | None = None
+        # The bridge opens two connections and says which is which by their first byte.
+        while wire is None or self.errors is None:
+            link = await self._within_startup(
+                listener.accept(), f"it did not start {{{self.role.bridge}}}"
+            )
+            if await link.read_exactly(1) == bridge.WIRE:
+                wire = link
+            else:
+                self.errors = link
+        return wire
+
+    async def _connect(self, address: str) -> Link:
+        async def attempt() -> Link:
+            while True:
+                try:
+                    return await links.connect(address)
+                except OSError:
+                    if self.process is None:
+                        raise
+                await asyncio.sleep(_POLL)
+
+        try:
+            return await self._within_startup(attempt(), f"it did not accept at {address}")
+        except OSError as error:
+            raise Unreachable(f"nobody accepts at {address}: {links.reason(error)}") from error
+
+    async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
+        """Await it for as long as the IUT may take to start, or until its process has ended."""
+        seconds = self.configuration.seconds("startup")
+        task = asyncio.create_task(waiting)
+        watched: set[asyncio.Task[Any]] = {task}
+        if self.process:
+            watched.add(asyncio.create_task(self.process.wait(seconds)))
+        try:
+            await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            # A program that connects and ends at once has still connected.
+            await asyncio.wait({task}, timeout=0 if task.done() else 0.1)
+        finally:
+            # What waits on would take the connection that somebody else waits for later.
+            for waiter in watched:
+                waiter.cancel()
+        if task.done():
+            return task.result()
+        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}")
+
+    def describe_end(self) -> str:
+        """How the process ended and what it said last, to be put behind the text of a verdict."""
+        if self.process is None:
+            return ""
+        ended = f"; the process {self.process.exit or 'still runs'}"
+        said = self.process.stderr.text or self.process.stdout.text
+        return f"{ended}; it said last: {said[-SAID:]}" if said else ended
+
+    async def stop(self) -> None:
+        if self._upper:
+            await self._upper.close()
+        if self.errors:
+            await self.errors.close()
+        if self.process:
+            await self.process.end()
+        await self._stack.aclose()

@@ -1,0 +1,188 @@
+"""Byte streams between the suite and the IUT: pipes, TCP and unix sockets, all read alike."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import termios
+from collections.abc import Callable
+from typing import Any
+
+CHUNK = 256 * 1024
+_SETTLE = 0.02  # seconds that a piece of a split write may wait to be read by the peer
+
+
+class Link:
+    """One open byte stream. ``read`` returns b"" at the end; a broken connection is an end, too."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        unread: Callable[[], int] | None = None,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._unread = unread
+
+    async def read(self) -> bytes:
+        try:
+            return await self._reader.read(CHUNK)
+        except OSError:
+            return b""
+
+    async def read_exactly(self, size: int) -> bytes:
+        """So many bytes, or fewer where the stream ended before."""
+        try:
+            return await self._reader.readexactly(size)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            return getattr(error, "partial", b"")
+
+    async def write(self, data: bytes) -> bool:
+        """Write it all; False where the peer has gone."""
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except OSError:
+            return False
+        return not self._writer.is_closing()
+
+    async def taken(self) -> None:
+        """Wait until the peer has probably read what was written, so that a split write is split.
+
+        Pipes and unix sockets tell what is unread; over TCP it is a pause. No verdict rests on it.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _SETTLE
+        if self._unread is None:
+            await asyncio.sleep(0.001)
+            return
+        # No event tells that a peer has read.
+        while self._unread() > 0 and loop.time() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(0.0002)
+
+    def finish(self) -> None:
+        """End our direction of the stream, where the stream has two."""
+        try:
+            if self._writer.can_write_eof():
+                self._writer.write_eof()
+            else:
+                self._writer.close()
+        except OSError:
+            pass
+
+    async def close(self) -> None:
+        """Close both directions, dropping what was not written yet."""
+        # A pipe's transport that has already closed fails here on the loop that it has let go of.
+        with contextlib.suppress(AttributeError):
+            self._writer.transport.abort()
+        # A pipe's reading end is a transport of its own.
+        reading = getattr(self._reader, "_transport", None)
+        if reading is not None:
+            reading.close()
+        await asyncio.sleep(0)
+
+
+def _ioctl_count(fd: int, request: int) -> Callable[[], int]:
+    def count() -> int:
+        try:
+            return int(struct.unpack("i", fcntl.ioctl(fd, request, b"\0\0\0\0"))[0])
+        except OSError:
+            return 0
+
+    return count
+
+
+async def pipes(read_fd: int, write_fd: int) -> Link:
+    """A link over two pipes that are ours from now on."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=CHUNK)
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", buffering=0)
+    )
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
+        os.fdopen(write_fd, "wb", buffering=0),
+    )
+    writer = asyncio.StreamWriter(transport, protocol, None, loop)
+    return Link(reader, writer, _ioctl_count(write_fd, termios.FIONREAD))
+
+
+def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
+    """A link over a connected socket."""
+    sock: Any = writer.get_extra_info("socket")
+    if sock.family == socket.AF_UNIX:
+        return Link(reader, writer, _ioctl_count(sock.fileno(), termios.TIOCOUTQ))
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return Link(reader, writer)
+
+
+class AddressError(Exception):
+    """An address that is none of HOST:PORT and unix:PATH."""
+
+
+def parse_address(address: str) -> tuple[str, int] | str:
+    """``HOST:PORT`` as a pair, ``unix:PATH`` as the path. Raises AddressError."""
+    if address.startswith("unix:"):
+        return address.removeprefix("unix:")
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise AddressError(f"{address!r} is no address: expected HOST:PORT or unix:PATH")
+    return host.strip("[]"), int(port)
+
+
+async def connect(address: str) -> Link:
+    """Connect once. Raises OSError where nobody accepts."""
+    where = parse_address(address)
+    if isinstance(where, str):
+        return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
+    return over(*await asyncio.open_connection(*where, limit=CHUNK))
+
+
+def reason(error: OSError) -> str:
+    """Why an address cannot be used, in the system's words: asyncio puts its own in their place."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
+
+
+class Listener:
+    """Accepts the IUT's connections, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._accepted: asyncio.Queue[Link] = asyncio.Queue()
+        self._server: asyncio.Server | None = None
+        self.address = ""
+
+    async def start(self, address: str) -> "Listener":
+        """Listen at an address; port 0 lets the system choose. Raises OSError."""
+        where = parse_address(address)
+        if isinstance(where, str):
+            self._server = await asyncio.start_unix_server(self._accept, where, limit=CHUNK)
+            self.address = address
+        else:
+            self._server = await asyncio.start_server(self._accept, *where, limit=CHUNK)
+            port = self._server.sockets[0].getsockname()[1]
+            self.address = f"{where[0]}:{port}"
+        return self
+
+    async def accept(self) -> Link:
+        return await self._accepted.get()
+
+    async def close(self) -> None:
+        if self._server:
+            self._server.close()
+        while not self._accepted.empty():
+            await self._accepted.get_nowait().close()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._accepted.put_nowait(over(reader, writer))
+
+
+def free_port() -> int:
+    """A TCP port on loopback that the system says is free."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,179 @@
+"""One process of an IUT: started in a group of its own, watched, ended with all its offspring."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from conformance.harness import links
+from conformance.verdicts import Unreachable
+
+TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, that are kept
+GRACE = 0.5  # seconds that an IUT has to end by itself, and again after SIGTERM
+_MARK = "CONFORMANCE_IUT"
+
+# How runtimes report that a program died of an error that it did not handle: Python, Rust, Go, C++,
+# Java, Node.js, .NET, the shell. A program that closes on purpose says something of its own.
+_UNHANDLED = re.compile(
+    r"Traceback \(most recent call last\)|panicked at|^panic: |^fatal error: |terminate called|"
+    r"^Exception in thread|^\s+at .*:\d+:\d+\)?$|Unhandled exception|Segmentation fault|"
+    r"AddressSanitizer",
+    re.MULTILINE,
+)
+
+
+class Tail:
+    """The last bytes of a stream that is read to its end, however long it is."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self.seen = asyncio.Event()
+
+    def add(self, data: bytes) -> None:
+        self._kept += data
+        del self._kept[:-TAIL]
+        self.seen.set()
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace").strip()
+
+
+class Process:
+    """A running IUT. ``standard`` is the link over its standard input and output.
+
+    They are the wire, or the upper tester's, or nobody's: then ``stdout`` keeps what it prints.
+    """
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, mark: str, standard: links.Link, used: bool
+    ) -> None:
+        self._process = process
+        self._mark = mark
+        self._readers: list[asyncio.Task[None]] = []
+        self._used = used
+        self._ended = False
+        self.standard = standard
+        self.stderr = Tail()
+        self.stdout = Tail()
+        self.started = asyncio.get_running_loop().time()
+
+    @classmethod
+    async def start(
+        cls, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, standard: bool
+    ) -> "Process":
+        """Start it. With ``standard`` its stdin and stdout become a link, else stdout is kept.
+
+        Raises Unreachable where there is nothing to start.
+        """
+        mark = uuid.uuid4().hex
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=theirs_in,
+                stdout=theirs_out,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd or None,
+                env={**os.environ, **env, _MARK: mark},
+                start_new_session=True,
+            )
+            link = await links.pipes(ours_out, ours_in)
+        except (OSError, ValueError) as error:
+            os.close(ours_in)
+            os.close(ours_out)
+            reason = getattr(error, "strerror", None) or str(error)
+            raise Unreachable(f"{argv[0]} cannot be started: {reason}") from error
+        except asyncio.CancelledError:
+            sweep(_MARK, mark)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        started = cls(process, mark, link, standard)
+        assert process.stderr is not None
+        started._read(process.stderr.read, started.stderr)
+        if not standard:
+            started._read(lambda _: link.read(), started.stdout)
+        return started
+
+    def _read(self, read: Callable[[int], Awaitable[bytes]], into: Tail) -> None:
+        async def run() -> None:
+            while data := await read(links.CHUNK):
+                into.add(data)
+
+        self._readers.append(asyncio.create_task(run()))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit(self) -> str | None:
+        """How it ended, in words; None while it runs."""
+        code = self._process.returncode
+        if code is None:
+            return None
+        if code < 0:
+            try:
+                return f"was killed by {signal.Signals(-code).name}"
+            except ValueError:
+                return f"was killed by signal {-code}"
+        return f"exited with code {code}"
+
+    @property
+    def crashed(self) -> bool:
+        """It died, by a signal or by an error that nobody handled, before we made it end."""
+        code = self._process.returncode
+        if self._ended or not code:
+            return False
+        return code < 0 or _UNHANDLED.search(self.stderr.text) is not None
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for its end; False where it still runs after so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        return self._process.returncode is not None
+
+    async def end(self) -> None:
+        """End it and everything it started: end of input first, then SIGTERM, then SIGKILL."""
+        try:
+            self.standard.finish()
+            # A program that does not read its standard input will not notice that it has ended.
+            ended = await self.wait(GRACE if self._used else 0.01)
+            self._ended = True
+            if not ended:
+                self._signal(signal.SIGTERM)
+                await self.wait(GRACE)
+        finally:
+            # Also where the run is interrupted just now.
+            self._signal(signal.SIGKILL)
+            # Offspring that left the process group still carries our mark.
+            sweep(_MARK, self._mark)
+        await self._process.wait()
+        await self.standard.close()
+        # What it wrote last is worth reading; a grandchild that keeps the pipe open is not.
+        if self._readers:
+            await asyncio.wait(self._readers, timeout=0.2)
+        for reader in self._readers:
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+def sweep(variable: str, mark: str) -> None:
+    """Kill every process that was started with this mark in its environment, wherever it went."""
+    wanted = f"{variable}={mark}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)

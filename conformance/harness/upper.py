@@ -1,0 +1,149 @@
+"""The upper tester: what a user or a local program does to the IUT, by hooks or over its stdio."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.configuration import Configuration, expand
+from conformance.harness.links import Link
+from conformance.specs import Role
+from conformance.verdicts import Inconclusive, NotExercised
+
+_LINE = 1024 * 1024  # bytes of one answer line that are read at most
+_CLOSED = "the IUT closed its upper tester's stream"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an operation came to: its result, or the error it ended with, and its warnings."""
+
+    ok: bool
+    result: Any = None
+    error: Any = None
+    warnings: tuple[str, ...] = ()
+
+
+class UpperTester:
+    """Runs the operations that a role declares, where the configuration provides the means."""
+
+    def __init__(
+        self,
+        role: Role,
+        configuration: Configuration,
+        values: Mapping[str, str],
+        standard: Link | None,
+    ) -> None:
+        self._role = role
+        self._configuration = configuration
+        self._values = values
+        self._standard = standard
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._reader = asyncio.create_task(self._read(standard)) if standard else None
+
+    def offers(self, operation: str) -> bool:
+        """Whether there is a way to run an operation."""
+        return operation in self._configuration.hooks or self._standard is not None
+
+    async def __call__(self, operation: str, **arguments: Any) -> Answer:
+        """Run one operation. Raises NotExercised where nothing provides it."""
+        if operation not in self._role.hooks:
+            raise KeyError(f"{self._role} declares no operation {operation!r}")
+        if command := self._configuration.hooks.get(operation):
+            return await self._hook(command, arguments)
+        if self._standard:
+            return await self._line(self._standard, operation, arguments)
+        raise NotExercised(
+            f"needs the upper tester's operation '{operation}': give --hook {operation}=COMMAND, "
+            f"or [hooks] {operation} in conformance.toml "
+            f"({self._role.hooks[operation].description})"
+        )
+
+    async def close(self) -> None:
+        if self._reader:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def _hook(self, command: str, arguments: Mapping[str, Any]) -> Answer:
+        given = {
+            key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in arguments.items()
+        }
+        argv = [expand(word, {**self._values, **given}) for word in shlex.split(command)]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=self._configuration.cwd or None,
+                env={**os.environ, **self._configuration.env},
+                start_new_session=True,
+                limit=_LINE,
+            )
+        except OSError as error:
+            raise NotExercised(f"the hook {argv[0]!r} cannot be started: {error}") from error
+        try:
+            async with asyncio.timeout(self._configuration.max_wait):
+                out, err = await process.communicate()
+        except TimeoutError:
+            seconds = self._configuration.max_wait
+            raise Inconclusive(f"the hook {argv[0]!r} did not end within {seconds:g} s") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode != 0:
+            return Answer(False, error=err.decode("utf-8", "replace").strip()[-400:])
+        try:
+            return Answer(True, json.loads(out))
+        except ValueError:
+            return Answer(True, out.decode("utf-8", "replace").strip() or None)
+
+    async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
+        if self._reader and self._reader.done():
+            raise Inconclusive(_CLOSED)
+        number = next(self._ids)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        request = {"id": number, "op": operation, "args": dict(arguments)}
+        await link.write(json.dumps(request).encode() + b"\n")
+        try:
+            async with asyncio.timeout(self._configuration.max_wait):
+                raw = await self._waiting[number]
+        except TimeoutError:
+            raise Inconclusive(
+                f"the upper tester did not answer '{operation}' "
+                f"within {self._configuration.max_wait:g} s"
+            ) from None
+        finally:
+            del self._waiting[number]
+        warnings = tuple(str(entry) for entry in raw.get("warnings") or ())
+        return Answer(bool(raw.get("ok")), raw.get("result"), raw.get("error"), warnings)
+
+    async def _read(self, link: Link) -> None:
+        line = bytearray()
+        while data := await link.read():
+            *ends, rest = data.split(b"\n")
+            for end in ends:
+                self._answered(bytes(line + end))
+                line.clear()
+            line += rest
+            del line[:-_LINE]
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(Inconclusive(_CLOSED))
+
+    def _answered(self, line: bytes) -> None:
+        # Anything else that it prints there is not ours to judge.
+        with contextlib.suppress(ValueError, RecursionError):
+            raw = json.loads(line)
+            if isinstance(raw, dict) and isinstance(number := raw.get("id"), int):
+                future = self._waiting.get(number)
+                if future and not future.done():
+                    future.set_result(raw)

@@ -1,0 +1,190 @@
+"""The IUT as a test sees it: fresh instances, and sessions with them."""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance import specs
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.harness.instance import Instance, transport
+from conformance.harness.links import Listener, reason
+from conformance.judge import Finding
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Session
+from conformance.verdicts import Conclusion, NotExercised
+
+FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
+
+
+@dataclass
+class Tried:
+    """The drawn examples of one test: how each ended, and until when to look for smaller ones."""
+
+    failed: dict[str, Conclusion] = field(default_factory=dict)
+    passed: set[str] = field(default_factory=set)
+    until: float = math.inf
+    smallest: Conclusion | None = None
+
+    def add(self, key: str, conclusion: Conclusion) -> None:
+        """Remember an example, by its text, that ended with a conclusion other than pass."""
+        if all(len(key) <= len(other) for other in self.failed):
+            self.smallest = conclusion
+        self.failed[key] = conclusion
+
+
+class Ahead:
+    """Starts the next instance while one is in use, so that tests need not wait for it.
+
+    Only for an IUT that serves: one that begins by itself would not wait to be used. Tests that
+    want the same program mostly follow one another: once two have, the next is started for it, too.
+    """
+
+    def __init__(self, start: Callable[[str | None], Coroutine[Any, Any, Instance]]) -> None:
+        self._start = start
+        self._spare: asyncio.Task[Instance] | None = None
+        self._latest: str | None = None
+        self._unused: set[asyncio.Task[None]] = set()
+
+    async def take(self, program: str | None) -> Instance:
+        """The instance that was started ahead, if it is what is wanted and fresh, or a new one."""
+        if self._latest != program:
+            self._discard()
+        spare, self._spare = self._spare, None
+        instance = await (spare or self._start(program))
+        if spare and not _fresh(instance):
+            await instance.stop()
+            instance = await self._start(program)
+        if self._latest == program:
+            self._spare = asyncio.create_task(self._start(program))
+        self._latest = program
+        return instance
+
+    async def close(self) -> None:
+        self._discard()
+        await asyncio.gather(*self._unused)
+
+    def _discard(self) -> None:
+        async def discard(spare: asyncio.Task[Instance]) -> None:
+            with contextlib.suppress(Conclusion):
+                await (await spare).stop()
+
+        if self._spare:
+            task = asyncio.create_task(discard(self._spare))
+            self._unused.add(task)
+            task.add_done_callback(self._unused.discard)
+            self._spare = None
+
+
+def _fresh(instance: Instance) -> bool:
+    """It still runs, and has not waited so long that it may be about to give up."""
+    process = instance.process
+    age = asyncio.get_running_loop().time() - process.started if process else 0.0
+    return age < FRESH and not (process and process.exit)
+
+
+class Iut:
+    """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.deciding = ""
+        """The requirement that the running test decides."""
+        self.sessions: list[Session] = []
+        self.tried = Tried()
+        self.memory: dict[str, Any] = {}
+        """What tests have found out about the IUT that others need to know, for the whole run."""
+        self.exercised: set[str] = set()
+        self.findings: list[tuple[Finding, Session]] = []
+        self.role = specs.role(configuration.role)
+        self.transport = transport(configuration)
+        self._listeners: dict[str, Listener] = {}
+        self._ahead = Ahead(self._start)
+
+    async def open(self) -> None:
+        """Listen for an IUT that is started by hand. Raises ConfigurationError."""
+        addresses = self.configuration.listen.split(",") if self.configuration.listen else []
+        for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
+            try:
+                self._listeners[channel] = await Listener().start(address)
+            except OSError as error:
+                raise ConfigurationError(f"cannot listen at {address}: {reason(error)}") from error
+
+    async def close(self) -> None:
+        await self._ahead.close()
+        for listener in self._listeners.values():
+            await listener.close()
+
+    def begin(self, requirement: str) -> None:
+        """A test begins that decides this requirement: forget what the last one saw."""
+        self.deciding = requirement
+        self.sessions, self.tried = [], Tried()
+        self.exercised, self.findings = set(), []
+
+    def settle(self) -> None:
+        """Keep what the sessions so far have shown; let go of those that showed no violation."""
+        for session in self.sessions:
+            self.exercised |= session.judge.exercised
+            self.findings += [(finding, session) for finding in session.judge.findings]
+        self.sessions.clear()
+
+    @contextlib.asynccontextmanager
+    async def instance(self, program: str | None = None) -> AsyncIterator[Instance]:
+        """One running IUT, ended with all its offspring when the block is left.
+
+        ``program`` names what it should run; raises NotExercised where that is not declared.
+        """
+        instance = await self._take(program)
+        try:
+            yield instance
+        finally:
+            await instance.stop()
+
+    @contextlib.asynccontextmanager
+    async def connect(
+        self, instance: Instance, *, channel: str = "", segmentation: Segmentation = whole
+    ) -> AsyncIterator[Session]:
+        """One session with a running instance, left when the block is left."""
+        session = Session(instance, await instance.link(channel), segmentation)
+        self.sessions.append(session)
+        try:
+            yield session
+        finally:
+            await session.leave()
+
+    @contextlib.asynccontextmanager
+    async def session(
+        self, *, program: str | None = None, segmentation: Segmentation = whole
+    ) -> AsyncIterator[Session]:
+        """One session with an instance of its own."""
+        async with (
+            self.instance(program) as instance,
+            self.connect(instance, segmentation=segmentation) as session,
+        ):
+            yield session
+
+    async def _take(self, program: str | None) -> Instance:
+        if program is not None:
+            self._require(program)
+        if self.role.serves and self.configuration.command:
+            return await self._ahead.take(program)
+        return await self._start(program)
+
+    def _require(self, program: str) -> None:
+        command = " ".join(self.configuration.command)
+        if program not in self.configuration.programs or "{program}" not in command:
+            raise NotExercised(
+                f"needs the robot program '{program}': put {{program}} into the command and "
+                f"declare [programs] {program} ({self.role.programs[program]})"
+            )
+
+    async def _start(self, program: str | None) -> Instance:
+        instance = Instance(self.role, self.configuration, self.transport)
+        try:
+            await instance.start(program, self._listeners)
+        except BaseException:
+            await instance.stop()
+            raise
+        return instance

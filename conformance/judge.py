@@ -1,0 +1,161 @@
+"""Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from typing import Protocol as Interface
+
+from conformance.captures import Capture
+from conformance.codec import Decoder, Frame
+from conformance.specs import MessageType, Protocol
+
+MOST = 100  # findings kept of one session; a peer that breaks every message needs no more
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A requirement that a session violates, how, and by which event of its transcript."""
+
+    requirement: str
+    message: str
+    event: int | None = None
+
+
+class Oracle(Interface):
+    """The passive judge of one protocol: what may follow what.
+
+    It sees both sides and does not know which of them is under test. Each call returns what the
+    event violates. ``exercised`` collects the requirements that the session really put to the test.
+    """
+
+    exercised: set[str]
+
+    def message(self, sender: str, name: str, value: Any) -> Iterable[Finding]:
+        """A well-framed message that fits its schema or not."""
+        ...
+
+    def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterable[Finding]:
+        """A well-framed message that the protocol lists for another role (foreign) or for none."""
+        ...
+
+    def broken(self, sender: str) -> None:
+        """Bytes that are no message; the codec has said what they violate."""
+        ...
+
+    def closed(self, sender: str) -> Iterable[Finding]:
+        """One side has ended the stream."""
+        ...
+
+
+class Judge:
+    """Applies codec, schemas and oracle to one session.
+
+    ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
+    A ``fragment`` is no session but a list of messages: schemas apply, the oracle does not.
+    """
+
+    def __init__(self, protocol: Protocol, judged: Iterable[str], fragment: bool = False) -> None:
+        self._protocol = protocol
+        self._judged = frozenset(judged)
+        self._decoders: dict[str, Decoder] = {
+            role: protocol.codec.Decoder() for role in protocol.roles
+        }
+        self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle()
+        self._exercised: set[str] = set()
+        self.findings: list[Finding] = []
+        self.spoiled = False
+        """Bytes came that are no message: what else the session shows may only follow from that."""
+        self.foreign = ""
+        """A message that came although it is the other role's, if one did."""
+
+    @property
+    def exercised(self) -> set[str]:
+        """The requirements that this session has put to the test so far."""
+        return self._exercised | (self._oracle.exercised if self._oracle else set())
+
+    def decode(self, sender: str, data: bytes) -> list[Frame]:
+        """Cut the next bytes of one side into frames."""
+        return self._decoders[sender].feed(data)
+
+    def frame(self, index: int | None, sender: str, frame: Frame) -> None:
+        """Judge one frame, which is event ``index`` of the transcript."""
+        self._add(index, sender, self._frame(sender, frame))
+
+    def rest(self, sender: str) -> list[Frame]:
+        """What one side's decoder still holds when its stream ends; judge it before the end."""
+        return self._decoders[sender].end()
+
+    def closed(self, index: int | None, sender: str) -> None:
+        """Judge the end of one side's stream."""
+        if self._oracle:
+            self._add(index, sender, self._oracle.closed(sender))
+
+    def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
+        if frame.name is None:
+            requirement = frame.requirement or self._protocol.schema_requirement
+            self.spoiled = self.spoiled or sender in self._judged
+            if self._oracle:
+                self._oracle.broken(sender)
+            yield Finding(requirement, frame.error or "bytes that are no message")
+            return
+        known = self._protocol.messages.get((sender, frame.name))
+        if known is None:
+            foreign = any(name == frame.name for _, name in self._protocol.messages)
+            if foreign and sender in self._judged:
+                self.foreign = self.foreign or frame.name
+            if self._oracle:
+                found = self._oracle.unknown(sender, frame.name, frame.value, foreign)
+                yield from self._in_order(found)
+            return
+        if sender in self._judged:
+            yield from self._schema(known, frame.value)
+        if self._oracle:
+            yield from self._in_order(self._oracle.message(sender, frame.name, frame.value))
+
+    def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """What the oracle finds, which is nothing reliable where messages may have been lost."""
+        found = list(findings)
+        if not self.spoiled:
+            yield from found
+
+    def _schema(self, known: MessageType, value: Any) -> Iterator[Finding]:
+        default = self._protocol.schema_requirement
+        schema = self._protocol.schemas.schema(known.schema)
+        errors, marks = schema.check(value)
+        self._exercised |= marks | {default}
+        # Where the whole message is known to follow another convention, one finding says so.
+        dialect = getattr(self._protocol.oracle, "dialect", None)
+        reading = errors and dialect and dialect(known.sender, known.name, value)
+        if reading:
+            yield Finding(errors[0].requirement or default, reading)
+        else:
+            for error in errors:
+                yield Finding(error.requirement or default, error.message)
+
+    def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
+        # Always run to its end: what an oracle remembers must not depend on who is judged.
+        for finding in list(findings):
+            known = any(
+                entry.requirement == finding.requirement and entry.message == finding.message
+                for entry in self.findings
+            )
+            if sender in self._judged and not known and len(self.findings) < MOST:
+                self.findings.append(replace(finding, event=index))
+
+
+def judge_capture(protocol: Protocol, capture: Capture, judged: Iterable[str]) -> Judge:
+    """Judge a recorded session: every finding carries the index of the event that shows it."""
+    judge = Judge(protocol, judged, fragment=bool(capture.extra.get("fragment")))
+    latest: dict[str, int] = {}
+    for index, event in enumerate(capture.events):
+        if event.sender is None:
+            continue
+        if event.data is not None:
+            latest[event.sender] = index
+            for frame in judge.decode(event.sender, event.data):
+                judge.frame(index, event.sender, frame)
+        elif event.event == "closed":
+            for frame in judge.rest(event.sender):
+                judge.frame(latest[event.sender], event.sender, frame)
+            judge.closed(index, event.sender)
+    return judge

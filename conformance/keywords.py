@@ -1,0 +1,303 @@
+"""What each keyword of our JSON Schemas asks of a value, and what it says where that is not so.
+
+Draft 2020-12, with these readings of our own: an integer is what is written as one (1.0 is none);
+`contentEncoding: base64` is strict (RFC 4648: alphabet, padding, zero trailing bits); patterns are
+ASCII and `$` is the very end; NaN is within no bounds. Where no branch of a `oneOf` or `anyOf`
+fits, the errors are those of the branch that was meant, if one was.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from fractions import Fraction
+from functools import cache
+from itertools import islice
+from math import isfinite
+from pathlib import PurePosixPath
+from typing import Any
+
+from jsonschema import Draft202012Validator, TypeChecker, ValidationError
+from jsonschema.validators import create
+
+BRANCH_LIMIT = 50  # errors of one branch that are looked at to find out whether it was meant
+SHOWN = 80  # characters of a value that a message shows
+
+
+def shown(value: Any, limit: int = SHOWN) -> str:
+    """A value as JSON on one line, cut short; ASCII only, since it may come from anybody."""
+    text = ""
+    try:
+        for piece in json.JSONEncoder(default=repr).iterencode(value):
+            text += piece[: limit + 1]
+            if len(text) > limit:
+                return f"{text[: limit - 1]}…"
+    except (ValueError, TypeError):  # more digits than Python is willing to write; no JSON
+        return f"{text}…"
+    return text
+
+
+def place(path: Sequence[str | int]) -> str:
+    """A path in a value as people write it: `Touch.pos.x`, `extensions[0]`, `["odd name"]`."""
+    parts = [
+        f".{part}" if isinstance(part, str) and part.isidentifier() and part.isascii()
+        else f"[{shown(part, 40)}]"
+        for part in path
+    ]  # fmt: skip
+    return "".join(parts).removeprefix(".")
+
+
+@cache
+def regex(pattern: str) -> re.Pattern[str]:
+    """A schema's pattern; Python's own `$` would let a newline follow."""
+    if pattern.endswith("$") and not pattern.endswith("\\$"):
+        pattern = pattern[:-1] + r"\Z"
+    return re.compile(pattern, re.ASCII)
+
+
+def words(keyword: str, limit: Any) -> str:
+    """What a keyword asks for, in words that fit before "was expected"."""
+    if keyword == "type":
+        return " or ".join(_TYPES[name] for name in ([limit] if isinstance(limit, str) else limit))
+    if keyword in ("oneOf", "anyOf"):
+        text = " or ".join(dict.fromkeys(map(_label, limit)))
+        return text if len(text) <= 2 * SHOWN else f"{text[: 2 * SHOWN - 1]}…"
+    if keyword == "enum":
+        return f"one of {shown(limit)}"
+    if keyword in _RULES:
+        return _RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit))
+    named = {
+        "const": "{}",
+        "required": "the member {}",
+        "additionalProperties": "no member {}",
+        "false": "nothing",
+    }
+    return named.get(keyword, keyword).format(shown(limit))
+
+
+def _label(branch: Any) -> str:
+    """What tells a branch of a oneOf from the others, as far as it shows at a glance."""
+    if not isinstance(branch, dict):
+        return "nothing" if branch is False else "anything"
+    if "const" in branch:
+        return shown(branch["const"])
+    if "enum" in branch:
+        return " or ".join(map(shown, branch["enum"]))
+    if branch.get("required"):
+        return f"{{{shown(branch['required'][0])}: …}}"
+    if "type" in branch:
+        return words("type", branch["type"])
+    return str(branch.get("title") or PurePosixPath(branch.get("$ref", "another form")).stem)
+
+
+# The keywords that ask one thing of one type of value: the type, whether it holds, and in words.
+_RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
+    "minimum": ("number", lambda limit, value: value >= limit, "at least {}"),
+    "maximum": ("number", lambda limit, value: value <= limit, "at most {}"),
+    "exclusiveMinimum": ("number", lambda limit, value: value > limit, "more than {}"),
+    "exclusiveMaximum": ("number", lambda limit, value: value < limit, "less than {}"),
+    "multipleOf": ("number", lambda step, value: _is_multiple(value, step), "a multiple of {}"),
+    "minLength": ("string", lambda n, value: len(value) >= n, "text of at least {} characters"),
+    "maxLength": ("string", lambda n, value: len(value) <= n, "text of at most {} characters"),
+    "pattern": ("string", lambda text, value: bool(regex(text).search(value)), "text like {}"),
+    "contentEncoding": ("string", lambda name, value: _is_encoded(value, name), "strict {}"),
+    "minItems": ("array", lambda n, value: len(value) >= n, "an array of at least {} items"),
+    "maxItems": ("array", lambda n, value: len(value) <= n, "an array of at most {} items"),
+    "uniqueItems": ("array", lambda yes, value: not yes or _unique(value), "no item twice"),
+    "minProperties": ("object", lambda n, value: len(value) >= n, "at least {} members"),
+    "maxProperties": ("object", lambda n, value: len(value) <= n, "at most {} members"),
+}  # fmt: skip
+
+_TYPES = {
+    "null": "null",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    """Decimal arithmetic: 0.3 is a multiple of 0.1."""
+    exact = [Fraction(x if isinstance(x, int) else repr(x)) for x in (value, step) if isfinite(x)]
+    return len(exact) == 2 and exact[0] % exact[1] == 0
+
+
+def _is_encoded(value: str, name: str) -> bool:
+    try:
+        data = base64.b64decode(value, validate=True)
+    except ValueError:
+        return name != "base64"
+    return name != "base64" or base64.b64encode(data).decode() == value
+
+
+def _unique(items: list[Any]) -> bool:
+    return len(set(map(canonical, items))) == len(items)
+
+
+def canonical(value: Any) -> Any:
+    """Equal for values that JSON Schema calls equal (1 and 1.0, not 1 and true); hashable."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, canonical(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return "array", tuple(map(canonical, value))
+    return ("boolean", value) if isinstance(value, bool) else value
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same to JSON Schema."""
+    return bool(canonical(one) == canonical(other))
+
+
+Found = Iterator[ValidationError]
+
+
+def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
+    return ValidationError(f"{words(keyword, limit)} was expected, {shown(instance)} came")
+
+
+def _rule(keyword: str) -> Callable[..., Found]:
+    kind, holds, _ = _RULES[keyword]
+
+    def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
+        if validator.is_type(instance, kind) and not holds(limit, instance):
+            yield _came(keyword, limit, instance)
+
+    return check
+
+
+def _type(validator: Any, types: Any, instance: Any, schema: Any) -> Found:
+    names = [types] if isinstance(types, str) else types
+    if not any(validator.is_type(instance, name) for name in names):
+        yield _came("type", types, instance)
+
+
+def _member_of(keyword: str) -> Callable[..., Found]:
+    def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
+        among = [limit] if keyword == "const" else limit
+        if not any(equal(instance, value) for value in among):
+            yield _came(keyword, limit, instance)
+
+    return check
+
+
+def _properties(validator: Any, properties: Any, instance: Any, schema: Any) -> Found:
+    if validator.is_type(instance, "object"):
+        for name, part in properties.items():
+            if name in instance and part is not False:
+                yield from validator.descend(instance[name], part, path=name, schema_path=name)
+            elif name in instance:  # jsonschema would not say where
+                where: dict[str, Any] = {"path": [name], "schema_path": [name]}
+                where |= {"validator": "false", "instance": instance[name]}
+                yield ValidationError(_came("false", False, instance[name]).message, **where)
+
+
+def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
+    if validator.is_type(instance, "object"):
+        for name in names:
+            if name not in instance:
+                yield _came("required", name, instance)
+
+
+def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found:
+    if extra is not False or "patternProperties" in schema:
+        yield from _STANDARD["additionalProperties"](validator, extra, instance, schema)
+    elif validator.is_type(instance, "object"):
+        for name in instance:
+            if name not in schema.get("properties", {}):
+                yield _came("additionalProperties", name, instance)
+
+
+def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:
+    for error in _STANDARD["$ref"](validator, uri, instance, schema):
+        error.schema_path.appendleft("$ref")  # jsonschema leaves it out; attribution follows it
+        yield error
+
+
+def _branches(keyword: str) -> Callable[..., Found]:
+    def check(validator: Any, branches: Any, instance: Any, schema: Any) -> Found:
+        failures = []
+        for index, branch in enumerate(branches):
+            errors = validator.descend(instance, branch, schema_path=index)
+            failures.append(list(islice(errors, BRANCH_LIMIT)))
+        fitting = sum(not errors for errors in failures)
+        if fitting == 0:
+            yield from _meant(failures) or [_came(keyword, branches, instance)]
+        elif fitting > 1 and keyword == "oneOf":
+            only = f"only one of {words(keyword, branches)} was expected"
+            yield ValidationError(f"{only}, {shown(instance)} came, which is {fitting} of them")
+
+    return check
+
+
+def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:
+    """The errors of the branch that a value was meant for, or none.
+
+    That is the only branch of its type; or else the only one of those whose tags its members have
+    (and which forbids none of them); or else the only one of those whose required members it has.
+    """
+    left = failures
+    for excludes in (_by_type, _by_member, _by_absence):
+        left = [errors for errors in left if not any(map(excludes, errors))]
+        if len(left) == 1:
+            return left[0]
+    return []
+
+
+def _by_type(error: ValidationError) -> bool:
+    kinds = ("type", "const", "enum", "not", "oneOf", "anyOf", None)
+    return not error.path and error.validator in kinds
+
+
+def _by_member(error: ValidationError) -> bool:
+    tag = error.validator == "const" and isinstance(error.validator_value, str)
+    return len(error.path) == 1 and (tag or error.validator == "false")
+
+
+def _by_absence(error: ValidationError) -> bool:
+    return not error.path and error.validator == "required"
+
+
+MARKS: ContextVar[set[str] | None] = ContextVar("MARKS", default=None)
+"""Where the requirements (`x-requirement`) that apply to a value are collected, if they are."""
+
+
+def _mark(validator: Any, requirement: Any, instance: Any, schema: Any) -> Found:
+    marks = MARKS.get()
+    if marks is not None and isinstance(requirement, str):
+        marks.add(requirement)
+    yield from ()
+
+
+_STANDARD: dict[str, Any] = dict(Draft202012Validator.VALIDATORS)
+OWN: dict[str, Callable[..., Found]] = {
+    **{keyword: _rule(keyword) for keyword in _RULES},
+    **{keyword: _member_of(keyword) for keyword in ("const", "enum")},
+    **{keyword: _branches(keyword) for keyword in ("oneOf", "anyOf")},
+    "type": _type,
+    "properties": _properties,
+    "required": _required,
+    "additionalProperties": _additional,
+    "$ref": _reference,
+    "x-requirement": _mark,
+}
+
+
+def _is_integer(checker: TypeChecker, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(checker: TypeChecker, value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+Validator = create(
+    meta_schema=dict(Draft202012Validator.META_SCHEMA),
+    validators={**_STANDARD, **OWN},
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
+)

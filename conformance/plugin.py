@@ -1,0 +1,64 @@
+"""The pytest plugin: gives test cases their IUT and turns their outcomes into a report.
+
+It is loaded in every pytest run and does nothing unless it is told of an IUT: ``conformance run``
+(``--conformance-run FILE``) or directly: ``pytest --pyargs conformance.vexide --role
+vexide/simulator --iut COMMAND``.
+"""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from conformance.configuration import Configuration, ConfigurationError, checked, split
+from conformance.specs import UnknownName
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance")
+    group.addoption("--role", help="the role of the IUT, PROTOCOL/ROLE")
+    group.addoption("--iut", metavar="COMMAND", help="the command that starts the IUT")
+    group.addoption("--connect", metavar="ADDR", help="an IUT that already listens")
+    group.addoption("--listen", metavar="ADDR", help="an IUT that connects to us")
+    group.addoption("--report", metavar="DIR", default="conformance-report")
+    group.addoption("--requirement", metavar="ID", action="append", default=[])
+    group.addoption("--conformance-run", metavar="FILE", help="a run that is already configured")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "requirement(id): the one requirement that a test case decides"
+    )
+    try:
+        configuration = _configuration(config)
+    except (ConfigurationError, UnknownName) as error:
+        raise pytest.UsageError(str(error)) from error
+    if configuration:
+        from conformance.runner import Runner
+
+        config.pluginmanager.register(Runner(config, configuration), "conformance-runner")
+
+
+def _configuration(config: pytest.Config) -> Configuration | None:
+    if file := config.getoption("--conformance-run"):
+        return Configuration.from_json(Path(file).read_text(encoding="utf-8"))
+    role = config.getoption("--role")
+    command = config.getoption("--iut") or ""
+    connect, listen = config.getoption("--connect") or "", config.getoption("--listen") or ""
+    if not (role or command or connect or listen):
+        return None
+    if not role:
+        raise ConfigurationError("say with --role which role the IUT plays, PROTOCOL/ROLE")
+    given = [word for word in ("connect", "listen") if config.getoption(word)]
+    again = ["conformance", "run", role]
+    again += [word for name in given for word in (f"--{name}", config.getoption(name))]
+    return checked(
+        Configuration(
+            role=role,
+            command=split(command),
+            connect=connect,
+            listen=listen,
+            report=str(Path(config.getoption("--report")).resolve()),
+            invocation=shlex.join(again) + (f" -- {command}" if command else ""),
+        )
+    )

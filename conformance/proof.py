@@ -1,0 +1,233 @@
+"""Proves the suite by its mocks: the sound ones must pass, and every fault must be found.
+
+A trial is a run of the suite in a process of its own. It is forked off this one, which has imported
+pytest and Hypothesis already: that saves each of hundreds of runs more than half a second. A fault
+is first tried with the tests that decide its requirement, and with all of them if those miss it:
+the oracle judges every session, whatever its test was for.
+"""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from conformance import cli, configuration, specs
+from conformance.collection import cases
+from conformance.harness.instance import transport
+from conformance.harness.process import sweep
+from conformance.verdicts import Verdict
+from mocks.fault import Fault, faults
+
+SOUND, KILLED, SURVIVED, WRONG, BROKEN = (
+    "sound",
+    "killed",
+    "SURVIVED",
+    "wrong requirement",
+    "NO RESULT",
+)
+
+LONGEST = 900.0  # seconds that one run of the suite may take
+_ENDING = 5.0  # seconds that an interrupted run has to end what it started
+_MARK = "CONFORMANCE_PROOF"
+_WRONG = (Verdict.FAIL, Verdict.WARN)
+
+
+@dataclass
+class Trial:
+    """The sound mock (no ``fault``), or one with a fault, against the suite; and what came of it.
+
+    ``others`` are the requirements beside the fault's own that were violated too; of the sound mock
+    all that did not hold. ``whole``: it took more than the tests of its own requirement.
+    """
+
+    role: str
+    transport: str
+    fault: str = ""
+    requirement: str = ""
+    subtle: bool = False
+    verdict: str = ""
+    seconds: float = 0.0
+    others: list[str] = field(default_factory=list)
+    whole: bool = False
+    detail: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.verdict in (SOUND, KILLED)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def words(self, report: Path) -> list[str]:
+        """The command that repeats it."""
+        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        words += ["--fault", self.fault] if self.fault else []
+        return words + (
+            ["--requirement", self.requirement] if self.fault and not self.whole else []
+        )
+
+
+def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
+    """All trials of a role: the sound mock over each transport that is needed, then every fault.
+
+    With ``names`` only these faults, and not the sound mock.
+    """
+    usual = transport(configuration.embedded(specs.role(role)))
+    declared = faults(role)
+    chosen = [declared[name] for name in names] if names else list(declared.values())
+    over = [fault.needs.get("transport", usual) for fault in chosen]
+    sound = [] if names else [Trial(role, kind) for kind in dict.fromkeys([usual, *over])]
+    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
+        decided = {case.requirement for case in elsewhere.submit(cases, role).result()}
+    return sound + [
+        _trial(role, fault, kind, decided) for fault, kind in zip(chosen, over, strict=True)
+    ]
+
+
+def _trial(role: str, fault: Fault, over: str, decided: set[str]) -> Trial:
+    return Trial(
+        role,
+        over,
+        fault.name,
+        fault.requirement,
+        fault.subtle,
+        whole=fault.requirement not in decided,
+    )
+
+
+def unproven(role: str) -> list[str]:
+    """The requirements of a role that are tested on the wire and that no fault violates."""
+    violated = {fault.requirement for fault in faults(role).values()}
+    bound = specs.role_protocol(role).binding(specs.role(role))
+    return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
+
+
+def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
+    """Run all trials, so many at a time, and fill in what came of them; ``told`` hears of each.
+
+    However it ends, no process of any trial is left.
+    """
+    waiting = deque(planned)
+    with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
+        running: list[_Running] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    running.append(_Running(waiting.popleft(), Path(folder)))
+                connection.wait([run.process.sentinel for run in running], timeout=1)
+                for run in [run for run in running if run.over]:
+                    running.remove(run)
+                    if run.conclude():
+                        told(run.trial)
+                    else:
+                        waiting.appendleft(run.trial)
+        finally:
+            _end(running)
+
+
+@contextlib.contextmanager
+def _marked() -> Iterator[None]:
+    """Mark everything that is started, so that what outlives its trial can be found and ended."""
+    mark = uuid.uuid4().hex
+    os.environ[_MARK] = mark
+    try:
+        yield
+    finally:
+        del os.environ[_MARK]
+        sweep(_MARK, mark)
+
+
+class _Running:
+    """A trial that is being run, in a process that was forked off."""
+
+    def __init__(self, trial: Trial, folder: Path) -> None:
+        self.trial = trial
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        self._began = time.monotonic()
+        words = trial.words(self._folder)
+        target = multiprocessing.get_context("fork").Process
+        self.process = target(target=_run, args=(words, self._folder / "output"))
+        self.process.start()
+
+    @property
+    def over(self) -> bool:
+        if time.monotonic() > self._began + LONGEST:
+            self.process.kill()
+            self.process.join()
+        return not self.process.is_alive()
+
+    def conclude(self) -> bool:
+        """Fill in what came of it; False where the trial is to be repeated with all tests."""
+        trial = self.trial
+        trial.seconds = round(trial.seconds + time.monotonic() - self._began, 2)
+        try:
+            report = json.loads((self._folder / "report.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            trial.verdict, trial.detail = BROKEN, self._said()
+            return True
+        if report["problems"]:
+            trial.verdict, trial.detail = BROKEN, report["problems"][0].strip()[-400:]
+            return True
+        verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
+        if not trial.fault:
+            bad = (*_WRONG, Verdict.INCONCLUSIVE)
+            trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
+            sound = report["verdict"] == "conformant" and not trial.others
+            trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
+            return True
+        violated = [name for name, verdict in verdicts.items() if verdict in _WRONG]
+        trial.others = [name for name in violated if name != trial.requirement]
+        if trial.requirement in violated:
+            trial.verdict = KILLED
+        elif not trial.whole:
+            trial.whole = True
+            return False
+        else:
+            trial.verdict = WRONG if trial.others else SURVIVED
+        return True
+
+    def _said(self) -> str:
+        if time.monotonic() > self._began + LONGEST:
+            return f"it did not end within {LONGEST:g} s"
+        output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
+        return output.strip()[-400:] or f"it ended with code {self.process.exitcode}"
+
+
+def _run(words: list[str], output: Path) -> None:
+    """The run of one trial, in its own process."""
+    # What ends us must end the runs first, and they what they have started: see _end.
+    os.setsid()
+    # Its temporary files go with the trial, even where it has to be killed.
+    tempfile.tempdir = os.environ["TMPDIR"] = str(output.parent)
+    for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        os.environ.pop(variable, None)
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.exit(cli.main(words))
+
+
+def _end(running: Sequence[_Running]) -> None:
+    for run in running:
+        with contextlib.suppress(ProcessLookupError):
+            if run.process.pid:
+                os.kill(run.process.pid, signal.SIGINT)
+    deadline = time.monotonic() + _ENDING
+    for run in running:
+        run.process.join(max(deadline - time.monotonic(), 0))
+        if run.process.is_alive():
+            run.process.kill()
+            run.process.join()

@@ -1,0 +1,132 @@
+"""Reads and judges a recorded session: what it violates, and whether it says what its bytes say."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance import captures, specs
+from conformance.captures import Capture, CaptureError
+from conformance.codec import Decoder
+from conformance.judge import Finding, judge_capture
+from conformance.specs import Protocol, UnknownName
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """An event whose ``message`` or ``value`` is not what its bytes say."""
+
+    event: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A capture file and what is to be said of it; ``messages`` are those of the judged roles."""
+
+    path: Path
+    protocol: Protocol
+    capture: Capture
+    judged: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    contradictions: tuple[Contradiction, ...]
+    messages: int
+    lines: tuple[int, ...]
+
+    def where(self, event: int | None) -> str:
+        """``FILE:LINE`` of an event."""
+        return f"{self.path}:{self.lines[event] if event is not None else 1}"
+
+    def level(self, finding: Finding) -> str:
+        return self.protocol.requirement(finding.requirement).level
+
+
+def read(path: Path, role: str | None = None) -> Recorded:
+    """Read and judge a capture: the given role, the one under test, or every role.
+
+    Raises CaptureError where it is none, or is of a protocol or a role that does not exist.
+    """
+    capture = captures.read(path)
+    try:
+        protocol = specs.load(capture.protocol)
+    except UnknownName as error:
+        raise CaptureError(f"{path}:1: {error}") from error
+    lines = _lines(path)
+    for event, line in zip(capture.events, lines, strict=True):
+        if event.sender is not None and event.sender not in protocol.roles:
+            raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")
+    if capture.iut is not None and capture.iut not in protocol.roles:
+        raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
+    judged = _judged(protocol, capture, role)
+    judge = judge_capture(protocol, capture, judged)
+    messages, contradictions = _decoded(protocol, capture, judged)
+    return Recorded(
+        path,
+        protocol,
+        capture,
+        judged,
+        tuple(judge.findings),
+        tuple(contradictions),
+        messages,
+        lines,
+    )
+
+
+def role_of(protocol: Protocol, name: str) -> str:
+    """A role given as ``ROLE`` or ``PROTOCOL/ROLE``. Raises UnknownName."""
+    return protocol.role(name.removeprefix(f"{protocol.name}/")).name
+
+
+def _either(protocol: Protocol) -> str:
+    return f"{' or '.join(protocol.roles)} was expected"
+
+
+def _judged(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
+    if role:
+        return (role_of(protocol, role),)
+    return (capture.iut,) if capture.iut else tuple(protocol.roles)
+
+
+def _lines(path: Path) -> tuple[int, ...]:
+    """The line numbers of the events."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        return tuple(number for number, line in enumerate(file, 1) if number > 1 and line.strip())
+
+
+def _decoded(
+    protocol: Protocol, capture: Capture, judged: tuple[str, ...]
+) -> tuple[int, list[Contradiction]]:
+    messages = 0
+    contradictions = []
+    decoders: dict[str, Decoder] = {role: protocol.codec.Decoder() for role in protocol.roles}
+    for index, event in enumerate(capture.events):
+        if event.sender is None:
+            continue
+        frames = []
+        if event.data is not None:
+            frames = decoders[event.sender].feed(event.data)
+        elif event.event == "closed":
+            frames = decoders[event.sender].end()
+        named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
+        if event.sender in judged:
+            messages += len(named)
+        if event.message is not None:
+            said = (event.message, event.value)
+            contradictions += [Contradiction(index, text) for text in _differs(said, named)]
+    return messages, contradictions
+
+
+def _differs(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
+    if len(named) != 1:
+        what = f"{len(named)} messages" if named else "no message"
+        yield f"the event says {said[0]}, and its bytes are {what}"
+    elif said[0] != named[0][0]:
+        yield f"the event says {said[0]}, and its bytes are {named[0][0]}"
+    elif _written(said[1]) != _written(named[0][1]):
+        yield f"the value of {said[0]} is not what its bytes say"
+
+
+def _written(value: Any) -> str:
+    """A value in a form in which 1, 1.0 and true differ and the order of members does not."""
+    return json.dumps(value, sort_keys=True)

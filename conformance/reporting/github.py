@@ -1,0 +1,120 @@
+"""Reports to GitHub Actions: annotations as workflow commands, and a step summary in Markdown."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from conformance.reporting.text import one_line
+from conformance.reporting.wording import (
+    RUN_SYMBOLS,
+    RUN_WORDS,
+    SYMBOLS,
+    VERDICTS,
+    WORDS,
+    Report,
+    by_reason,
+    reached,
+    worst_first,
+)
+
+MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub drops what comes after
+MOST_ROWS = 100  # of the step summary's table: GitHub refuses a summary above one mebibyte
+
+
+def github_annotations(report: Report) -> list[str]:
+    """Workflow commands, one a line, to be printed as they are.
+
+    Errors are faults of the suite, stale known failures and failed requirements; warnings are
+    warned ones; an inconclusive requirement is a notice.
+    """
+    found: dict[str, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
+    found["error"] += [("fault of the suite", problem) for problem in report["problems"]]
+    if report["smoke"]["verdict"] in ("fail", "inconclusive"):
+        found["error"].append(("smoke session", report["smoke"]["detail"]))
+    for entry in report["stale"]:
+        found["error"].append((f"known failure {entry['requirement']}", entry["why"]))
+    kinds = {"fail": "error", "warn": "warning", "inconclusive": "notice"}
+    for entry in report["requirements"]:
+        if kind := kinds.get(entry["verdict"]):
+            title = f"{entry['id']} ({entry['level']}, {entry['section']})"
+            found[kind].append((title, entry["reason"]))
+    return [line for kind, items in found.items() for line in _annotations(kind, items)]
+
+
+def _annotations(kind: str, items: list[tuple[str, str]]) -> Iterator[str]:
+    shown = items if len(items) <= MOST_ANNOTATIONS else items[: MOST_ANNOTATIONS - 1]
+    for title, message in shown:
+        value = _command_data(one_line(title, 120)).replace(":", "%3A").replace(",", "%2C")
+        yield f"::{kind} title={value}::{_command_data(one_line(message, 500))}"
+    if len(items) > len(shown):
+        yield f"::{kind} title=more::and {len(items) - len(shown)} more, see the report"
+
+
+def _command_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def github_step_summary(report: Report) -> str:
+    """The step summary, as Markdown."""
+    return "\n".join(_summary(report)) + "\n"
+
+
+def _summary(report: Report) -> Iterator[str]:
+    iut, counts = report["iut"], report["counts"]
+    verdict = f"{RUN_SYMBOLS[report['verdict']]} {RUN_WORDS[report['verdict']]}"
+    yield f"## {verdict}: {_md(iut['role'])} {_md(iut['name'])}"
+    yield ""
+    yield _md(report["headline"], 500)
+    yield ""
+    yield from _table(
+        ("", *(f"{SYMBOLS[v]} {WORDS[v]}" for v in VERDICTS)),
+        [(name, *(str(counts[name][v]) for v in VERDICTS)) for name in ("requirements", "tests")],
+    )
+    if report["smoke"]["verdict"] != "pass":
+        yield from ("", f"**Smoke session:** {_md(report['smoke']['detail'], 1000)}")
+    for problem in report["problems"]:
+        yield from ("", f"**Fault of the suite:** {_md(problem, 1000)}")
+    for entry in report["stale"]:
+        yield from ("", f"**Known failure {_md(entry['requirement'])}:** {_md(entry['why'], 500)}")
+    wanted = ("fail", "warn", "inconclusive", "known")
+    rows = [e for e in worst_first(report["requirements"]) if e["verdict"] in wanted]
+    if rows:
+        yield ""
+        yield from _table(
+            ("Verdict", "Requirement", "Level", "Section", "Reason"),
+            [
+                (
+                    f"{SYMBOLS[e['verdict']]} {e['verdict']}",
+                    _md(e["id"]),
+                    _md(e["level"]),
+                    _md(e["section"]),
+                    _md(e["reason"], 400),
+                )
+                for e in rows[:MOST_ROWS]
+            ],
+        )
+        if len(rows) > MOST_ROWS:
+            yield from ("", f"and {len(rows) - MOST_ROWS} more")
+    if groups := by_reason(report):
+        yield from ("", "**Not exercised**, and what to provide:", "")
+        for reason, ids in groups[:MOST_ROWS]:
+            yield f"- {len(ids)}: {_md(reason, 400)}"
+    yield ""
+    yield (
+        f"{report['duration_s']:.1f} s, seed {report['seed']}, "
+        f"{_md(report['suite']['name'])} {_md(report['suite']['version'])}, "
+        f"IUT: {_md(reached(iut), 300)}"
+    )
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _md(text: object, limit: int = 200) -> str:
+    """Text that Markdown and HTML leave alone: each mark that could mean something is an entity."""
+    return re.sub(
+        r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)
+    ).replace("_", "&#95;")

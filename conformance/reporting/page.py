@@ -1,0 +1,188 @@
+"""Writes index.html: the whole report as one file that needs nothing else and trusts nobody.
+
+Three layers keep what an IUT said from acting: ``visible`` is applied to every value that the
+template prints, Jinja2 escapes the result, and the policy of the page allows no style or script but
+the two that are inlined here, by their hashes, and no request at all.
+"""
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from conformance import locate
+from conformance.reporting import ladder, wording
+from conformance.reporting.ladder import Ladder
+from conformance.reporting.text import visible
+from conformance.reporting.wording import VERDICTS, Report, area, worst_first
+
+PAGE_SIZE = 16_000_000  # characters of all ladders together; a browser should still scroll
+LEVELS = ("must", "should", "may")
+
+
+def write_page(report: Report, folder: Path) -> Path:
+    """Write ``folder/index.html``; returns its path.
+
+    Transcripts are looked for below ``folder``, where the report says they are.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.html"
+    path.write_text(render(report, folder), encoding="utf-8", newline="\n")
+    return path
+
+
+def render(report: Report, folder: Path) -> str:
+    """The page as text."""
+    templates = locate.reports()
+    style = _inlined(templates / "style.css")
+    script = _inlined(templates / "script.js")
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    requirements = worst_first(report["requirements"])
+    return environment.get_template("template.html").render(
+        report=report,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        requirements=requirements,
+        areas=sorted({area(entry["id"]) for entry in requirements}),
+        levels=[level for level in LEVELS if any(e["level"] == level for e in requirements)],
+        bar=_bar(report["counts"]["requirements"]),
+        cards=list(_cards(report, folder)),
+        strays=_strays(report),
+        seen_in=_seen_in(report),
+        missing=wording.by_reason(report),
+        reached=wording.reached(report["iut"]),
+        verdicts=VERDICTS,
+        symbols=wording.SYMBOLS,
+        words=wording.WORDS,
+        run_word=wording.RUN_WORDS[report["verdict"]],
+        run_symbol=wording.RUN_SYMBOLS[report["verdict"]],
+        area=area,
+        test_anchor=test_anchor,
+        as_json=_as_json,
+    )
+
+
+def test_anchor(test: str) -> str:
+    """The fragment of a test on the page; it depends on nothing but the test's id."""
+    return "test-" + hashlib.sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    """A test with all that the page says about it."""
+
+    test: Mapping[str, Any]
+    requirement: Mapping[str, Any] | None
+    findings: tuple[Mapping[str, Any], ...]
+    ladder: Ladder | None
+
+
+def _cards(report: Report, folder: Path) -> Iterator[_Card]:
+    requirements = {entry["id"]: entry for entry in report["requirements"]}
+    findings: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in report["findings"]:
+        findings.setdefault(finding["test"], []).append(finding)
+    role = report["iut"]["role"].rpartition("/")[2]
+    left = PAGE_SIZE
+    for test in worst_first(report["tests"]):
+        own = tuple(findings.get(test["id"], ()))
+        drawn = None
+        if test["transcript"] is not None:
+            drawn = _ladder(folder, test, own, role) if left > 0 else _NO_ROOM
+            left -= drawn.size
+        yield _Card(test, requirements.get(test["requirement"]), own, drawn)
+
+
+_NO_ROOM = Ladder(problem="left out, as the page is long enough; see the file")
+
+
+def _ladder(
+    folder: Path, test: Mapping[str, Any], findings: Iterable[Mapping[str, Any]], role: str
+) -> Ladder:
+    path = folder / test["transcript"]
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return Ladder(problem="the transcript is not below the report's folder")
+    marks: dict[int, list[str]] = {}
+    if test["offending"] is not None:
+        marks[test["offending"]] = []
+    for finding in findings:
+        if finding["event"] is not None and finding["transcript"] == test["transcript"]:
+            text = f"{finding['requirement']}: {finding['message']}"
+            marks.setdefault(finding["event"], []).append(text)
+    for event, texts in marks.items():
+        if not texts:
+            texts.append(f"{test['requirement']}: {test.get('came') or test['detail']}")
+        marks[event] = texts[:8]
+    return ladder.read(path, role, marks)
+
+
+def _strays(report: Report) -> list[Mapping[str, Any]]:
+    """Findings of no test that the report lists: of the smoke session, or of a proxied one."""
+    tests = {test["id"] for test in report["tests"]}
+    return [finding for finding in report["findings"] if finding["test"] not in tests]
+
+
+def _seen_in(report: Report) -> dict[str, list[str]]:
+    """The tests of other requirements in whose sessions a requirement was found violated."""
+    decided = {test["id"]: test["requirement"] for test in report["tests"]}
+    seen: dict[str, list[str]] = {}
+    for finding in report["findings"]:
+        tests = seen.setdefault(finding["requirement"], [])
+        if decided.get(finding["test"], finding["requirement"]) != finding["requirement"]:
+            tests.append(finding["test"])
+    return {requirement: list(dict.fromkeys(tests))[:5] for requirement, tests in seen.items()}
+
+
+def _bar(counts: Mapping[str, int]) -> list[tuple[str, float, float]]:
+    """The bar's segments, as verdict, start and width in percent."""
+    total = Counter(counts).total()
+    segments, start = [], 0.0
+    for verdict in VERDICTS:
+        if counts[verdict]:
+            width = round(100 * counts[verdict] / total, 3)
+            segments.append((verdict, round(start, 3), width))
+            start += width
+    return segments
+
+
+def _shown(value: object) -> object:
+    """What the template prints: markup of ours as it is, anything else made visible and bounded."""
+    return value if isinstance(value, Markup) else visible(value)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _inlined(path: Path) -> Markup:
+    text = path.read_text(encoding="utf-8")
+    if "</" in text:
+        raise ValueError(f"{path}: '</' would end the element that it is inlined into")
+    return Markup(text)  # ours, and checked above
+
+
+def _policy(style: str, script: str) -> str:
+    def source(text: str) -> str:
+        digest = hashlib.sha256(text.encode("utf-8")).digest()
+        return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+    return (
+        f"default-src 'none'; style-src {source(style)}; script-src {source(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,90 @@
+"""Draws a session as a message ladder in plain text, for a terminal."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from conformance.captures import Event
+from conformance.judge import Finding
+from conformance.reporting.text import hexdump, one_line, visible
+from conformance.specs import Protocol
+
+_INNER = 30  # columns between the lifelines
+_TIME = 9
+_MARGIN = " " * (_TIME + 2)
+_DUMPED = 4096  # bytes of one event that are shown in hex
+
+
+def ladder(
+    events: Sequence[Event], iut: str, *, width: int, dump: bool, marks: Mapping[int, Sequence[str]]
+) -> Iterator[str]:
+    """The lines of a ladder: the role ``iut`` at the right, whoever it speaks with at the left.
+
+    ``marks`` maps the index of an event to what is wrong with it; ``dump`` adds the bytes in hex.
+    """
+    others = sorted({event.sender for event in events if event.sender not in (None, iut)}, key=str)
+    left = one_line(" + ".join(map(str, others)), 40)
+    yield f"{_MARGIN}{left}{one_line(iut, 40).rjust(_INNER + 2 - len(left))}"
+    for index, event in enumerate(events):
+        name = f"{event.sender}: " if len(others) > 1 and event.sender != iut else ""
+        rung = _rung(event, name, event.sender == iut)
+        room = width - len(_MARGIN) - _INNER - 4
+        shown = one_line(_short(event), room) if room >= 8 else ""
+        yield f"{event.at:{_TIME}.3f}  {rung}  {shown}".rstrip()
+        if dump and event.data:
+            yield from textwrap.indent(hexdump(event.data[:_DUMPED]), _MARGIN).split("\n")
+            if len(event.data) > _DUMPED:
+                yield f"{_MARGIN}… {len(event.data) - _DUMPED:,} more bytes"
+        for mark in marks.get(index, ()):
+            yield from textwrap.wrap(
+                visible(mark, 1000, keep=""),
+                max(width, 40),
+                initial_indent=f"{_MARGIN}✗ ",
+                subsequent_indent=f"{_MARGIN}  ",
+            )
+
+
+def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str]]:
+    """What is wrong with which event, in words."""
+    marked: dict[int, list[str]] = {}
+    for finding in findings:
+        level = protocol.requirement(finding.requirement).level
+        text = f"{finding.requirement} ({level}): {finding.message}"
+        marked.setdefault(finding.event or 0, []).append(text)
+    return marked
+
+
+def _rung(event: Event, name: str, from_iut: bool) -> str:
+    if event.data is None:
+        whose = f"{event.sender} " if event.sender else ""
+        return f"│{one_line(f'{whose}{event.event}', _INNER):^{_INNER}}│"
+    label = f" {one_line(name + _label(event), _INNER - 6)} ".center(_INNER - 1, "─")
+    return f"│◀{label}│" if from_iut else f"│{label}▶│"
+
+
+def _label(event: Event) -> str:
+    size = len(event.data or b"")
+    return event.message or f"{size:,} byte{'' if size == 1 else 's'}"
+
+
+def _short(event: Event) -> str:
+    """The value without what the rung says already; the bytes as text where there is no value."""
+    if event.data is None:
+        return _json(event.details) if event.details else ""
+    if event.message is None:
+        try:
+            return visible(event.data[:400].decode(), keep="")
+        except UnicodeDecodeError:
+            return repr(event.data[:400])[2:-1]
+    value = event.value
+    if isinstance(value, dict) and list(value) == [event.message]:
+        value = value[event.message]
+    return "" if value == event.message else _json(value)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "nested too deeply to show"

@@ -1,0 +1,112 @@
+"""The short summary of a run on a terminal: the verdict, what is wrong, and what to provide."""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from conformance.reporting.text import one_line
+from conformance.reporting.wording import (
+    RUN_WORDS,
+    Report,
+    by_reason,
+    counted,
+    worst_first,
+)
+
+MOST = 30  # requirements named; the page has them all
+_COLOURS = {
+    "conformant": "32",
+    "nonconformant": "31",
+    "inconclusive": "33",
+    "fail": "31",
+    "warn": "33",
+}
+
+
+def terminal_summary(
+    report: Report, folder: Path | None = None, *, colour: bool = False, width: int = 100
+) -> str:
+    """The summary as lines of about ``width`` columns, without a last newline.
+
+    ``folder`` is where the report was written. Every line begins with a word or a mark of ours, so
+    that nothing an IUT said can pass for a line of the suite or for a workflow command.
+    """
+    lines = list(_lines(report, folder, colour, width))
+    # "##[...]" is a workflow command wherever in a line it stands.
+    return "\n".join(line.replace("##[", "## [") for line in lines)
+
+
+def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Iterator[str]:
+    def paint(text: str, kind: str) -> str:
+        return f"\x1b[1;{_COLOURS[kind]}m{text}\x1b[0m" if colour else text
+
+    iut, counts = report["iut"], report["counts"]
+    word = paint(RUN_WORDS[report["verdict"]].upper(), report["verdict"])
+    yield f"{word}  {one_line(iut['role'], 60)}  {one_line(iut['name'], 60)}"
+    yield f"  {one_line(report['headline'], 300)}"
+    yield f"  requirements: {counted(counts['requirements'])}"
+    yield (
+        f"  tests:        {counted(counts['tests'])}"
+        f"  ({report['duration_s']:.1f} s, seed {report['seed']})"
+    )
+    if report["smoke"]["verdict"] != "pass":
+        yield f"  smoke session {_words(report['smoke']['verdict'])}:"
+        yield from _quoted(report["smoke"]["detail"], width, most=12)
+    for problem in report["problems"]:
+        yield paint("  fault of the suite:", "fail")
+        yield from _quoted(problem, width, most=8)
+    for entry in report["stale"]:
+        text = f"known failure {entry['requirement']} does not hold: {entry['why']}"
+        yield f"  {one_line(text, 2 * width)}"
+
+    wrong = [
+        entry
+        for entry in worst_first(report["requirements"])
+        if entry["verdict"] in ("fail", "warn")
+    ]
+    if wrong:
+        yield ""
+    for entry in wrong[:MOST]:
+        verdict = paint(f"{entry['verdict'].upper():4}", entry["verdict"])
+        where = f"{entry['level']}, section {entry['section']}"
+        yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)})"
+        yield f"      > {one_line(entry['reason'], 2 * width - 16)}"
+    if len(wrong) > MOST:
+        yield f"      and {len(wrong) - MOST} more, see the report"
+
+    for verdict in ("not-exercised", "inconclusive"):
+        groups = by_reason(report, verdict)
+        if groups:
+            yield ""
+            yield f"{_words(verdict).capitalize()}: {sum(len(ids) for _, ids in groups)}"
+        for reason, ids in groups[:8]:
+            named = ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more"
+            yield f"{len(ids):>4}  {one_line(reason, 2 * width - 40)} ({one_line(named, 80)})"
+        if len(groups) > 8:
+            yield f"      and for {len(groups) - 8} other reasons, see the report"
+
+    yield ""
+    failed = next(
+        (test for test in worst_first(report["tests"]) if test["verdict"] == "fail"), None
+    )
+    if failed:
+        yield f"Reproduce the first failure: {one_line(failed['reproduce'], 500)}"
+    if folder is not None:
+        yield f"Report: {one_line(folder / 'index.html', 500)}"
+
+
+def _words(verdict: str) -> str:
+    return verdict.replace("-", " ")
+
+
+def _quoted(text: str, width: int, most: int) -> Iterator[str]:
+    """The last lines of a text, wrapped, each behind a mark."""
+    lines = [
+        part
+        for line in text[-100 * width :].splitlines()
+        for part in textwrap.wrap(line, width - 6, drop_whitespace=False) or [""]
+    ]
+    if len(lines) > most:
+        yield f"    > [{len(lines) - most} lines before]"
+    for line in lines[-most:]:
+        yield f"    > {one_line(line, width - 6)}"

@@ -1,0 +1,48 @@
+"""Makes text that an IUT may have chosen safe to show: visible, bounded, on one line if need be.
+
+Escaping for HTML, XML or Markdown is the business of whoever writes that format; this comes first.
+"""
+
+import re
+
+LIMIT = 20_000  # characters of any one text; a report is read by people
+
+
+def visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
+    r"""The text with everything that prints nothing, or moves the text around it, as an escape.
+
+    That is control characters, bidirectional controls, zero-width characters, separators other than
+    the space, lone surrogates and unassigned code points: ESC becomes ``\x1b``. Characters in
+    ``keep`` stay. What exceeds ``limit`` characters is cut, and the cut says how much.
+    """
+    whole = str(text)
+    shown = whole[:limit]
+    if not shown.isprintable():
+        shown = "".join(c if c.isprintable() or c in keep else _escape(c) for c in shown)
+    if len(whole) > limit:
+        shown += f" … [{len(whole) - limit:,} more characters]"
+    return shown
+
+
+def one_line(text: object, limit: int = 200) -> str:
+    """The text on one line of at most about ``limit`` characters."""
+    # Twice the limit is enough to fill a line after white space has been folded.
+    folded = re.sub(r"[ \t\r\n]+", " ", str(text)[: 2 * limit + 2]).strip()
+    if len(folded) > limit:
+        folded = folded[: limit - 1].rstrip() + "…"
+    return visible(folded, keep="")
+
+
+def hexdump(data: bytes) -> str:
+    """Sixteen bytes a line: offset, hex, and the printable ASCII characters."""
+    lines = []
+    for offset in range(0, len(data), 16):
+        row = data[offset : offset + 16]
+        left, right = row[:8].hex(" "), row[8:].hex(" ")
+        ascii_ = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+        lines.append(f"{offset:04x}  {left:<23}  {right:<23}  {ascii_}")
+    return "\n".join(lines)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

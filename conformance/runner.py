@@ -1,0 +1,286 @@
+"""Runs the test cases of one role under pytest: smoke session, a record of each, one report."""
+
+import asyncio
+import datetime
+import importlib
+import json
+import re
+import shlex
+import sys
+from collections.abc import AsyncIterator, Generator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import pytest_asyncio
+
+from conformance import locate, specs
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.iut import Iut
+from conformance.records import Record, conclude
+from conformance.report import Run, build
+from conformance.reporting import page
+from conformance.reporting.junit import write_junit
+from conformance.reporting.summary import terminal_summary
+from conformance.specs import Requirement
+from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
+
+SMOKE = "smoke"
+
+
+class Runner:
+    """The state of one run; with xdist one in each worker, and one in the controller reports."""
+
+    def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
+        locate.extend_packages()
+        self.configuration = configuration
+        self.role = specs.role(configuration.role)
+        self.protocol = specs.load(self.role.protocol)
+        self.folder = Path(configuration.report)
+        self._config = config
+        self._worker = hasattr(config, "workerinput")
+        self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
+        self.report: dict[str, Any] | None = None
+        hypothesis.settings.register_profile(
+            "conformance",
+            max_examples=configuration.examples,
+            deadline=None,
+            database=None,
+            print_blob=False,
+            report_multiple_bugs=False,
+            verbosity=hypothesis.Verbosity.quiet,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        hypothesis.settings.load_profile("conformance")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    # What tests are run
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keep the test cases of the role under test, and of the requirements asked for."""
+        package = Path(importlib.import_module(self.role.package).__path__[0])
+        wanted = set(config.getoption("--requirement"))
+        kept: list[pytest.Item] = []
+        left: list[pytest.Item] = []
+        for item in items:
+            mine = package in item.path.parents
+            chosen = not wanted or (mine and self._decides(item).id in wanted)
+            (kept if mine and chosen else left).append(item)
+        items[:] = kept
+        config.hook.pytest_deselected(items=left)
+        self._run.selected = len(kept)
+
+    def _decides(self, item: pytest.Item) -> Requirement:
+        """The requirement that a test case names. Raises UsageError where it names none."""
+        markers = list(item.iter_markers("requirement"))
+        if len(markers) != 1 or not item.obj.__doc__:  # type: ignore[attr-defined]
+            raise pytest.UsageError(f"{item.nodeid} needs one requirement and a docstring")
+        requirement = self.protocol.requirement(markers[0].args[0])
+        if self.role.name not in requirement.binds:
+            raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
+        return requirement
+
+    # How they are run
+
+    @pytest_asyncio.fixture(loop_scope="session", scope="session")
+    async def _iut_of_run(self) -> AsyncIterator[Iut]:
+        iut = Iut(self.configuration)
+        await iut.open()
+        yield iut
+        await iut.close()
+
+    @pytest.fixture
+    def iut(self, request: pytest.FixtureRequest, _iut_of_run: Iut) -> Iut:
+        """The IUT, with nothing remembered of earlier tests."""
+        _iut_of_run.begin(self._decides(request.node).id)
+        return _iut_of_run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> object | None:
+        """The smoke session: where it fails there is one message that teaches, and no test."""
+        if self._worker or session.config.option.collectonly:
+            return None
+        if not self._run.selected and getattr(session.config.option, "dist", "no") == "no":
+            return True
+        self._run.smoke = asyncio.run(self._smoke())
+        return None if self._run.smoke["verdict"] == Verdict.PASS else True
+
+    async def _smoke(self) -> dict[str, Any]:
+        role_package = importlib.import_module(self.role.package)
+        decides = self.protocol.requirement(role_package.SMOKE)
+        record = Record(
+            SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id
+        )
+        iut = Iut(self.configuration)
+        error: BaseException | None = None
+        try:
+            await iut.open()
+            iut.begin(decides.id)
+            try:
+                await role_package.smoke(iut)
+            except Conclusion as conclusion:
+                error = await self._never_started(iut) or conclusion
+            error = _other_role(iut) or error
+            self._run.reached = not isinstance(error, Unreachable)
+        except ConfigurationError as wrong:
+            raise pytest.UsageError(str(wrong)) from wrong
+        finally:
+            await iut.close()
+        spoilt = any(session.judge.spoiled for session in iut.sessions)
+        conclude(record, error, iut, decides, self.folder)
+        if error is None and not spoilt:
+            # Whatever else it did wrong is the business of the tests.
+            record.verdict = Verdict.PASS
+        record.reproduce = self._reproduce("")
+        return record.to_json()
+
+    async def _never_started(self, iut: Iut) -> Unreachable | None:
+        """Where it ended without a word: does it also end when nobody speaks to it?
+
+        Then it has never started; otherwise it has died of what it was sent.
+        """
+        said = any(event.data for session in iut.sessions for event in session.theirs)
+        if said or not iut.sessions or not all(session.ended for session in iut.sessions):
+            return None
+        async with iut.instance() as instance:
+            process = instance.process
+            if process and await process.wait(self.configuration.seconds("startup")):
+                return Unreachable(f"it ends before it takes part{instance.describe_end()}")
+        return None
+
+    # What came of them
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "call" or call.excinfo is not None:
+            record = self._record(item, call)
+            report.user_properties.append(("conformance", json.dumps(record.to_json())))
+            if report.when == "call":
+                _translate(report, record)
+        return report
+
+    def _record(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Record:
+        decides = self._decides(item)
+        record = Record(
+            id=case_id(item),
+            purpose=purpose(item),
+            requirement=decides.id,
+            duration_s=round(call.duration, 4),
+        )
+        iut = getattr(item, "funcargs", {}).get("iut")
+        error = call.excinfo.value if call.excinfo else None
+        if iut is None:
+            record.verdict = Verdict.INCONCLUSIVE
+            record.problem = f"{item.nodeid}: {error!r}"
+        else:
+            conclude(record, error, iut, decides, self.folder)
+            if record.problem and call.excinfo:
+                record.problem = f"{item.nodeid}: {call.excinfo.getrepr(style='short')}"
+        record.reproduce = self._reproduce(item.name)
+        return record
+
+    def _reproduce(self, name: str) -> str:
+        before, _, after = self.configuration.invocation.partition(" -- ")
+        words = [before, f"--seed {self.configuration.seed}"]
+        if name:
+            words.append(f"-k {shlex.quote(name)}")
+        return " ".join(words) + (f" -- {after}" if after else "")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._worker:
+            return
+        told = dict(report.user_properties)
+        if "conformance" in told:
+            record = json.loads(str(told["conformance"]))
+            self._run.tests = [r for r in self._run.tests if r["id"] != record["id"]]
+            self._run.tests.append(record)
+            self._progress(record)
+        elif report.failed:
+            # A worker that died has no record of what it was at.
+            self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self._run.problems.append(str(excrepr)[-4000:])
+
+    def _progress(self, record: dict[str, Any]) -> None:
+        if not sys.stderr.isatty():
+            return
+        bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
+        total = f"/{self._run.selected}" if self._run.selected else ""
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {record['id']}"
+        sys.stderr.write(f"\r\x1b[K{line[:100]}")
+        sys.stderr.flush()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._worker or session.config.option.collectonly:
+            return
+        if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED):
+            return
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+        self._run.selected = max(self._run.selected, len(self._run.tests))
+        self._run.strict = self.configuration.strict
+        self._run.tests.sort(key=lambda record: str(record["id"]))
+        self.report = build(self._run)
+        text = json.dumps(self.report, indent=1)
+        (self.folder / "report.json").write_text(text + "\n", encoding="utf-8")
+        page.write_page(self.report, self.folder)
+        write_junit(self.report, self.folder)
+        if session.exitstatus == pytest.ExitCode.OK:
+            # pytest knows of failed tests only, not of findings or of a smoke session that failed.
+            session.exitstatus = self.report["exit_code"]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.report and not self._config.getoption("--conformance-run"):
+            terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
+
+
+def _other_role(iut: Iut) -> Inconclusive | None:
+    """What to say to an IUT that plays the other role; the judge has found what that violates."""
+    role = iut.role
+    foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
+    if not foreign:
+        return None
+    return Inconclusive(
+        f"{foreign} came, which only a {role.peer} sends: if the IUT is a {role.peer}, "
+        f"test it as {role.protocol}/{role.peer}"
+    )
+
+
+def case_id(item: pytest.Item) -> str:
+    """A test case's id, as in the report: its module and its name, stable as long as they are."""
+    module = str(getattr(getattr(item, "module", None), "__name__", ""))
+    return f"{module.rpartition('.')[2].removeprefix('test_')}::{item.name.removeprefix('test_')}"
+
+
+def purpose(item: pytest.Item) -> str:
+    """What a test case is for: the first paragraph of its docstring."""
+    text = (item.obj.__doc__ or "").strip()  # type: ignore[attr-defined]
+    return re.sub(r"\s+", " ", text.partition("\n\n")[0])
+
+
+def _translate(report: pytest.TestReport, record: Record) -> None:
+    """What pytest is to think of a test: it has no words for most verdicts."""
+    bad = record.problem or record.verdict == Verdict.FAIL
+    if bad:
+        report.outcome = "failed"
+    elif record.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED):
+        report.outcome = "skipped"
+    else:
+        report.outcome = "passed"
+        report.longrepr = None
+    if report.outcome != "passed":
+        text = record.problem or f"{record.verdict}: {record.detail}"
+        report.longrepr = (report.location[0], report.location[1] or 0, text) if not bad else text

@@ -1,0 +1,211 @@
+"""Runs the command ``conformance`` as a user does, and looks at what it says and leaves behind."""
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+SIMULATOR = "vexide/simulator"
+BRIEF = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
+ONE_TEST = ("-k", "answered_once")
+"""Selects one test of a simulator that takes no time, where the smoke session is what counts."""
+
+PREAMBLE = """
+import json, os, signal, subprocess, sys, time
+
+HELLO = {"Handshake": {"version": 1, "extensions": []}}
+SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
+
+def say(*messages):
+    for message in messages:
+        print(json.dumps(message), flush=True)
+
+def commands():
+    for line in sys.stdin:
+        yield json.loads(line)
+
+def serve():
+    for command in commands():
+        if "Handshake" in command:
+            say(HELLO, SIGNATURE, "Ready")
+        if command == "StartExecution":
+            say("Exited")
+            return
+"""
+"""A simulator whose program ends at once, and the parts of which worse ones are made."""
+
+_MARK = "CONFORMANCE_SELFTEST"
+_DEADLINE = 60.0  # seconds; nothing here takes that long
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended: its exit code, what it printed, and what it cost.
+
+    ``memory`` is the largest resident size of its process in bytes, ``left`` the command lines of
+    processes that it left behind, ``litter`` its temporary files.
+    """
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    memory: int
+    left: list[str]
+    litter: list[str]
+    folder: Path
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The report that was written."""
+        loaded: dict[str, Any] = json.loads(self.text("report.json"))
+        return loaded
+
+    @property
+    def smoke(self) -> dict[str, Any]:
+        return dict(self.report["smoke"])
+
+    def text(self, name: str) -> str:
+        """One file of the report's folder."""
+        return (self.folder / name).read_text("utf-8")
+
+    def verdict(self, requirement: str) -> str:
+        """What came of one requirement."""
+        return str(self._entry(requirement)["verdict"])
+
+    def reason(self, requirement: str) -> str:
+        return str(self._entry(requirement)["reason"])
+
+    def _entry(self, requirement: str) -> dict[str, Any]:
+        entries: list[dict[str, Any]] = self.report["requirements"]
+        return next(entry for entry in entries if entry["id"] == requirement)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder of its own, in which programs are written and the command is run."""
+
+    folder: Path
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def program(self, source: str, name: str = "iut.py") -> list[str]:
+        """Write a Python program; the words that start it."""
+        path = self.folder / name
+        path.write_text(source, "utf-8")
+        return [sys.executable, str(path)]
+
+    def simulator(self, source: str = "serve()") -> list[str]:
+        """Write a simulator out of the parts in PREAMBLE; the words that start it."""
+        return self.program(PREAMBLE + source)
+
+    def file(self, name: str, content: str | bytes) -> str:
+        """Write any other file; its path."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def run(self, *words: str, iut: list[str] | None = None, **options: Any) -> Done:
+        """``conformance run`` with a command that starts the IUT behind ``--``."""
+        return self.conformance("run", *words, *(["--", *iut] if iut else []), **options)
+
+    def conformance(
+        self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
+    ) -> Done:
+        """Run the command to its end."""
+        return self.execute([sys.executable, "-m", "conformance", *words], cwd, env)
+
+    def execute(
+        self,
+        words: list[str],
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        until: Path | None = None,
+    ) -> Done:
+        """Run any command to its end, or until a file appears. Raises TimeoutError."""
+        temporary = self.folder / "tmp"
+        temporary.mkdir(exist_ok=True)
+        inherited = {key: value for key, value in os.environ.items() if not _of_a_run(key)}
+        began = time.monotonic()
+        with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=cwd or self.folder,
+                env={**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})},
+            )
+            if until:
+                _await_file(until)
+                process.terminate()
+            code, memory = _await(process)
+        return Done(
+            code,
+            (self.folder / "out").read_text("utf-8", "replace"),
+            (self.folder / "err").read_text("utf-8", "replace"),
+            time.monotonic() - began,
+            memory,
+            self._left(),
+            [entry.name for entry in temporary.iterdir()],
+            (cwd or self.folder) / "conformance-report",
+        )
+
+    def _left(self) -> list[str]:
+        """The command lines of processes that descend from this place's commands."""
+        mark, folder = f"{_MARK}={self.mark}".encode(), os.fsencode(self.folder)
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes()
+                if mark in (entry / "environ").read_bytes().split(b"\0") or folder in words:
+                    found.append(words.replace(b"\0", b" ").decode())
+            except OSError:
+                continue
+        return found
+
+
+def _of_a_run(variable: str) -> bool:
+    """Whether a variable would tell the command of whoever runs the self-tests."""
+    return variable.startswith(("PYTEST_", "GITHUB_", "CONFORMANCE_"))
+
+
+def _await_file(path: Path) -> None:
+    deadline = time.monotonic() + _DEADLINE
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path} did not appear")
+        time.sleep(0.02)
+
+
+def _await(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """The exit code of a process and its largest resident size in bytes.
+
+    That is sampled: what ``wait4`` says of it begins with the size of the process that forked it.
+    """
+    deadline = time.monotonic() + _DEADLINE
+    watch = os.pidfd_open(process.pid)
+    memory = 0
+    try:
+        while not select.select([watch], [], [], 0.05)[0]:
+            memory = _peak(process.pid) or memory
+            if time.monotonic() > deadline:
+                process.kill()
+                raise TimeoutError(f"{process.args!r} still ran after {_DEADLINE:g} s")
+    finally:
+        os.close(watch)
+        code = process.wait()
+    return code, memory
+
+
+def _peak(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    kilobytes = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return 1024 * int(kilobytes[1]) if kilobytes else 0

@@ -1,0 +1,333 @@
+"""The commands that list, show, check, replay, begin and prove, as a user types them."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import cli, configuration, locate, recorded, specs
+from conformance.configuration import Configuration
+from conformance.reporting.text import visible
+
+GOLDEN = locate.folder("captures", "vexide") or Path()
+SIMULATOR = "vexide/simulator"
+HELLO = '{"Handshake":{"version":1,"extensions":[]}}\n'
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No conformance.toml of anybody's is in the way."""
+    monkeypatch.chdir(tmp_path)
+
+
+def conformance(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "conformance", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def capture(path: Path, *events: dict[str, Any], **header: Any) -> Path:
+    """Write a capture file."""
+    fixed = {"capture": 1, "protocol": "vexide", "title": "test", "origin": "recorded"}
+    lines = [{**fixed, **header}, *({"at": 0.1, **event} for event in events)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def sent(text: str, sender: str = "simulator", **more: Any) -> dict[str, Any]:
+    return {"from": sender, "text": text, **more}
+
+
+# list
+
+
+def test_list_names_every_role(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list"]) == 0
+    out = capsys.readouterr().out
+    for name in specs.names():
+        assert all(str(role) in out for role in specs.load(name).roles.values())
+
+
+@pytest.mark.parametrize("width", ["60", "200"])
+def test_list_fits_the_terminal(
+    width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    assert cli.main(["list", SIMULATOR, "--requirements"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    bound = specs.load("vexide").binding(specs.role(SIMULATOR))
+    assert [line.split()[0] for line in lines] == [requirement.id for requirement in bound]
+    assert all(len(line) <= max(int(width), 70) for line in lines)
+
+
+def test_list_tests_and_faults() -> None:
+    done = conformance("list", SIMULATOR, "--tests", "--faults")
+    assert done.returncode == 0, done.stderr
+    assert "handshake::answered " in done.stdout
+    assert "ready-twice " in done.stdout
+    assert "Requirements" not in done.stdout
+
+
+def test_list_may_be_cut_off() -> None:
+    listing = f"{sys.executable} -m conformance list {SIMULATOR} --requirements --faults"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{listing} | head -n 1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.count("\n"), done.stderr, done.returncode) == (1, "", 0)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "vexid"],
+        ["list", "vexide/simulater"],
+        ["list", "vexide", "--tests"],
+        ["show", "nothing.jsonl"],
+        ["check", str(GOLDEN)],
+        ["check", str(GOLDEN / "session-full.jsonl"), "--role", "robot"],
+        ["replay", str(GOLDEN / "session-minimal.jsonl")],
+        ["replay", str(GOLDEN / "event-log.jsonl"), "--role", "simulator"],
+        ["replay", str(GOLDEN / "violation-ready-twice.jsonl"), "--role", "frontend"],
+        ["replay", str(GOLDEN / "violation-ready-twice.jsonl"), "--", "no-such-program"],
+        ["replay", str(GOLDEN / "violation-ready-twice.jsonl"), "--fault", "x", "--", "true"],
+        ["init", "vexide/robot"],
+        ["prove", "vexide/robot"],
+        ["prove", SIMULATOR, "--fault", "ready-thrice"],
+        ["prove", SIMULATOR, "-j", "0"],
+    ],
+    ids=lambda words: " ".join(Path(word).name for word in words),
+)
+def test_wrong_words_get_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("conformance: ")
+    assert said.err.count("\n") == 1
+
+
+# show
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_show_every_golden_capture(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", str(path), "--bytes"]) == 0
+    out = capsys.readouterr().out
+    assert out == visible(out, limit=len(out))
+    assert out.count("✗ ") == len(recorded.read(path).findings)
+
+
+def test_show_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b[2J\u202e\x00"
+    path = capture(
+        tmp_path / "evil.jsonl",
+        sent(json.dumps(evil, ensure_ascii=False) + "\n", message=evil, value=evil),
+        {"from": "simulator", "event": evil, "how": evil},
+        title=evil,
+        requirements=[evil],
+        origin=evil,
+    )
+    assert cli.main(["show", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out == visible(out, limit=len(out))
+
+
+# check
+
+
+def test_check_golden_captures(capsys: pytest.CaptureFixture[str]) -> None:
+    sound = [str(path) for path in GOLDEN.glob("*.jsonl") if not path.stem.startswith("violation")]
+    assert cli.main(["check", "--strict", *sound]) == 0
+    assert capsys.readouterr().out.startswith(f"{len(sound)} captures, ")
+
+
+def test_check_names_file_line_and_requirement(capsys: pytest.CaptureFixture[str]) -> None:
+    path = GOLDEN / "violation-ready-twice.jsonl"
+    assert cli.main(["check", str(path)]) == 1
+    line, summary = capsys.readouterr().out.splitlines()
+    assert line == f"{path}:7: ready.once (must): Ready came 2 times"
+    assert summary == "1 capture, 5 messages judged, 1 finding (1 must)"
+    assert cli.main(["check", str(path), "--role", "frontend"]) == 0
+
+
+def test_check_strict(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(GOLDEN / "violation-motor-flags.jsonl")
+    assert cli.main(["check", path]) == 0
+    assert cli.main(["check", path, "--strict"]) == 1
+
+
+def test_check_compares_values_with_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = {"Battery": {"voltage": 12.0, "current": 0.0, "capacity": 14.0}}
+    text = json.dumps(value) + "\n"
+    path = capture(
+        tmp_path / "c.jsonl",
+        sent(text, message="Battery", value=value),
+        sent(text, message="Ready", value="Ready"),
+        sent(text.replace("12.0", "12"), message="Battery", value=value),
+        sent(text + text, message="Battery", value=value),
+        fragment=True,
+    )
+    assert cli.main(["check", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.removeprefix(f"{path}:")[:11] for line in lines[:-1]] == [
+        "3: capture:",
+        "4: capture:",
+        "5: capture:",
+    ]
+
+
+def test_check_what_the_stream_ended_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = capture(
+        tmp_path / "c.jsonl",
+        sent(HELLO, "frontend"),
+        sent(HELLO),
+        sent('"Rea'),
+        {"from": "simulator", "event": "closed"},
+        iut="simulator",
+    )
+    assert cli.main(["check", str(path)]) == 1
+    assert f"{path}:4: framing.json-lines (must): " in capsys.readouterr().out
+
+
+def test_check_without_a_message(tmp_path: Path) -> None:
+    silent = capture(tmp_path / "c.jsonl", sent(HELLO, "frontend"), iut="simulator")
+    assert cli.main(["check", str(silent)]) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"at": 1, "from": "robot", "text": ""}',
+        '{"at": 1, "from": ["simulator"], "text": ""}',
+        '{"at": 1, "from": "simulator", "text": 1}',
+        '{"at": 1, "from": "simulator", "text": "", "message": {}}',
+    ],
+)
+def test_check_of_a_broken_capture(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = capture(tmp_path / "c.jsonl")
+    path.write_text(f"{path.read_text()}\n{line}\n")
+    assert cli.main(["check", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"conformance: {path}:3: ")
+
+
+# replay
+
+
+@pytest.mark.parametrize("name", ["session-minimal", "session-incompatible", "session-segmented"])
+def test_replay_against_the_mock(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["replay", str(GOLDEN / f"{name}.jsonl"), "--role", SIMULATOR]
+    assert cli.main(words) == 0
+    out = capsys.readouterr().out
+    assert "pass: " in out
+    # Writes that were split stay split.
+    assert (" 1 byte " in out) == (name == "session-segmented")
+
+
+def test_replay_finds_the_fault_again(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(GOLDEN / "violation-ready-twice.jsonl")
+    assert cli.main(["replay", path, "--timing", "response=0.3"]) == 0
+    assert cli.main(["replay", path, "--fault", "ready-twice"]) == 1
+    assert "fail: ready.once: Ready came 2 times" in capsys.readouterr().out
+
+
+def test_replay_says_what_did_not_come(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(GOLDEN / "session-minimal.jsonl")
+    code = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.read()"
+    quick = ["--timing", "response=0.1", "--timing", "startup=1"]
+    words = ["replay", path, "--role", "simulator", *quick, "--", sys.executable, "-c", code]
+    assert cli.main(words) == 1
+    assert "fail: expected Ready as in the capture" in capsys.readouterr().out
+
+
+def test_replay_without_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["replay", str(GOLDEN / "session-minimal.jsonl"), "--role", "simulator"]
+    assert cli.main([*words, "--connect", "127.0.0.1:1"]) == 3
+    assert "inconclusive: nobody accepts at 127.0.0.1:1" in capsys.readouterr().out
+
+
+def test_replay_a_counterexample_that_no_oracle_sees(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An IUT that stops serving: the same again is the same verdict, anything else is none."""
+    path = capture(
+        tmp_path / "c.jsonl",
+        sent(HELLO, "frontend"),
+        sent(HELLO),
+        sent('"nonsense"\n', "frontend"),
+        origin="counterexample",
+        iut="simulator",
+        requirements=["robustness.unknown-message"],
+        expected="the program to run",
+        came="the simulator hangs",
+    )
+    quick = ["--timing", "response=0.2", "--timing", "program=0.4"]
+    code = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.read()"
+    hangs = ["--strict", *quick, "--", sys.executable, "-c", code]
+    assert cli.main(["replay", str(path), *hangs]) == 1
+    out = capsys.readouterr().out
+    assert "warn: robustness.unknown-message: expected the program to run" in out
+    assert cli.main(["replay", str(path), "--strict"]) == 0
+
+
+# init
+
+
+@pytest.mark.parametrize(
+    "role", [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+)
+def test_init_writes_what_can_be_loaded(role: str, tmp_path: Path) -> None:
+    path = tmp_path / "conformance.toml"
+    assert cli.main(["init", role]) == 0
+    loaded = configuration.checked(configuration.load(path))
+    assert (loaded.role, loaded.cwd) == (role, str(tmp_path))
+    before = path.read_bytes()
+    assert cli.main(["init", role, "--output", str(path)]) == 2
+    assert path.read_bytes() == before
+
+
+def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
+    """What stands there as a comment is valid, too: every entry, whichever is chosen."""
+    path = tmp_path / "conformance.toml"
+    assert cli.main(["init", "vexide/frontend"]) == 0
+    lines = path.read_text(encoding="utf-8").splitlines()
+    entries = [line.removeprefix("# ") for line in lines]
+    kept = [line for line in entries if re.match(r"\[[\w-]+\]$|(?!listen)[\w-]+ = ", line)]
+    path.write_text("\n".join(kept), encoding="utf-8")
+    loaded: Configuration = configuration.checked(configuration.load(path))
+    assert set(loaded.hooks) == set(specs.role("vexide/frontend").hooks)
+    assert loaded.ixit == {"ports": "tagged", "dialect": "text"}
+    assert loaded.seconds("startup") == 10
+
+
+# prove
+
+
+def test_prove_two_faults(tmp_path: Path) -> None:
+    matrix = tmp_path / "matrix.json"
+    chosen = ["--fault", "ready-twice", "--fault", "competition-outlives-session"]
+    done = conformance("prove", SIMULATOR, *chosen, "--json", matrix)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 of 2 faults killed (~ marks 1 subtle); the sound mock was not tried" in done.stdout
+    trials = json.loads(matrix.read_text())["trials"]
+    assert [(trial["fault"], trial["verdict"]) for trial in trials] == [
+        ("ready-twice", "killed"),
+        ("competition-outlives-session", "killed"),
+    ]
+    assert [trial["transport"] for trial in trials] == ["stdio", "tcp"]

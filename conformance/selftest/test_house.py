@@ -1,0 +1,117 @@
+"""The house itself: what lies where, who imports whom, and that the tools have nothing to say."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENTRIES = {"README.md", "captures", "conformance", "mocks", "pyproject.toml", "reports", "schemas"}
+
+# A package, and what it must not import: data flows one way.
+FORBIDDEN = {
+    "conformance/specs.py": ("conformance.harness", "conformance.session", "mocks"),
+    "conformance/harness": ("conformance.session", "conformance.runner", "conformance.cli"),
+    "mocks": ("conformance.harness", "conformance.session", "conformance.runner", "pytest"),
+}
+IMPURE = (
+    "asyncio",
+    "socket",
+    "time",
+    "threading",
+    "subprocess",
+    "selectors",
+    "ssl",
+    "multiprocessing",
+)
+PURE = ("codec", "oracle", "judge", "verdicts", "segmentation", "schemas", "keywords")
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "pyproject.toml").is_file(), reason="installed without its checkout"
+)
+
+
+def tracked() -> list[str]:
+    """Every file that git knows of or would take, by its path below the root."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip("no git checkout")
+    return [name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def modules(*under: str) -> list[Path]:
+    found = [ROOT / name for name in tracked() if name.endswith(".py")]
+    return [path for path in found if any(path.is_relative_to(ROOT / folder) for folder in under)]
+
+
+def imported(path: Path) -> set[str]:
+    """The names of all modules that a file imports, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def within(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("ruff", "check", "--no-cache"), ("ruff", "format", "--check", "--no-cache"), ("mypy",)],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_tools_have_nothing_to_say(words: tuple[str, ...]) -> None:
+    pytest.importorskip(words[0])
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+
+
+def test_top_level_entries() -> None:
+    entries = {name.partition("/")[0] for name in tracked()}
+    assert {entry for entry in entries if not entry.startswith(".")} == ENTRIES
+
+
+def test_protocols_have_the_same_name_everywhere() -> None:
+    schemas = {name.split("/")[1] for name in tracked() if name.startswith("schemas/")}
+    for folder in ("captures", "mocks", "conformance"):
+        for name in schemas:
+            assert (ROOT / folder / name).is_dir(), f"{folder}/{name} is missing"
+
+
+def test_codecs_and_oracles_do_no_input_or_output() -> None:
+    seen = 0
+    for path in modules("conformance"):
+        if path.stem in PURE:
+            seen += 1
+            wrong = {name for name in imported(path) if within(name, IMPURE)}
+            assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+    assert seen >= len(PURE)
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_imports_run_one_way(package: str) -> None:
+    for path in modules(package):
+        wrong = {name for name in imported(path) if within(name, FORBIDDEN[package])}
+        assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+def test_nothing_names_a_place_of_one_machine() -> None:
+    places = ["/" + name for name in ("work/", "root/", "tmp/team")]
+    for name in tracked():
+        content = (ROOT / name).read_bytes()
+        for place in places:
+            assert place.encode() not in content, f"{name} names {place}"

@@ -1,0 +1,161 @@
+"""The outcome of a run, from what its tests and sessions came to: verdicts and exit codes."""
+
+import datetime
+from typing import Any
+
+import pytest
+
+from conformance.configuration import Configuration, KnownFailure
+from conformance.records import Record
+from conformance.report import Run, build
+from conformance.verdicts import Verdict, merge, violated
+
+MUST, SHOULD = "handshake.answered", "signature.sent"
+
+
+def record(
+    name: str,
+    requirement: str = MUST,
+    verdict: str = "pass",
+    detail: str = "",
+    exercised: tuple[str, ...] = (),
+    against: tuple[str, ...] = (),
+    problem: str = "",
+) -> dict[str, Any]:
+    findings = [{"requirement": entry, "message": "seen", "event": 1} for entry in against]
+    made = Record(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
+    return {**made.to_json(), "exercised": list(exercised), "findings": findings}
+
+
+def report(
+    *tests: dict[str, Any], smoke: str = "pass", strict: bool = False, **options: Any
+) -> dict[str, Any]:
+    """The report of a run with a smoke session and these tests."""
+    reached = options.pop("reached", True)
+    problems = options.pop("problems", [])
+    exercised = (MUST,) if smoke == "pass" else ()
+    run = Run(
+        Configuration("vexide/simulator", command=("iut",), **options),
+        datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+        strict=strict,
+        selected=len(tests),
+        reached=reached,
+        smoke=record("smoke", MUST, smoke, "it says no", exercised),
+        tests=list(tests),
+        problems=problems,
+    )
+    return build(run)
+
+
+def verdict(made: dict[str, Any], requirement: str) -> str:
+    return str(next(r["verdict"] for r in made["requirements"] if r["id"] == requirement))
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "word"),
+    [
+        (report(record("a")), 0, "conformant"),
+        (report(record("a"), record("b", SHOULD, "warn", "late")), 0, "conformant"),
+        (report(record("a"), record("b", SHOULD, "warn"), strict=True), 1, "nonconformant"),
+        (report(record("a"), record("b", SHOULD, "inconclusive")), 0, "conformant"),
+        (report(record("a"), record("b", SHOULD, "inconclusive"), strict=True), 1, "nonconformant"),
+        (report(record("a", verdict="fail", detail="no")), 1, "nonconformant"),
+        (report(record("a", against=("ready.once",))), 1, "nonconformant"),
+        (report(record("a", against=("signature.sent",))), 0, "conformant"),
+        (report(smoke="fail"), 1, "nonconformant"),
+        (report(smoke="inconclusive"), 3, "inconclusive"),
+        (report(smoke="inconclusive", reached=False), 3, "inconclusive"),
+        (report(), 3, "inconclusive"),
+        (report(record("a", problem="a bug")), 4, "inconclusive"),
+        (report(record("a", verdict="fail"), record("b", problem="a bug")), 4, "inconclusive"),
+        (report(record("a"), problems=["cannot be collected"]), 4, "inconclusive"),
+    ],
+)
+def test_exit_code(made: dict[str, Any], code: int, word: str) -> None:
+    assert (made["exit_code"], made["verdict"]) == (code, word)
+
+
+def test_only_shoulds_are_no_conformance() -> None:
+    """A run in which no requirement of level must was exercised decides nothing."""
+    made = report(record("a", SHOULD), smoke="pass")
+    assert made["exit_code"] == 0
+    run = Run(
+        Configuration("vexide/simulator", command=("iut",)),
+        datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+        selected=1,
+        tests=[record("a", SHOULD)],
+    )
+    assert build(run)["exit_code"] == 3
+
+
+@pytest.mark.parametrize(
+    ("known", "code", "why"),
+    [
+        (KnownFailure("slow"), 0, ""),
+        (KnownFailure("slow", message="no"), 0, ""),
+        (KnownFailure("slow", until="2026-01-01"), 0, ""),
+        (KnownFailure("slow", until="2025-12-31"), 1, "expired on 2025-12-31"),
+        (KnownFailure("slow", message="yes"), 1, "fails in another way"),
+    ],
+)
+def test_known_failure(known: KnownFailure, code: int, why: str) -> None:
+    made = report(
+        record("a", "ready.sent", "fail", "no Ready"), known_failures={"ready.sent": known}
+    )
+    assert made["exit_code"] == code
+    assert verdict(made, "ready.sent") == ("fail" if code else "known")
+    assert [entry["why"][: len(why)] for entry in made["stale"]] == ([why] if why else [])
+
+
+def test_known_failure_that_passes() -> None:
+    made = report(record("a"), known_failures={MUST: KnownFailure("slow")})
+    assert made["exit_code"] == 1
+    assert made["stale"] == [{"requirement": MUST, "why": "passes now"}]
+
+
+def test_unsupported() -> None:
+    """A claim makes a requirement not applicable, unless the IUT was seen to violate it."""
+    without = report(record("a"), unsupported={"logs": "there are none"})
+    assert verdict(without, "log.any-time") == "not-applicable"
+    broken = report(
+        record("a", against=("transport.others",)), unsupported={"transport.others": "x"}
+    )
+    assert verdict(broken, "transport.others") == "warn"
+
+
+def test_reasons_say_what_to_provide() -> None:
+    made = report(record("a", "sdcard.mounted", "not-exercised", "needs the probe program"))
+    entries = {entry["id"]: entry for entry in made["requirements"]}
+    assert entries["sdcard.mounted"]["reason"] == "needs the probe program"
+    assert "[programs] probe" in entries["battery.default"]["reason"]
+    assert all(e["reason"] for e in made["requirements"] if e["verdict"] == "not-exercised")
+
+
+def test_counts_add_up() -> None:
+    made = report(record("a"), record("b", SHOULD, "warn", "late"))
+    assert sum(made["counts"]["requirements"].values()) == len(made["requirements"])
+    assert sum(made["counts"]["tests"].values()) == 2
+    assert "1 warned" in made["headline"]
+
+
+# Merging
+
+
+@pytest.mark.parametrize("one", list(Verdict))
+@pytest.mark.parametrize("other", list(Verdict))
+def test_merging_only_worsens(one: Verdict, other: Verdict) -> None:
+    both = merge([one, other])
+    assert both == merge([other, one]) == merge([both, one]) == merge([both, other])
+    assert both in (one, other)
+    if Verdict.FAIL in (one, other):
+        assert both is Verdict.FAIL
+    if both is Verdict.PASS:
+        assert {one, other} <= {Verdict.PASS, Verdict.NOT_EXERCISED, Verdict.NOT_APPLICABLE}
+
+
+def test_of_nothing_comes_nothing() -> None:
+    assert merge([]) is Verdict.NOT_EXERCISED
+
+
+def test_level_decides_what_a_violation_is() -> None:
+    assert [violated(level) for level in ("must", "should", "may")] == ["fail", "warn", "warn"]

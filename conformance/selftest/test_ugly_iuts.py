@@ -1,0 +1,312 @@
+"""IUTs that misbehave as badly as programs can: each gets a truthful verdict and leaves nothing."""
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Done, Place
+
+MEBIBYTE = 1024 * 1024
+MOST_MEMORY = 300 * MEBIBYTE
+LAST_WORDS = "no licence: see the manual"
+
+
+def judged(place: Place, source: str, *words: str) -> Done:
+    """Run one test against a simulator; whatever came of it, nothing of it is left."""
+    done = place.run(SIMULATOR, *BRIEF, *(words or ONE_TEST), iut=place.simulator(source))
+    assert_clean(done)
+    return done
+
+
+def assert_clean(done: Done) -> None:
+    assert "Traceback" not in done.out + done.err
+    assert not done.left
+    assert not done.litter
+    assert done.memory < MOST_MEMORY
+    assert not done.report["problems"]
+
+
+def failed(done: Done) -> list[str]:
+    return [entry["id"] for entry in done.report["requirements"] if entry["verdict"] == "fail"]
+
+
+def verdicts(done: Done) -> dict[str, str]:
+    """The verdict of every test but the smoke session."""
+    return {test["id"]: test["verdict"] for test in done.report["tests"] if test["id"] != "smoke"}
+
+
+# Those that never take part: inconclusive
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [("sys.exit(1)", "exited with code 1"), ("os.kill(os.getpid(), 11)", "was killed by SIGSEGV")],
+)
+def test_ends_at_once(place: Place, ending: str, how: str) -> None:
+    done = judged(place, f"print({LAST_WORDS!r}, file=sys.stderr, flush=True)\n{ending}")
+    assert done.code == 3
+    assert done.report["verdict"] == "inconclusive"
+    assert how in done.smoke["detail"]
+    assert LAST_WORDS in done.smoke["detail"]
+    assert LAST_WORDS in done.out
+    assert not verdicts(done)
+
+
+def test_server_that_ends_at_once(place: Place) -> None:
+    iut = place.simulator(f"print({LAST_WORDS!r}, file=sys.stderr); sys.exit(5)")
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*iut, "{port}"])
+    assert_clean(done)
+    assert done.code == 3
+    assert "exited with code 5" in done.smoke["detail"]
+    assert LAST_WORDS in done.smoke["detail"]
+
+
+def test_server_that_never_listens(place: Place) -> None:
+    iut = place.simulator("time.sleep(1000)")
+    done = place.run(SIMULATOR, "--timing", "startup=0.5", iut=[*iut, "{port}"])
+    assert_clean(done)
+    assert done.code == 3
+    assert "did not accept" in done.smoke["detail"]
+
+
+def test_nobody_listens(place: Place) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        done = place.run(SIMULATOR, "--connect", address)
+    assert_clean(done)
+    assert done.code == 3
+    assert f"nobody accepts at {address}: Connection refused" in done.out
+
+
+# Those that take part and break the protocol at once: one message, and no further test
+
+
+def test_dies_of_what_it_is_sent(place: Place) -> None:
+    done = judged(place, f"next(commands()); sys.exit({LAST_WORDS!r})")
+    assert done.code == 1
+    assert failed(done) == ["handshake.answered"]
+    assert LAST_WORDS in done.smoke["detail"]
+
+
+def test_dies_after_the_handshake(place: Place) -> None:
+    done = judged(place, "next(commands()); say(HELLO, SIGNATURE); os.kill(os.getpid(), 11)")
+    assert done.code == 1
+    assert failed(done) == ["ready.sent"]
+    assert "was killed by SIGSEGV" in done.reason("ready.sent")
+    assert not verdicts(done)
+
+
+def test_hangs(place: Place) -> None:
+    done = judged(place, f"print({LAST_WORDS!r}, file=sys.stderr, flush=True)\ntime.sleep(1000)")
+    assert done.code == 1
+    assert failed(done) == ["handshake.answered"]
+    assert "the process still runs" in done.smoke["detail"]
+    assert LAST_WORDS in done.smoke["detail"]
+    assert not verdicts(done)
+
+
+def test_noise(place: Place) -> None:
+    done = judged(place, 'while True: print("loading world", flush=True); time.sleep(0.05)')
+    assert done.code == 1
+    assert failed(done) == ["framing.json-lines"]
+    assert "loading world" in done.smoke["detail"]
+    assert not verdicts(done)
+
+
+def test_banner(place: Place) -> None:
+    """A banner is a fault of its own; the rest can be tested all the same."""
+    done = judged(place, 'print("Simulator 1.0", flush=True)\nserve()')
+    assert done.code == 1
+    assert failed(done) == ["framing.json-lines"]
+    assert verdicts(done) == {"handshake::answered_once": "pass"}
+
+
+@pytest.mark.parametrize("moment", ["", "next(commands()); say(HELLO)\n"], ids=["at-once", "later"])
+def test_closes_its_output(place: Place, moment: str) -> None:
+    done = judged(place, f"{moment}os.close(1); time.sleep(1000)")
+    assert done.code == 1
+    assert failed(done) == ["ready.sent" if moment else "handshake.answered"]
+    assert "the end of the stream; the process still runs" in done.smoke["detail"]
+    assert not verdicts(done)
+
+
+def test_plays_the_other_role(place: Place) -> None:
+    mode = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
+    done = judged(
+        place,
+        "say(HELLO); next(commands())\n"
+        f'say({{"CompetitionMode": {mode!r}}}, "StartExecution"); time.sleep(1000)',
+    )
+    assert done.code == 1
+    assert "roles.own-messages" in failed(done)
+    assert "test it as vexide/frontend" in done.smoke["detail"]
+    assert not verdicts(done)
+
+
+def test_plays_the_other_role_in_silence(place: Place) -> None:
+    """A simulator that is started as a frontend waits for ever; so does what stands in for it."""
+    iut = place.program("import sys, subprocess\nsubprocess.run([sys.argv[1]])")
+    done = place.run("vexide/frontend", *BRIEF, iut=[*iut, "{simulator}"])
+    assert_clean(done)
+    assert done.code == 1
+    assert failed(done) == ["handshake.frontend-begins"]
+    assert not verdicts(done)
+
+
+# Floods
+
+
+@pytest.mark.parametrize(
+    "flood",
+    ['os.execvp("yes", ["yes"])', "while True: os.write(1, bytes(65536))"],
+    ids=["lines", "one-line"],
+)
+def test_floods_its_output(place: Place, flood: str) -> None:
+    done = judged(place, flood)
+    assert done.code == 1
+    assert failed(done) == ["framing.json-lines"]
+    assert not verdicts(done)
+
+
+def test_floods_after_the_handshake(place: Place) -> None:
+    """Well-formed messages without end: the tests that are drowned in them decide nothing."""
+    log = {"Log": {"level": "Info", "message": "x" * 1000}}
+    done = judged(
+        place,
+        f"next(commands()); say(HELLO, SIGNATURE, 'Ready')\nwhile True: say(*[{log!r}] * 1000)",
+    )
+    assert done.code in (0, 3)
+
+
+def test_floods_its_stderr(place: Place) -> None:
+    """A gigabyte there is no violation of anything."""
+    done = place.run(
+        SIMULATOR,
+        *ONE_TEST,
+        iut=place.simulator(
+            "data = bytes(65536)\nfor _ in range(16384): os.write(2, data)\nserve()"
+        ),
+    )
+    assert_clean(done)
+    assert done.code == 0
+
+
+def test_reads_nothing(place: Place) -> None:
+    """It speaks as if it read what is sent to it; megabytes must not wait for ever."""
+    done = judged(
+        place,
+        "time.sleep(0.5); say(HELLO, SIGNATURE, 'Ready')\n"
+        "time.sleep(0.5); say('Exited'); time.sleep(1000)",
+        *("-k", "test_long_lines", "--max-wait", "1"),
+    )
+    assert done.code == 0  # the requirement is a should
+    assert done.verdict("framing.long-lines") == "warn"
+    assert "were still not read after 1 s" in done.reason("framing.long-lines")
+
+
+# What it leaves behind
+
+
+@pytest.mark.parametrize(
+    "offspring",
+    [
+        '["sleep", "1000"]',
+        '["setsid", "sleep", "1000"]',
+        '["sh", "-c", "trap \'\' TERM; sleep 1000"]',
+    ],
+    ids=["child", "session-of-its-own", "deaf-child"],
+)
+def test_leaves_a_child_behind(place: Place, offspring: str) -> None:
+    done = judged(place, f"subprocess.Popen({offspring})\nserve()")
+    assert done.code == 0
+    assert verdicts(done) == {"handshake::answered_once": "pass"}
+
+
+def test_ignores_every_plea_to_end(place: Place) -> None:
+    done = judged(
+        place, "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve()\nwhile True: time.sleep(1)"
+    )
+    assert done.code == 0
+
+
+def test_is_left_by_a_run_that_is_ended(place: Place) -> None:
+    """Whoever ends the suite by SIGTERM is left with nothing of the IUT, either."""
+    started = place.folder / "started"
+    iut = place.simulator(
+        f"signal.signal(signal.SIGTERM, signal.SIG_IGN); subprocess.Popen(['sleep', '1000'])\n"
+        f"next(commands()); open({str(started)!r}, 'x'); time.sleep(1000)"
+    )
+    words = [sys.executable, "-m", "conformance", "run", SIMULATOR, "--", *iut]
+    done = place.execute(words, until=started)
+    assert done.code == 130
+    assert done.err == "conformance: interrupted\n"
+    assert not done.left
+    assert not done.litter
+
+
+# What it says
+
+
+def test_says_what_a_browser_would_run(place: Place) -> None:
+    script = "</script><script>alert(1)</script>\x1b[31m\x00\u202e"
+    log = {"Log": {"level": script, "message": script}}
+    done = judged(
+        place,
+        f"next(commands()); say(HELLO, SIGNATURE, {log!r}, 'Ready')\n"
+        f"print({script!r}, file=sys.stderr, flush=True); print({script!r})",
+    )
+    assert done.code == 1
+    assert "<script>alert" not in done.text("index.html")
+    assert "\x1b" not in done.out
+    assert "\x00" not in done.out + done.text("junit.xml")
+
+
+@pytest.mark.parametrize("opened", ["[", '{"a":'])
+def test_nests_ten_thousand_levels_deep(place: Place, opened: str) -> None:
+    closed = {"[": "]", '{"a":': "1}"}[opened].replace("1}", "}")
+    inner = "1" if opened != "[" else ""
+    text = f"{opened!r} * 10000 + {inner!r} + {closed!r} * 10000"
+    done = judged(
+        place, f"next(commands()); print({text}, flush=True); say(HELLO, SIGNATURE, 'Ready')"
+    )
+    assert done.code == 1
+    assert failed(done) == ["encoding.externally-tagged"]
+    assert "levels deep" in done.reason("encoding.externally-tagged")
+
+
+# Where it fails
+
+
+def test_dies_in_one_test_only(place: Place) -> None:
+    """It costs that test only, and the verdict says how it died."""
+    done = judged(
+        place,
+        "import threading\n"
+        "for command in commands():\n"
+        "    if 'Handshake' in command:\n"
+        "        say(HELLO, SIGNATURE)\n"
+        "        threading.Timer(0.3, say, ['Ready']).start()\n"
+        "    if '{\"Smart\": 13}' in json.dumps(command):\n"
+        f"        print({LAST_WORDS!r}, file=sys.stderr, flush=True); os._exit(1)\n",
+        *("-k", "answered_once or setup_before_ready or silent_before_handshake"),
+    )
+    assert verdicts(done) == {
+        "handshake::answered_once": "pass",
+        "handshake::silent_before_handshake": "pass",
+        "setup::setup_before_ready": "fail",
+    }
+    assert LAST_WORDS in done.reason("setup.commands-handled")
+
+
+def test_transcript_is_kept(place: Place) -> None:
+    """What crossed the wire can be read afterwards, and how the process ended."""
+    done = judged(place, "next(commands()); say(HELLO); sys.exit(7)")
+    [smoke] = done.report["tests"]
+    lines = [json.loads(line) for line in done.text(smoke["transcript"]).splitlines()]
+    assert [line.get("message") for line in lines[2:4]] == ["Handshake", "Handshake"]
+    assert lines[-1]["how"] == "exited with code 7"
+    assert Path(done.folder / "index.html").stat().st_size > 10_000

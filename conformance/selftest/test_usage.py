@@ -1,0 +1,331 @@
+"""What a user types: every wrong word gets one clear line and exit code 2; every option works."""
+
+import json
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance import captures, locate, specs
+from conformance.cli import main
+from conformance.judge import judge_capture
+from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Done, Place
+
+NOT_EXECUTABLE = __file__
+IUT = [sys.executable, "-c", "pass"]
+TOML = f'[iut]\nrole = "vexide/simulator"\ncommand = {json.dumps(IUT)}\n'
+
+
+def tests(done: Done) -> dict[str, str]:
+    return {test["id"]: test["verdict"] for test in done.report["tests"]}
+
+
+tests.__test__ = False  # type: ignore[attr-defined]
+
+
+# Wrong words
+
+
+@pytest.fixture
+def complaint(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    """Runs the command within this process; returns the one line that it has to say."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def run(*words: str) -> str:
+        try:
+            code = main(words)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capsys.readouterr()
+        assert code == 2
+        assert not said.out
+        assert said.err.startswith("conformance")
+        assert said.err.count("\n") == 1
+        return said.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["rum"], "invalid choice: 'rum'"),
+        (["run", "vexide/simulater"], "did you mean vexide/simulator?"),
+        (["run", "vexid/simulator"], "did you mean vexide?"),
+        (["run", "simulator"], "unknown protocol 'simulator'"),
+        (["run"], "say which role to test (PROTOCOL/ROLE)"),
+        (["run", "--", *IUT], "say which role to test (PROTOCOL/ROLE)"),
+        (["run", SIMULATOR, "--sed", "1"], "unrecognized arguments: --sed"),
+        (["run", SIMULATOR, "--seed", "x"], "argument --seed: invalid int value: 'x'"),
+        (["run", SIMULATOR, "--examples", "0"], "'0' is no positive number"),
+        (["run", SIMULATOR, "--examples", "many"], "'many' is no positive number"),
+        (["run", SIMULATOR, "-n", "some"], "'some' is no positive number"),
+        (["run", SIMULATOR, "--max-wait", "-1"], "expected a number of seconds above 0"),
+        (["run", SIMULATOR, "--requirement", "ready.snt"], "did you mean ready.sent"),
+        (["run", SIMULATOR, "--timing", "respons=1"], "did you mean response?"),
+        (["run", SIMULATOR, "--timing", "response"], "expected NAME=VALUE"),
+        (["run", SIMULATOR, "--timing", "response=soon"], "expected seconds"),
+        (["run", SIMULATOR, "--timing", "response=0"], "expected more than 0 seconds"),
+        (["run", SIMULATOR, "--timing", "response=inf"], "expected a number of seconds above 0"),
+        (["run", SIMULATOR, "--hook", "touch=x"], "unknown hook 'touch'"),
+        (["run", SIMULATOR, "--set", "programs.prnt=x"], "did you mean print?"),
+        (["run", SIMULATOR, "--set", "port=bare"], "did you mean ports?"),
+        (["run", SIMULATOR, "--set", "ports=naked"], "it can be tagged or bare"),
+        (["run", SIMULATOR, "--fault", "ready-twic"], "did you mean ready-twice"),
+        (["run", SIMULATOR, "--fault", "ready-twice", "--", *IUT], "for the reference mock"),
+        (["run", SIMULATOR, "--connect", "nonsense"], "expected HOST:PORT or unix:PATH"),
+        (["run", SIMULATOR, "--connect", "h:1", "--", *IUT], "not command and connect"),
+        (["run", SIMULATOR, "--listen", "127.0.0.1:0"], "use --connect, not --listen"),
+        (["run", "vexide/frontend", "--connect", "h:1"], "use --listen, not --connect"),
+        (["run", "vexide/frontend", "--hook", "touch='", "--", "x"], "No closing quotation"),
+        (["run", SIMULATOR, "--", "./nothing-here"], "no executable that can be found"),
+        (["run", SIMULATOR, "--", "nothing-of-this-name"], "no executable that can be found"),
+        (["run", SIMULATOR, "--", NOT_EXECUTABLE], "no executable that can be found"),
+        (["run", SIMULATOR, "--protocols", "nowhere"], "expected a folder that has schemas"),
+        (["run", SIMULATOR, "--protocols"], "expected one argument"),
+        (["run", "--config", "absent.toml"], "absent.toml: No such file or directory"),
+        (["run", "--config", "/"], "Is a directory"),
+        (["run", SIMULATOR, "--report", __file__, "--", *IUT], "File exists"),
+        (["show", "absent.jsonl"], "absent.jsonl: No such file or directory"),
+        (["check", __file__], "not JSON"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_wrong_word(complaint: Any, words: list[str], expected: str) -> None:
+    assert expected in complaint(*words)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[iut", "not TOML"),
+        (b"\xff\xfe\x00", "not TOML"),
+        ("", "'iut' is a required property"),
+        ("[iut]\n", "'role' is a required property"),
+        ('[iut]\nrole = "vexide/simulatr"\ncommand = "true"', "did you mean vexide/simulator?"),
+        ('[iut]\nrole = "vexide/simulator"', "nothing says how to reach the IUT"),
+        ('[iut]\nrole = "vexide/simulator"\ncommand = 7', "iut.command: 7"),
+        ('[iut]\nrole = "vexide/simulator"\ncommand = "a \'b"', "No closing quotation"),
+        ('[iut]\nrole = "vexide/simulator"\ncommand = "true"\ncwd = "x"', "does not exist"),
+        (TOML + 'color = "red"', "'color' was unexpected"),
+        (TOML + "[timing]\nstartup = 'soon'", "timing.startup: 'soon' is not of type 'number'"),
+        (TOML + "[timing]\nstartup = nan", "expected a number of seconds above 0"),
+        (TOML + "[programs]\nprnt = 'x'", "did you mean print?"),
+        (TOML + "[unsupported]\n'log' = 'x'", "did you mean logs?"),
+        (TOML + "[unsupported]\n'ready.sent' = 'x'", "unknown optional feature"),
+        (TOML + "[known-failures]\n'ready.snt' = 'x'", "did you mean ready.sent"),
+        (
+            TOML + "[known-failures]\n'ready.sent' = {reason = 'x', until = 'soon'}",
+            "'soon' is no date of the form",
+        ),
+    ],
+)
+def test_wrong_configuration(
+    complaint: Any, tmp_path: Path, content: str | bytes, expected: str
+) -> None:
+    file = tmp_path / "conformance.toml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert expected in complaint("run")
+    assert expected in complaint("run", "--config", str(file))
+
+
+def test_configuration_of_another_role(complaint: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(TOML)
+    assert "not for vexide/frontend" in complaint("run", "vexide/frontend", "--config", "x.toml")
+
+
+def test_broken_protocol(place: Place) -> None:
+    folder = place.folder / "schemas" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "protocol.yaml").write_text("title: x\nroles: [")
+    done = place.run("broken/server", "--protocols", str(place.folder))
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert str(folder) in done.err
+
+
+def test_address_in_use(place: Place) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = place.run("vexide/frontend", "--listen", address)
+    assert done.code == 2
+    assert f"cannot listen at {address}: Address already in use" in done.err
+    assert "Traceback" not in done.err
+
+
+# Selections
+
+
+def test_selects_nothing(place: Place) -> None:
+    done = place.run(SIMULATOR, "-k", "nothing_of_this_name", iut=place.simulator())
+    assert done.code == 3
+    assert "the selection matches no test" in done.out
+
+
+def test_selection_of_bad_syntax(place: Place) -> None:
+    done = place.run(SIMULATOR, "-k", "and or (", iut=place.simulator())
+    assert done.code == 2
+    assert "Wrong expression passed to '-k'" in done.err
+    assert not done.out
+    assert not done.folder.joinpath("report.json").exists()
+
+
+def test_selects_a_requirement(place: Place) -> None:
+    done = place.run(SIMULATOR, *BRIEF, "--requirement", "ready.once", iut=place.simulator())
+    assert done.code == 0
+    assert tests(done) == {"smoke": "pass", "setup::ready_once": "pass"}
+
+
+# Known failures and strictness
+
+
+def test_known_failures(place: Place) -> None:
+    iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
+    head = f'[iut]\nrole = "{SIMULATOR}"\ncommand = {json.dumps(iut)}\n[known-failures]\n'
+    holds = place.file("holds.toml", head + "'framing.json-lines' = 'it prints a banner'")
+    done = place.run("--config", holds, *BRIEF, *ONE_TEST)
+    assert done.code == 0
+    assert done.verdict("framing.json-lines") == "known"
+    assert "it prints a banner" in done.reason("framing.json-lines")
+    expired = "'framing.json-lines' = {reason = 'a banner', until = 2020-01-01}"
+    done = place.run("--config", place.file("x.toml", head + expired), *BRIEF, *ONE_TEST)
+    assert done.code == 1
+    assert "expired on 2020-01-01" in done.out
+
+
+def test_strict(place: Place) -> None:
+    iut = place.simulator("SIGNATURE['VCodeSig'] = 'AAAA'; serve()")
+    lenient = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=iut)
+    assert lenient.code == 0
+    assert lenient.verdict("signature.cold-header") == "warn"
+    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--strict", iut=iut).code == 1
+
+
+# Reports
+
+
+def test_reports(place: Place) -> None:
+    """Everything that is written for one failing run, GitHub's part and Allure's among it."""
+    iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
+    summary = place.folder / "summary.md"
+    env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--allure", "allure", iut=iut, env=env)
+    assert done.code == 1
+    assert "::error title=framing.json-lines" in done.out
+    assert "framing" in summary.read_text()
+    assert list((place.folder / "allure").glob("*-result.json"))
+    schema = json.loads((locate.reports() / "report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(done.report)
+    for name in ("index.html", "junit.xml", *(test["transcript"] for test in done.report["tests"])):
+        assert done.text(name)
+
+
+def test_words_for_pytest(place: Place) -> None:
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*place.simulator(), "--pytest", "-v"])
+    assert done.code == 0
+    assert "test_answered_once PASSED" in done.out
+    collected = place.run(SIMULATOR, iut=[*place.simulator(), "--pytest", "--collect-only", "-q"])
+    assert collected.code == 3
+    assert "test_answered_once" in collected.out
+
+
+# Runs that must come out alike
+
+
+def test_workers_change_nothing(place: Place) -> None:
+    words = (SIMULATOR, *BRIEF, "-k", "test_handshake.py", "--examples", "2")
+    alone = place.run(*words, iut=place.simulator()).report
+    together = place.run(*words, "-n", "2", iut=place.simulator()).report
+    for part in ("requirements", "tests"):
+        assert [(entry["id"], entry["verdict"]) for entry in alone[part]] == [
+            (entry["id"], entry["verdict"]) for entry in together[part]
+        ]
+    assert alone["verdict"] == together["verdict"]
+
+
+def test_seed_decides_what_is_drawn(place: Place) -> None:
+    iut = place.simulator(
+        "log = open(sys.argv[1], 'a')\n"
+        "for command in commands():\n"
+        "    print(json.dumps(command), file=log, flush=True)\n"
+        "    if 'Handshake' in command: say(HELLO, SIGNATURE, 'Ready')\n"
+    )
+    said = []
+    for number, seed in enumerate(["1", "1", "2"]):
+        log = place.folder / f"log-{number}"
+        words = ("-k", "any_offer", "--examples", "5", "--seed", seed)
+        assert place.run(SIMULATOR, *BRIEF, *words, iut=[*iut, str(log)]).code == 0
+        said.append(log.read_text())
+    assert said[0] == said[1]
+    assert said[0] != said[2]
+
+
+def test_counterexample_is_small_and_kept(place: Place) -> None:
+    iut = place.simulator(
+        "for command in commands():\n"
+        "    if 'Handshake' in command:\n"
+        "        said = command['Handshake']['extensions']\n"
+        "        HELLO['Handshake']['extensions'] = [name + '!' for name in said]\n"
+        "        say(HELLO, SIGNATURE, 'Ready')\n"
+    )
+    done = place.run(SIMULATOR, *BRIEF, "-k", "any_offer", iut=iut)
+    assert done.code == 1
+    [test] = [test for test in done.report["tests"] if test["id"] == "handshake::any_offer"]
+    capture = captures.read(done.folder / test["counterexample"])
+    assert capture.origin == "counterexample"
+    offer = next(event.value for event in capture.events if event.message == "Handshake")
+    assert offer == {"Handshake": {"version": 1, "extensions": [""]}}
+    judge = judge_capture(specs.load("vexide"), capture, ["simulator"])
+    assert {finding.requirement for finding in judge.findings} == {"handshake.extensions-offered"}
+
+
+# Other ways to run
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [("serve()", 0), ("print('Simulator 1.0', flush=True); serve()", 1), ("sys.exit(1)", 3)],
+    ids=["sound", "banner", "ends-at-once"],
+)
+def test_pytest_alone(place: Place, source: str, code: int) -> None:
+    words = [sys.executable, "-m", "pytest", "--pyargs", "conformance.vexide", *ONE_TEST]
+    iut = " ".join(place.simulator(source))
+    done = place.execute([*words, "-c", "/dev/null", "--role", SIMULATOR, "--iut", iut])
+    assert done.code == done.report["exit_code"] == code
+    assert SIMULATOR in done.out
+    assert not done.left
+
+
+def test_configuration_file(place: Place) -> None:
+    """Paths in it are those of its folder, from wherever it is used."""
+    project, elsewhere = place.folder / "project", place.folder / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    (project / "simulator.py").write_text(
+        PREAMBLE + "import base64\n"
+        "for command in commands():\n"
+        "    if 'Handshake' in command: say(HELLO, SIGNATURE, 'Ready')\n"
+        "    if command == 'StartExecution' and sys.argv[1] == 'prints':\n"
+        "        data = base64.b64encode(b'Hello World!\\n').decode()\n"
+        "        say({'Serial': {'channel': 1, 'data': data}})\n"
+    )
+    (project / "conformance.toml").write_text(
+        f'[iut]\nname = "mine"\nrole = "{SIMULATOR}"\n'
+        f'command = "{sys.executable} simulator.py {{program}}"\nenv = {{X = "1"}}\n'
+        '[programs]\nidle = "idles"\nprint = "prints"\n[timing]\nresponse = 0.5\n'
+    )
+    words = ("-k", "text_arrives")
+    for folder, config in ((project, ()), (elsewhere, ("--config", "../project/conformance.toml"))):
+        done = place.run(*config, *words, cwd=folder)
+        assert done.code == 0
+        assert done.report["iut"]["name"] == "mine"
+        assert done.verdict("serial.bytes-exact") == "pass"

@@ -1,0 +1,169 @@
+"""The vexide mocks as processes, their worlds, and the list of their faults."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from conformance import specs
+from conformance.vexide.codec import encode
+from mocks import fault
+from mocks.vexide.display import HEIGHT, WIDTH, Display
+from mocks.vexide.robot import Motor
+
+DEADLINE = 20.0  # seconds that anything here may take at most
+MOCK = [sys.executable, "-m", "mocks"]
+HELLO = {"Handshake": {"version": 1, "extensions": []}}
+SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
+ROLES = ["vexide/simulator", "vexide/frontend"]
+
+
+@contextmanager
+def listening(*options: str) -> Iterator[str]:
+    """A simulator that listens; its address."""
+    command = [*MOCK, "vexide/simulator", "--listen", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        try:
+            yield process.stderr.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def test_frontend_against_simulator(tmp_path: Path) -> None:
+    start = [
+        "vexide/frontend",
+        "--simulator",
+        sys.executable,
+        "--motor",
+        "3=Red",
+        "--motor",
+        "20=blue:2",
+    ]
+    options = ["--sd", str(tmp_path), "--controller", "raw", "--battery", "12"]
+    done = subprocess.run(
+        [*MOCK, *start, *options, "--", "-m", "mocks", "vexide/simulator"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "serial 1: Hello World!" in done.stdout
+    assert "Smart port 20: " in done.stdout
+    assert "@@@" in done.stdout
+    assert (tmp_path / "demo.txt").is_file()
+
+
+def test_two_sessions_over_tcp() -> None:
+    with listening("--program", "return") as address:
+        for _ in range(2):
+            done = subprocess.run(
+                [*MOCK, "vexide/frontend", "--connect", address],
+                capture_output=True,
+                text=True,
+                timeout=DEADLINE,
+                check=False,
+            )
+            assert (done.returncode, done.stdout.splitlines()[-1:]) == (
+                0,
+                ["the robot program has ended"],
+            )
+
+
+def test_simulator_ends_with_its_input() -> None:
+    command = [*MOCK, "vexide/simulator"]
+    lines = encode(HELLO)
+    done = subprocess.run(command, input=lines, capture_output=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [encode(HELLO).strip(), encode(SIGNATURE).strip()]
+
+
+def test_upper_tester_on_standard_streams() -> None:
+    with listening("--program", "idle") as address:
+        command = [*MOCK, "vexide/frontend", "--upper-tester", "--hold", "--connect", address]
+        requests = [{"id": 1, "op": "start"}, {"id": 2, "op": "outcome"}, {"id": 3, "op": "fly"}]
+        done = subprocess.run(
+            command,
+            input="".join(json.dumps(request) + "\n" for request in requests),
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 0
+    assert answers[1]["ok"]
+    assert answers[2]["result"]["outcome"] == "running"
+    assert not answers[3]["ok"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["vexide/simulater"],
+        ["vexide/simulator", "--fault", "ready-twize"],
+        ["vexide/simulator", "--listen", "nowhere"],
+        ["vexide/frontend"],
+    ],
+)
+def test_wrong_words_get_one_line(words: list[str]) -> None:
+    done = subprocess.run(
+        [*MOCK, *words], capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+# Their worlds
+
+
+def test_motor_settles_at_its_free_speed() -> None:
+    motor = Motor("Blue", 0.001, voltage=12.0)
+    for _ in range(1000):
+        motor.step(0.01, 12.0)
+    assert motor.velocity == pytest.approx(62.832)
+    motor.target, motor.voltage = motor.position + 1.0, 0.0
+    for _ in range(1000):
+        motor.step(0.01, 12.0)
+    assert motor.position == pytest.approx(motor.target, abs=1e-3)
+
+
+def test_display_shows_only_what_is_rendered() -> None:
+    display, white = Display(), {"r": 255, "g": 255, "b": 255}
+    corner = {"pos": {"x": WIDTH - 1, "y": HEIGHT - 1}}
+    display.double_buffer(True)
+    display.draw(("Fill", {"shape": ("Pixel", corner)}), white)
+    assert display.text().strip() == ""
+    display.render()
+    assert display.text().endswith("@")
+    everywhere = {"center": {"x": -(2**31), "y": 5}, "radius": 65535}
+    display.draw(("Stroke", {"shape": ("Circle", everywhere)}), white)
+    copy = {"top_left": {"x": -1, "y": -1}, "bottom_right": {"x": 9999, "y": 9}, "stride": 1}
+    display.draw(("CopyBuffer", {**copy, "buffer": bytes(5)}), white)
+
+
+# Their faults
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_tested_requirement_has_a_fault(role: str) -> None:
+    protocol = specs.load("vexide")
+    known = protocol.requirements
+    faults = fault.faults(role).values()
+    bound = {entry.id for entry in protocol.binding(protocol.role(role.partition("/")[2]))}
+    assert {entry.requirement for entry in faults} <= bound
+    # A permission cannot be violated.
+    wanted = {name for name in bound if known[name].tested != "no" and known[name].level != "may"}
+    assert wanted <= {entry.requirement for entry in faults}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_many_faults_are_subtle(role: str) -> None:
+    faults = fault.faults(role).values()
+    assert sum(entry.subtle for entry in faults) * 3 >= len(faults)
+    assert all(entry.summary.endswith(".") and "\n" not in entry.summary for entry in faults)

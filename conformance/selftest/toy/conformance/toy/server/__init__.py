@@ -1,0 +1,12 @@
+"""Test cases for a server: the suite plays the client."""
+
+from conformance.iut import Iut
+
+SMOKE = "pong.answers"
+
+
+async def smoke(iut: Iut) -> None:
+    """One Ping, answered."""
+    async with iut.session() as session:
+        await session.send({"kind": 1, "number": 7})
+        await session.expect("Pong")

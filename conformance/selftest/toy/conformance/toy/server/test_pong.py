@@ -1,0 +1,33 @@
+"""What a server answers, however it is asked."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from conformance import specs
+from conformance.cases import explore, in_one_loop, requirement
+from conformance.generation import valid
+from conformance.iut import Iut
+from conformance.segmentation import byte_by_byte
+
+pytestmark = in_one_loop
+
+PINGS = valid(specs.load("toy").schemas.schema("ping.json"))
+
+
+@requirement("framing.layout")
+async def test_frame_in_pieces(iut: Iut) -> None:
+    """A Ping that arrives byte by byte is answered like any other."""
+    async with iut.session(segmentation=byte_by_byte) as session:
+        await session.send({"kind": 1, "number": 7})
+        await session.expect("Pong", to="in answer to a Ping that came byte by byte")
+
+
+@requirement("pong.answers")
+@explore(pings=st.lists(PINGS, min_size=1, max_size=5))
+async def test_every_number(iut: Iut, pings: list[Any]) -> None:
+    """Any numbers come back, in their order; the oracle compares them."""
+    async with iut.session() as session:
+        for ping in pings:
+            await session.send(ping)
+            await session.expect("Pong", to=f"in answer to Ping {ping['number']}")

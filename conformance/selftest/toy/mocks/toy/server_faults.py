@@ -1,0 +1,12 @@
+"""The faults of the server."""
+
+from mocks.fault import fault
+from mocks.toy.server import Server
+
+
+@fault("bytes-swapped", violates="pong.answers", subtle=True)
+class BytesSwapped(Server):
+    """Answers with the bytes of the number in the wrong order, which some numbers do not show."""
+
+    def answer(self, number: int) -> bytes:
+        return super().answer(number >> 8 | (number & 0xFF) << 8)

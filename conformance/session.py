@@ -1,0 +1,327 @@
+"""One session with the IUT: sends, awaits, records and has everything judged as it passes."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance import specs
+from conformance.captures import Event
+from conformance.codec import Frame
+from conformance.harness.instance import Instance
+from conformance.harness.links import Link
+from conformance.judge import Judge
+from conformance.segmentation import Segmentation, whole
+from conformance.verdicts import Inconclusive, Violation
+
+# What an IUT may write in a session before we stop reading: more than any codec takes for one.
+MAX_BYTES = 80 * 1024 * 1024
+MAX_EVENTS = 50_000
+PATIENCE = 2  # further deadlines that a late answer is waited for: late is not the same as never
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message that the IUT sent; ``event`` is its index in the transcript."""
+
+    name: str
+    value: Any
+    at: float
+    event: int
+
+
+class Session:
+    """One connection to the IUT. Times are in seconds since it was opened.
+
+    The suite plays the peer of the role under test. Every message of either side goes through the
+    judge; ``findings`` and ``exercised`` are its.
+    """
+
+    def __init__(self, instance: Instance, link: Link, segmentation: Segmentation) -> None:
+        self.instance = instance
+        self.role = instance.role
+        self.protocol = specs.load(self.role.protocol)
+        self.events: list[Event] = []
+        self.received: list[Message] = []
+        self.judge = Judge(self.protocol, [self.role.name])
+        self.offending: int | None = None
+        self._link = link
+        self._segmentation = segmentation
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._cursor = 0
+        self._size = 0
+        self._news = asyncio.Event()
+        self._ended = False
+        self._flooded = ""
+        self._leaving = False
+        self._writing = asyncio.Lock()
+        self._answering: list[asyncio.Task[None]] = []
+        self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
+        self._reader = asyncio.create_task(self._read())
+
+    @property
+    def now(self) -> float:
+        return self._loop.time() - self._began
+
+    @property
+    def ended(self) -> bool:
+        """The IUT has closed its side of the stream."""
+        return self._ended
+
+    @property
+    def theirs(self) -> Iterator[Event]:
+        """What the IUT did."""
+        return (event for event in self.events if event.sender == self.role.name)
+
+    def seconds(self, timing: str) -> float:
+        """A declared timing of the IUT's configuration."""
+        return self.instance.configuration.seconds(timing)
+
+    # Sending
+
+    async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
+        """Send messages in one write, cut as the session's segmentation says."""
+        encoded = b"".join(self.protocol.codec.encode(value) for value in values)
+        await self.send_bytes(encoded, segmentation=segmentation)
+
+    async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
+        """Send bytes that need not be a message. A peer that has gone is not an error here."""
+        # One write at a time: what is written in pieces must not be torn by an answer.
+        async with self._writing:
+            await self._send_pieces(data, (segmentation or self._segmentation)(data))
+
+    async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
+        frames = self.judge.decode(self.role.peer, data)
+        # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
+        for frame in frames:
+            self.judge.frame(None, self.role.peer, frame)
+        for number, piece in enumerate(pieces):
+            if number:
+                await self._link.taken()
+            whole_message = frames[0] if len(frames) == 1 and frames[0].raw == piece else None
+            self._record(
+                Event(
+                    self.now,
+                    self.role.peer,
+                    piece,
+                    whole_message.name if whole_message else None,
+                    whole_message.value if whole_message else None,
+                )
+            )
+            await self._write(piece)
+
+    async def taken(self) -> None:
+        """Wait until the IUT has probably read what was sent, so that what follows is apart."""
+        await self._link.taken()
+
+    async def _write(self, data: bytes) -> None:
+        limit = self.instance.configuration.max_wait
+        try:
+            async with asyncio.timeout(limit):
+                await self._link.write(data)
+        except TimeoutError:
+            raise Violation(
+                "the IUT to read what is sent to it",
+                f"{len(data)} bytes were still not read after {limit:g} s",
+            ) from None
+
+    def answer(self, name: str, make: Callable[[Message], Any]) -> None:
+        """From now on answer every message of a name at once with the message that `make` makes.
+
+        For what a peer has to do all the time whatever a test is about, such as keeping alive.
+        """
+        self._answering.append(asyncio.create_task(self._answer(name, make, len(self.received))))
+
+    async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
+        while not (self._ended or self._flooded):
+            self._news.clear()
+            while index < len(self.received):
+                message = self.received[index]
+                index += 1
+                if message.name == name:
+                    await self.send(make(message), segmentation=whole)
+            await self._news.wait()
+
+    async def finish(self) -> None:
+        """Close our side of the stream; the IUT may still write."""
+        await self._stop_answering()
+        self._record(Event(self.now, self.role.peer, event="closed"))
+        for frame in self.judge.rest(self.role.peer):
+            self.judge.frame(None, self.role.peer, frame)
+        self.judge.closed(None, self.role.peer)
+        self._link.finish()
+
+    async def close(self) -> None:
+        """Close the stream altogether, as a peer does that goes away."""
+        self._leaving = True
+        await self.finish()
+        await self._link.close()
+
+    # Receiving
+
+    async def expect(
+        self,
+        *names: str,
+        where: Callable[[Message], bool] = lambda message: True,
+        within: float | None = None,
+        to: str = "",
+        requirement: str | None = None,
+    ) -> Message:
+        """The next message with one of these names (any, if none), passing over others.
+
+        Raises Violation where the stream ends first or nothing comes in time, Inconclusive where it
+        comes late. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
+        is what its absence violates, if not the one that the test decides.
+        """
+        seconds = self.seconds("response") if within is None else within
+        if not self.received and within is None:
+            # A fresh process may still be starting.
+            seconds += self.seconds("startup")
+        asked = self.now
+        start = self._cursor
+
+        def found() -> bool:
+            while self._cursor < len(self.received):
+                message = self.received[self._cursor]
+                self._cursor += 1
+                if (not names or message.name in names) and where(message):
+                    return True
+            return False
+
+        expected = f"{' or '.join(names) or 'a message'} {to}".strip()
+        patience = asked + seconds + PATIENCE * min(seconds, self.seconds("response"))
+        if not await self._until(found, patience):
+            await self._settled()
+            in_time = "" if self._ended else f" within {seconds:g} s"
+            raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
+        message = self.received[self._cursor - 1]
+        if message.at > asked + seconds and within is None:
+            raise Inconclusive(
+                f"expected {expected} within {seconds:g} s; "
+                f"it came after {message.at - asked:.1f} s"
+            )
+        return message
+
+    async def watch(self, *names: str, within: float | None = None) -> Message | None:
+        """The first message with one of these names (any, if none) that comes within a window.
+
+        The window is the declared ``quiet`` time. None is an answer here, not a violation.
+        """
+        seconds = self.seconds("quiet") if within is None else within
+        index = self._cursor
+
+        def found() -> bool:
+            nonlocal index
+            while index < len(self.received):
+                index += 1
+                if not names or self.received[index - 1].name in names:
+                    return True
+            return False
+
+        if not await self._until(found, self.now + seconds):
+            return None
+        self._cursor = index
+        return self.received[index - 1]
+
+    async def until_closed(self, within: float | None = None) -> bool:
+        """Wait for the IUT to close its side; False where it has not done so in time."""
+        seconds = self.seconds("response") if within is None else within
+        await self._until(lambda: self._ended, self.now + seconds)
+        return self._ended
+
+    async def _until(self, found: Callable[[], bool], deadline: float) -> bool:
+        """Wait until something was found, or the stream has ended, or the deadline has passed."""
+        while not found():
+            if self._flooded:
+                raise Inconclusive(self._flooded)
+            left = deadline - self.now
+            if self._ended or left <= 0:
+                return False
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+        return True
+
+    async def _settled(self) -> None:
+        """Where the stream has ended, give the process a moment to end, too: its end is telling."""
+        if self._ended and self.instance.process:
+            await self.instance.process.wait(0.3)
+
+    def _instead(self, start: int) -> str:
+        names = [message.name for message in self.received[start:]]
+        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        came = f"came {shown}, then" if names else "came"
+        if self.judge.spoiled:
+            came += f" bytes that are no message ({self._noise()!r}), then"
+        if not self._ended and (left := self.judge.rest(self.role.name)):
+            came += f" {left[0].raw[:60]!r}, whose end has not come, then"
+        ending = "the end of the stream" if self._ended else "nothing"
+        return f"{came} {ending}{self.instance.describe_end()}"
+
+    def _noise(self) -> bytes:
+        """The beginning of the first bytes that are no message."""
+        data = (event.data for event in self.theirs if event.message is None)
+        return next((some[:60] for some in data if some), b"")
+
+    async def _stop_answering(self) -> None:
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        self._answering.clear()
+
+    # Recording
+
+    def _record(self, event: Event) -> int:
+        self.events.append(event)
+        return len(self.events) - 1
+
+    async def _read(self) -> None:
+        sender = self.role.name
+        while data := await self._link.read():
+            self._size += len(data)
+            if self._size > MAX_BYTES or len(self.events) > MAX_EVENTS:
+                self._flooded = (
+                    f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
+                    f"{self.now:.1f} s: more than a session is followed for"
+                )
+                self._news.set()
+                return
+            for frame in self.judge.decode(sender, data):
+                self._take(frame)
+            self._news.set()
+        if not self._leaving:
+            for frame in self.judge.rest(sender):
+                self._take(frame)
+        index = self._record(Event(self.now, sender, event="closed"))
+        if not self._leaving:
+            self.judge.closed(index, sender)
+        self._ended = True
+        self._news.set()
+
+    def _take(self, frame: Frame) -> None:
+        sender = self.role.name
+        index = self._record(Event(self.now, sender, frame.raw, frame.name, frame.value))
+        self.judge.frame(index, sender, frame)
+        if frame.name is not None:
+            self.received.append(Message(frame.name, frame.value, self.now, index))
+
+    async def leave(self) -> None:
+        """End the session: whatever still comes is not read any more."""
+        self._leaving = True
+        await self._stop_answering()
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+        if self._link is not getattr(self.instance.process, "standard", None):
+            await self._link.close()
+        if self.instance.process and self.instance.process.exit:
+            self._record(
+                Event(
+                    self.now,
+                    self.role.name,
+                    event="exited",
+                    details={"how": self.instance.process.exit},
+                )
+            )

@@ -1,0 +1,265 @@
+"""Loads what a protocol is: its roles, messages and requirements, from ``schemas/<protocol>/``."""
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from conformance import locate
+from conformance.schemas import Schemas
+
+LEVELS = ("must", "should", "may")
+TRANSPORTS = ("stdio", "tcp", "unix")
+
+
+class UnknownName(Exception):
+    """A name that stands for nothing; the text says what would."""
+
+    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class BrokenProtocol(ValueError):
+    """The files of a protocol cannot be read; the text says which, and why."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One normative statement.
+
+    ``id`` is ``area.slug`` and never changes; ``level`` is must, should or may; ``binds`` names
+    roles; ``origin`` is ``spec`` or ``suite`` (robustness, never above should); ``tested`` is
+    ``wire``, ``hook`` or ``no``, the last with ``why``; ``needs`` is the IXIT that a test needs.
+    """
+
+    id: str
+    level: str
+    binds: tuple[str, ...]
+    section: str
+    text: str
+    origin: str = "spec"
+    tested: str = "wire"
+    needs: str = ""
+    note: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"{self.id}: level {self.level!r} is none of {', '.join(LEVELS)}")
+        if self.origin == "suite" and self.level == "must":
+            raise ValueError(f"{self.id}: what the suite asks on its own is never a must")
+        if self.tested not in ("wire", "hook", "no") or (self.tested == "no") != bool(self.why):
+            raise ValueError(f"{self.id}: tested is wire or hook, or no with a why")
+
+    @property
+    def area(self) -> str:
+        return self.id.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class MessageType:
+    """One message of a protocol: who sends it and the schema file of its decoded form.
+
+    ``paces``: a replayed capture waits for this message before it goes on.
+    """
+
+    name: str
+    sender: str
+    schema: str
+    paces: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One IXIT value that a configuration may give: a timing in seconds or a choice."""
+
+    name: str
+    description: str
+    default: Any = None
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the upper tester: what it does and the names of its arguments."""
+
+    name: str
+    description: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Role:
+    """One side of a protocol, as an IUT plays it.
+
+    ``serves``: it waits to be connected to (or to be spoken to on its standard input).
+    ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
+    ``channels``: names of its ports where it has more than one (``{agent_port}``), else empty.
+    ``upper_tester``: ``stdio`` where operations go over the IUT's own standard streams by default.
+    """
+
+    protocol: str
+    name: str
+    title: str
+    peer: str
+    serves: bool
+    transports: tuple[str, ...]
+    bridge: str = ""
+    channels: tuple[str, ...] = ()
+    upper_tester: str = ""
+    hooks: Mapping[str, Operation] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.protocol}/{self.name}"
+
+    @property
+    def package(self) -> str:
+        """The package of this role's test cases."""
+        return f"conformance.{self.protocol}.{self.name.replace('-', '_')}"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Everything that is known of one protocol without running anything."""
+
+    name: str
+    title: str
+    schema_requirement: str
+    roles: Mapping[str, Role]
+    timings: Mapping[str, Setting]
+    ixit: Mapping[str, Setting]
+    features: Mapping[str, tuple[str, ...]]
+    messages: Mapping[tuple[str, str], MessageType]
+    requirements: Mapping[str, Requirement]
+    folder: Path
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        return Schemas(self.folder)
+
+    @cached_property
+    def codec(self) -> ModuleType:
+        return importlib.import_module(f"conformance.{self.name}.codec")
+
+    @cached_property
+    def oracle(self) -> ModuleType:
+        return importlib.import_module(f"conformance.{self.name}.oracle")
+
+    def role(self, name: str) -> Role:
+        try:
+            return self.roles[name]
+        except KeyError:
+            known = [f"{self.name}/{role}" for role in self.roles]
+            raise UnknownName("role", f"{self.name}/{name}", known) from None
+
+    def requirement(self, name: str) -> Requirement:
+        try:
+            return self.requirements[name]
+        except KeyError:
+            raise UnknownName("requirement", name, list(self.requirements)) from None
+
+    def binding(self, role: Role) -> list[Requirement]:
+        """The requirements that bind a role, in the order of the specification."""
+        return [entry for entry in self.requirements.values() if role.name in entry.binds]
+
+
+def names() -> list[str]:
+    """The names of all protocols that can be found."""
+    return [
+        entry.name for entry in locate.folders("schemas") if (entry / "protocol.yaml").is_file()
+    ]
+
+
+@cache
+def load(name: str) -> Protocol:
+    """Load one protocol by its name. Raises UnknownName or BrokenProtocol."""
+    folder = locate.folder("schemas", name)
+    if folder is None or not (folder / "protocol.yaml").is_file():
+        raise UnknownName("protocol", name, names())
+    try:
+        raw = _yaml(folder / "protocol.yaml")
+        return Protocol(
+            name=name,
+            title=raw["title"],
+            schema_requirement=raw["schema_requirement"],
+            roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},
+            timings=_settings(raw.get("timings", {})),
+            ixit=_settings(raw.get("ixit", {})),
+            features={key: tuple(ids) for key, ids in raw.get("features", {}).items()},
+            messages={
+                (entry["from"], entry["name"]): MessageType(
+                    entry["name"], entry["from"], entry["schema"], entry.get("paces", False)
+                )
+                for entry in raw["messages"]
+            },
+            requirements=_requirements(folder / "requirements.yaml"),
+            folder=folder,
+        )
+    except (KeyError, TypeError, ValueError, OSError, yaml.YAMLError) as error:
+        # What YAML says comes in several lines.
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BrokenProtocol(f"the protocol in {folder} cannot be read: {why}") from error
+
+
+def role(path: str) -> Role:
+    """The role named ``PROTOCOL/ROLE``. Raises UnknownName."""
+    protocol, _, name = path.partition("/")
+    return load(protocol).role(name)
+
+
+def role_protocol(path: str) -> Protocol:
+    """The protocol of the role named ``PROTOCOL/ROLE``."""
+    return load(path.partition("/")[0])
+
+
+def _yaml(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
+    return Role(
+        protocol=protocol,
+        name=name,
+        title=raw["title"],
+        peer=raw["peer"],
+        serves=raw["serves"],
+        transports=tuple(raw["transports"]),
+        bridge=raw.get("bridge", ""),
+        channels=tuple(raw.get("channels", ())),
+        upper_tester=raw.get("upper_tester", ""),
+        hooks={
+            key: Operation(key, entry["description"], tuple(entry.get("arguments", ())))
+            for key, entry in raw.get("hooks", {}).items()
+        },
+        programs=raw.get("programs", {}),
+    )
+
+
+def _settings(raw: dict[str, Any]) -> dict[str, Setting]:
+    return {
+        key: Setting(
+            key, entry["description"], entry.get("default"), tuple(entry.get("values", ()))
+        )
+        for key, entry in raw.items()
+    }
+
+
+def _requirements(path: Path) -> dict[str, Requirement]:
+    found: dict[str, Requirement] = {}
+    for raw in _yaml(path):
+        # YAML 1.1 reads a bare `no` as false.
+        tested = "no" if raw.get("tested") is False else raw.get("tested", "wire")
+        entry = Requirement(**{**raw, "binds": tuple(raw["binds"]), "tested": tested})
+        if entry.id in found:
+            raise ValueError(f"{path}: {entry.id} stands twice")
+        found[entry.id] = entry
+    return found

@@ -1,0 +1,89 @@
+"""Verdicts: what a test may conclude, and how conclusions merge. Merging only ever worsens."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """The verdict of a test case or of a requirement."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    WARN = "warn"
+    INCONCLUSIVE = "inconclusive"
+    NOT_EXERCISED = "not-exercised"
+    NOT_APPLICABLE = "not-applicable"
+    KNOWN = "known"
+
+
+# From bad to good. A requirement that one test passed and another could not try was exercised, so
+# `pass` stands before `not-exercised`; a test that tried and could not tell outweighs a pass.
+_WORST_FIRST = (
+    Verdict.FAIL,
+    Verdict.WARN,
+    Verdict.KNOWN,
+    Verdict.INCONCLUSIVE,
+    Verdict.PASS,
+    Verdict.NOT_EXERCISED,
+    Verdict.NOT_APPLICABLE,
+)
+
+
+def merge(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of several conclusions about one requirement; of none it is not-exercised."""
+    return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_EXERCISED)
+
+
+def violated(level: str) -> Verdict:
+    """What a violation of a statement of this level is called."""
+    return Verdict.FAIL if level == "must" else Verdict.WARN
+
+
+class Conclusion(Exception):
+    """A test's conclusion other than pass; not a fault of the suite."""
+
+    verdict = Verdict.INCONCLUSIVE
+    session: Any = None
+    """The session that shows it, where that is not the test's last one."""
+
+
+class Violation(Conclusion):
+    """The IUT did not do what a requirement says.
+
+    ``expected`` and ``came`` are plain sentences; ``requirement`` is None for the one that the test
+    names; ``event`` is the index of the offending event in the session's transcript. ``explains``:
+    this is why bytes came that are no message, and so counts although they did.
+    """
+
+    verdict = Verdict.FAIL
+
+    def __init__(
+        self,
+        expected: str,
+        came: str,
+        requirement: str | None = None,
+        event: int | None = None,
+        *,
+        explains: bool = False,
+    ) -> None:
+        super().__init__(f"expected {expected}; {came}")
+        self.expected = expected
+        self.came = came
+        self.requirement = requirement
+        self.event = event
+        self.explains = explains
+
+
+class Inconclusive(Conclusion):
+    """It was tried, and the evidence does not decide."""
+
+
+class NotExercised(Conclusion):
+    """The means were missing; the text says what to provide."""
+
+    verdict = Verdict.NOT_EXERCISED
+
+
+class Unreachable(Conclusion):
+    """The IUT could not be started or reached; nothing was tried."""

@@ -1,0 +1,179 @@
+"""Reads and writes the lines of the vexide protocol: one externally tagged JSON value a line.
+
+What the decoder calls a message is deliberately strict, and follows what a Serde reader takes:
+
+- UTF-8 without a byte order mark, one JSON value a line, no blank lines; white space around the
+  value, a carriage return before the newline included, is JSON and is accepted.
+- No NaN, no infinity (also not by overflow: `1e999`), no member name twice in an object.
+- No escape of a lone surrogate: JSON's grammar has it, but no UTF-8 string holds it.
+- At most `MAX_DEPTH` levels of nesting, which is where Serde's JSON reader stops.
+"""
+
+import json
+from math import isinf
+from typing import Any, Never
+
+from conformance.codec import Frame
+
+LINES = "framing.json-lines"
+TAGGED = "encoding.externally-tagged"
+
+LIMIT = 64 * 1024 * 1024
+MAX_DEPTH = 128
+SHOWN = 4096  # bytes of an over-long line that its frame keeps
+
+
+class Decoder:
+    """One direction of one session; a line over `limit` bytes is reported once and skipped."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._line = bytearray()  # the line that has begun; its newline has not come yet
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        *ends, rest = data.split(b"\n")
+        frames: list[Frame] = []
+        for end in ends:
+            self._take(end, frames)
+            if not self._skipping:
+                frames.append(_frame(bytes(self._line) + b"\n"))
+            self._line.clear()
+            self._skipping = False
+        self._take(rest, frames)
+        return frames
+
+    def end(self) -> list[Frame]:
+        line = bytes(self._line)
+        self._line.clear()
+        if not line:
+            return []
+        # JSON Lines leaves it open whether the last line of all has a newline.
+        last = _frame(line)
+        return [last if last.name else _broken(line, "the stream ended inside a line", LINES)]
+
+    def _take(self, data: bytes, frames: list[Frame]) -> None:
+        if self._skipping:
+            return
+        self._line += data
+        if len(self._line) > self._limit:
+            shown = bytes(self._line[:SHOWN])
+            frames.append(_broken(shown, f"a line of more than {self._limit} bytes", LINES))
+            self._line.clear()
+            self._skipping = True
+
+
+def encode(value: Any) -> bytes:
+    """The compact line of a message: `{"VCodeSig": "…"}`, or a bare name such as `"Ready"`."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() + b"\n"
+
+
+def name_of(value: Any) -> str | None:
+    """The tag of a decoded message; None where the value is not externally tagged."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        name: str = next(iter(value))
+        return name
+    return None
+
+
+class _Bad(ValueError):
+    """A line that is no message, and the statement that it violates."""
+
+    def __init__(self, error: str, requirement: str = TAGGED) -> None:
+        super().__init__(error)
+        self.requirement = requirement
+
+
+def _frame(raw: bytes) -> Frame:
+    if not raw.strip(b" \t\r\n"):
+        return _broken(raw, "a blank line", LINES)
+    if raw.startswith(b"\xef\xbb\xbf"):
+        return _broken(raw, "a line that begins with a byte order mark", LINES)
+    try:
+        value = _READER.decode(raw.decode())
+        _check(raw, value)
+    except UnicodeDecodeError as error:
+        return _broken(raw, f"not UTF-8: {error.reason} at byte {error.start}", LINES)
+    except json.JSONDecodeError as error:
+        return _broken(raw, f"not one JSON value: {error.msg} at character {error.pos}", LINES)
+    except _Bad as error:
+        return _broken(raw, str(error), error.requirement)
+    except RecursionError:
+        return _broken(raw, _TOO_DEEP, TAGGED)
+    name = name_of(value)
+    if name is None:
+        return _broken(raw, f"{_kind(value)} where a string or a one-key object belongs", TAGGED)
+    return Frame(raw, name, value)
+
+
+def _broken(raw: bytes, error: str, requirement: str) -> Frame:
+    return Frame(raw, error=error, requirement=requirement)
+
+
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+
+
+def _check(raw: bytes, value: Any) -> None:
+    """Raise where the value cannot be held by what receives it: too deep, or no Unicode text."""
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise _Bad(_TOO_DEEP)
+    if b"\\ud" in raw or b"\\uD" in raw:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise _Bad("a string with a lone surrogate") from None
+
+
+def _depth(value: Any) -> int:
+    depth = 0
+    level = [value]
+    while level := [item for item in level if isinstance(item, (dict, list))]:
+        depth += 1
+        level = [
+            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return depth
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"an object of {len(value)} members"
+    return {list: "an array", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Bad(f"the member {twice[:64]!r} stands twice in one object")
+    return members
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _Bad(f"an integer of {len(text)} digits") from None
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise _Bad(f"the number {text[:64]} does not fit a float")
+    return value
+
+
+def _constant(text: str) -> Never:
+    raise _Bad(f"not one JSON value: JSON has no {text}", LINES)
+
+
+_READER = json.JSONDecoder(
+    object_pairs_hook=_members,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+)

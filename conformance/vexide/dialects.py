@@ -1,0 +1,52 @@
+"""Recognises messages in the forms of published crates, which differ from the specification.
+
+An implementation that speaks one of them gets one finding that names it, not one for every field.
+"""
+
+from typing import Any
+
+_NAMES_OF_0_2 = {
+    ("simulator", "ScreenScroll"),
+    ("simulator", "TextMetricsRequest"),
+    ("frontend", "SetTextMetrics"),
+    ("frontend", "Serial"),
+}
+
+
+def dialect(sender: str, name: str, value: Any) -> str | None:
+    """What a message that does not conform was probably meant to be, or None."""
+    if version := _version(sender, name, value):
+        return (
+            f"{name} has the form of version {version} of the published Rust crate, "
+            "which is not the form of the specification"
+        )
+    return None
+
+
+def _version(sender: str, name: str, value: Any) -> str | None:
+    if (sender, name) in _NAMES_OF_0_2:
+        return "0.2"
+    fields = value.get(name) if isinstance(value, dict) else None
+    match name, fields:
+        case "Serial", {"data": list()}:
+            return "0.1"
+        case "ScreenDraw" | "ScreenClear", {"color": int()} | {"clip_region": _}:
+            return "0.2"
+        case "ScreenDraw", {"command": command} if _has_point_array(command):
+            return "0.2"
+        case "Touch", {"pos": list()}:
+            return "0.2"
+        case "ControllerUpdate", [_, _]:
+            return "0.2"
+    return None
+
+
+def _has_point_array(value: Any) -> bool:
+    """A pair of integers under the name of a point, anywhere in a drawing command."""
+    if not isinstance(value, dict):
+        return False
+    points = ("top_left", "bottom_right", "center", "pos", "start", "end")
+    return any(
+        (key in points and isinstance(entry, list)) or _has_point_array(entry)
+        for key, entry in value.items()
+    )

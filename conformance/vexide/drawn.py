@@ -1,0 +1,102 @@
+"""Strategies for what a peer may say: sensible setups, and every message that has a valid form."""
+
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from conformance import specs
+from conformance.generation import NearMiss, near_misses, valid
+
+WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
+FULL = 14.0  # Wh
+
+Command = Any
+
+# A command that opens or moves on the session is no part of its setup.
+_ORDERED = ("Handshake", "StartExecution", "Ready", "Exited")
+
+
+def cuts() -> SearchStrategy[list[int]]:
+    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
+    return st.lists(st.integers(-40, 400), max_size=6)
+
+
+@cache
+def setups() -> SearchStrategy[list[Command]]:
+    """Setup commands that make sense together with any robot: in range, and physically possible."""
+    return _many(_sensible(), 250)
+
+
+@st.composite
+def _many(draw: st.DrawFn, messages: SearchStrategy[Command], most: int) -> list[Command]:
+    """Often half as many as may be, where a list would have a few; it shrinks as well as one.
+
+    A session costs a process, so that it had better carry many.
+    """
+    return [draw(messages) for _ in range(draw(st.integers(0, most)))]
+
+
+def _sensible() -> SearchStrategy[Command]:
+    gearsets = st.sampled_from(["Red", "Green", "Blue"])
+    return st.one_of(
+        st.builds(_motor, st.integers(0, 20), gearsets, st.floats(0.001, 100)),
+        _message("frontend", "CompetitionMode", extras=False),
+        st.floats(0, FULL).map(lambda wh: {"SetBatteryCapacity": {"capacity": wh}}),
+        _message("frontend", "ControllerUpdate", extras=False).map(_possible),
+        st.builds(
+            lambda x, y, event: {"Touch": {"pos": {"x": x, "y": y}, "event": event}},
+            st.integers(0, WIDTH - 1),
+            st.integers(0, HEIGHT - 1),
+            st.sampled_from(["Pressed", "Held", "Released"]),
+        ),
+        st.just({"USD": {"root": None}}),
+    )
+
+
+@cache
+def messages(sender: str) -> SearchStrategy[list[Command]]:
+    """Any valid messages of a role, sensible or not, but for those that order a session."""
+    return _many(st.one_of(*_each(sender, _message)), 60)
+
+
+@cache
+def misses(sender: str) -> SearchStrategy[list[NearMiss]]:
+    """Messages of a role that violate their schemas in one place each."""
+    return st.lists(st.one_of(*_each(sender, _near_miss)), min_size=1, max_size=20)
+
+
+def _each(sender: str, make: Any) -> list[SearchStrategy[Any]]:
+    names = [name for role, name in specs.load("vexide").messages if role == sender]
+    return [make(sender, name) for name in names if name not in _ORDERED]
+
+
+def _message(sender: str, name: str, extras: bool = True) -> SearchStrategy[Command]:
+    return valid(_schema(sender, name), extras=extras)
+
+
+def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
+    return near_misses(_schema(sender, name))
+
+
+def _schema(sender: str, name: str) -> Any:
+    protocol = specs.load("vexide")
+    return protocol.schemas.schema(protocol.messages[sender, name].schema)
+
+
+def _motor(port: int, gearset: str, inertia: float) -> Command:
+    device = {"Motor": {"physical_gearset": gearset, "moment_of_inertia": inertia}}
+    return {"ConfigureDevice": {"port": {"Smart": port}, "device": device}}
+
+
+def _possible(update: Command) -> Command:
+    """The same update with an SDL2 identifier, or with flags and battery as they really are."""
+    match update["ControllerUpdate"]:
+        case {"UUID": text}:
+            return {"ControllerUpdate": {"UUID": f"{text.encode().hex():0<32.32}"}}
+        case {"Raw": state}:
+            state["battery_capacity"] = min(state["battery_capacity"], 1000)
+            state["battery_level"] = min(state["battery_level"], state["battery_capacity"])
+            state["flags"] = 0
+    return update

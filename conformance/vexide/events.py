@@ -1,0 +1,81 @@
+"""The events that test cases send to a frontend."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.session import Session
+from conformance.vexide.play import port, received
+
+READY = "Ready"
+EXITED = "Exited"
+SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
+
+_MOTOR = {
+    "velocity": 1.0,
+    "reversed": False,
+    "power_draw": 1.5,
+    "torque_output": 0.25,
+    "flags": 0,
+    "position": 2.5,
+    "target_position": None,
+    "voltage": 6.0,
+    "gearset": "Green",
+    "brake_mode": "Coast",
+}
+_BLACK = {"r": 0, "g": 0, "b": 0}
+_BOX = {"top_left": {"x": 0, "y": 0}, "bottom_right": {"x": 2, "y": 2}}
+
+
+def answer(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
+    """A Handshake event."""
+    return {"Handshake": {"version": version, "extensions": list(extensions), **unknown}}
+
+
+def log(message: str, level: str = "Info") -> dict[str, Any]:
+    return {"Log": {"level": level, "message": message}}
+
+
+def drawing(command: Any) -> dict[str, Any]:
+    """A ScreenDraw event."""
+    color = {"r": 255, "g": 128, "b": 0}
+    return {"ScreenDraw": {"command": command, "color": color, "background": _BLACK}}
+
+
+def moved(**changed: Any) -> dict[str, Any]:
+    """The status of a motor; what is not given is as in _MOTOR."""
+    return {"Motor": {**_MOTOR, **changed}}
+
+
+def update(session: Session, status: Any) -> dict[str, Any]:
+    """A DeviceUpdate event for the port that the frontend has configured first, if any."""
+    configured = received(session, "ConfigureDevice")
+    where = configured[0].value["ConfigureDevice"].get("port") if configured else port(session, 1)
+    return {"DeviceUpdate": {"port": where, "status": status}}
+
+
+PROGRAM: dict[str, Any] = {
+    "serial": {"Serial": {"channel": 1, "data": "SGVsbG8gV29ybGQhCg=="}},
+    "serial-empty": {"Serial": {"channel": 2, "data": ""}},
+    "serial-binary": {"Serial": {"channel": 1, "data": "gP8A/g=="}},
+    "screen-clear": {"ScreenClear": {"color": _BLACK}},
+    "fill": drawing({"Fill": {"shape": {"Rectangle": _BOX}}}),
+    "stroke": drawing({"Stroke": {"shape": {"Circle": {"center": {"x": 9, "y": 9}, "radius": 4}}}}),
+    "pixel": drawing({"Fill": {"shape": {"Pixel": {"pos": {"x": 479, "y": 271}}}}}),
+    "copy-buffer": drawing({"CopyBuffer": {**_BOX, "stride": 2, "buffer": "A" * 22 + "=="}}),
+    "double-buffer-on": {"ScreenDoubleBufferMode": {"enable": True}},
+    "render": "ScreenRender",
+    "double-buffer-off": {"ScreenDoubleBufferMode": {"enable": False}},
+    "battery": {"Battery": {"voltage": 12.6, "current": 0.5, "capacity": 14}},
+}
+"""Events of a running program, but for DeviceUpdate and those without a settled effect."""
+
+UNSETTLED: dict[str, Any] = {
+    "pose": {"RobotPose": {"x": 0.5, "y": -1}},
+    "state": {"RobotState": None},
+    "state-as-name": "RobotState",
+    "link-connect": {
+        "VEXLinkConnect": {"port": 20, "id": "link", "mode": "Manager", "override": False}
+    },
+    "link-disconnect": {"VEXLinkDisconnect": {"port": 20}},
+}
+"""Events whose effect the specification leaves open."""

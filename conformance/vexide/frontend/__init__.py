@@ -1,0 +1,12 @@
+"""Test cases for a frontend: the suite plays the simulator."""
+
+from conformance.iut import Iut
+from conformance.vexide.stage import begun
+
+SMOKE = "handshake.frontend-begins"
+
+
+async def smoke(iut: Iut) -> None:
+    """The frontend's Handshake, which comes unasked."""
+    async with iut.session() as session:
+        await begun(session)

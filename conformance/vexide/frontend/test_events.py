@@ -1,0 +1,184 @@
+"""The events of a simulator: each is taken, and none disturbs the session."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.vexide.events import (
+    PROGRAM,
+    READY,
+    SIGNATURE,
+    UNSETTLED,
+    answer,
+    log,
+    moved,
+    update,
+)
+from conformance.vexide.play import received
+from conformance.vexide.stage import finishes, in_setup, opened, shown, started, starts
+
+pytestmark = in_one_loop
+
+LEVELS = ("Trace", "Info", "Warn", "Error")
+MESSAGES = {
+    "empty": "",
+    "non-ascii": "Gerät bereit: ä€😀",
+    "several-lines": "one\ntwo\r\nthree\n",
+    "quoted": '"Exited" {"Log": null} \\ \u0000 \u001b[31m <script>',
+}
+
+
+@requirement("encoding.externally-tagged")
+@pytest.mark.parametrize("event", [*PROGRAM, "motor"])
+async def test_event_while_running(iut: Iut, event: str) -> None:
+    """An event of a running program, in its canonical form, is taken; the session goes on."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        if event == "motor" and not received(session, "ConfigureDevice"):
+            raise NotExercised("the frontend has configured no device that could be reported")
+        await session.send(PROGRAM.get(event, update(session, moved())))
+        await finishes(iut, session, f"the event {event}")
+
+
+@requirement("encoding.externally-tagged")
+async def test_signature(iut: Iut) -> None:
+    """A code signature of any length between handshake and Ready is taken; the session goes on."""
+    async with in_setup(iut) as session:
+        await session.send({"VCodeSig": "WFZYNQIA" + "A" * 4096})
+        await starts(session, to="after a VCodeSig and Ready")
+
+
+@requirement("encoding.externally-tagged")
+async def test_all_events(iut: Iut) -> None:
+    """All events of a program, one after the other and twice, end in a normal end."""
+    async with in_setup(iut) as session:
+        await session.send(SIGNATURE)
+        await starts(session)
+        await session.send(*PROGRAM.values())
+        for event in PROGRAM.values():
+            await session.send(event, log("between two events"))
+        await finishes(iut, session, "all events", lines=3 * len(PROGRAM))
+
+
+@requirement("encoding.optional-null")
+@pytest.mark.parametrize("position", ["null", "absent"])
+async def test_no_target_position(iut: Iut, position: str) -> None:
+    """A motor without a target position is taken like one that has it."""
+    with_one = moved(target_position=1.5)
+    without = moved(target_position=None)
+    if position == "absent":
+        del without["Motor"]["target_position"]
+    async with in_setup(iut) as session:
+        await session.watch("ConfigureDevice")
+        await session.send(update(session, with_one))
+        try:
+            await starts(session)
+        except Violation:
+            raise Inconclusive("a motor with a target position disturbs it already") from None
+    async with in_setup(iut) as session:
+        await session.watch("ConfigureDevice")
+        await session.send(update(session, without))
+        await starts(session, to=f"after a motor whose target_position is {position}")
+
+
+@requirement("devices.status-open")
+@pytest.mark.parametrize(
+    "status",
+    [{"Imu": {"heading": 1.5}}, {"Distance": {}}, "Optical", {"Rotation": None}, {"Vision": [1]}],
+    ids=["struct", "empty", "unit", "null", "tuple"],
+)
+async def test_unknown_status(iut: Iut, status: Any) -> None:
+    """A status of a kind of device that the frontend does not know keeps the session."""
+    async with in_setup(iut) as session:
+        await session.send(update(session, status), update(session, moved()))
+        await starts(session, to="after a status of an unknown kind")
+
+
+@requirement("events.undefined-tolerated")
+@pytest.mark.parametrize("event", UNSETTLED)
+async def test_unsettled_event(iut: Iut, event: str) -> None:
+    """An event whose effect is not settled keeps the session."""
+    async with in_setup(iut) as session:
+        await session.send(UNSETTLED[event])
+        await starts(session, to=f"after {event}")
+
+
+@requirement("events.undefined-tolerated")
+async def test_unsettled_events_while_running(iut: Iut) -> None:
+    """The same holds while the program runs."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(*UNSETTLED.values())
+        await finishes(iut, session, "events without a settled effect")
+
+
+@requirement("log.tolerated")
+@pytest.mark.parametrize("level", LEVELS)
+async def test_log_between_events(iut: Iut, level: str) -> None:
+    """A Log before, between and behind the events of setup leaves the session as it is."""
+    async with in_setup(iut) as session:
+        await session.send(log("first", level))
+        await session.send(SIGNATURE)
+        await session.send(log("second", level))
+        await session.send(READY, log("third", level))
+        await started(session, to=f"after Ready between Logs of level {level}")
+
+
+@requirement("log.tolerated")
+@pytest.mark.parametrize("level", LEVELS)
+async def test_log_while_running(iut: Iut, level: str) -> None:
+    """A Log while the program runs, and right before Exited, leaves the session as it is."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(log("first", level), PROGRAM["serial"], log("second", level))
+        await session.send(log("last", level))
+        await finishes(iut, session, f"Logs of level {level}")
+
+
+@requirement("log.tolerated")
+@pytest.mark.parametrize("message", MESSAGES)
+async def test_log_of_any_text(iut: Iut, message: str) -> None:
+    """Whatever the text of a Log is, the session goes on."""
+    async with in_setup(iut) as session:
+        await session.send(log(MESSAGES[message]))
+        await starts(session, to=f"after a Log with a text that is {message}")
+
+
+@requirement("log.tolerated")
+async def test_burst_of_logs(iut: Iut) -> None:
+    """A hundred Logs at once, between handshake and Ready, leave the session as it is."""
+    async with in_setup(iut) as session:
+        await session.send(*(log(f"{number}", LEVELS[number % 4]) for number in range(100)))
+        await starts(session, to="after a hundred Logs", lines=100)
+
+
+@requirement("log.tolerated")
+async def test_log_behind_the_handshake(iut: Iut) -> None:
+    """A Log may come in one write with the Handshake event."""
+    async with opened(iut) as session:
+        await session.send(answer(), log("loading"))
+        await starts(session, to="after a Log right behind the Handshake")
+
+
+@requirement("log.accessible")
+@pytest.mark.parametrize("level", ["Warn", "Error"])
+async def test_log_in_setup_is_readable(iut: Iut, level: str) -> None:
+    """The user can read a Log of a level that nobody calls verbose, from before the start."""
+    marker = f"conformance-setup-{level.lower()}"
+    async with in_setup(iut, starting=False) as session:
+        await session.send(log(marker, level))
+        check(await shown(session, marker), f"a Log of level {level} to be readable", "it is not")
+
+
+@requirement("log.accessible")
+@pytest.mark.parametrize("level", ["Warn", "Error"])
+async def test_log_while_running_is_readable(iut: Iut, level: str) -> None:
+    """The user can read a Log that comes while the program runs."""
+    marker = f"conformance-running-{level.lower()}"
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(log(marker, level))
+        check(await shown(session, marker), f"a Log of level {level} to be readable", "it is not")

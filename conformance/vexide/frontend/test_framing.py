@@ -1,0 +1,170 @@
+"""JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
+
+import base64
+import string
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation, split_at
+from conformance.verdicts import NotExercised
+from conformance.vexide import drawn
+from conformance.vexide.codec import encode
+from conformance.vexide.events import PROGRAM, READY, SIGNATURE, answer, drawing, log
+from conformance.vexide.forms import CUTS, SPELLINGS
+from conformance.vexide.stage import begun, finishes, in_setup, opened, plays_on, started, starts
+
+pytestmark = in_one_loop
+
+MEBIBYTE = 1024 * 1024
+GREETING = answer(x="ä€😀")
+REPORT = log("Gerät bereit: ä€😀")
+
+
+@requirement("framing.json-lines")
+async def test_every_line_is_json(iut: Iut) -> None:
+    """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
+    async with in_setup(iut, starting=False) as session:
+        await session.send(SIGNATURE)
+        await plays_on(iut, session)
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
+async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
+    """Events that arrive in pieces, each line by itself, are taken as if whole."""
+    async with opened(iut, segmentation=cut) as session:
+        for event in (GREETING, SIGNATURE, REPORT):
+            await session.send(event)
+        await starts(session, to="after a Handshake and a Ready that came in pieces")
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
+async def test_cut_lines_at_the_end(iut: Iut, cut: Segmentation) -> None:
+    """What a running program sends, and Exited, may arrive in pieces as well."""
+    async with in_setup(iut, segmentation=cut) as session:
+        await starts(session)
+        await session.send(PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
+        await finishes(iut, session, "events that came in pieces")
+
+
+@requirement("framing.segmentation")
+async def test_many_lines_in_one_write(iut: Iut) -> None:
+    """Forty lines in one write are forty events: Ready, the last of them, counts."""
+    async with opened(iut) as session:
+        await session.send(GREETING)
+        await session.send(*(log(f"step {number}", "Trace") for number in range(39)), READY)
+        await started(session, to="after a Ready behind other lines in one write", lines=40)
+
+
+@requirement("framing.segmentation")
+async def test_ready_in_the_middle(iut: Iut) -> None:
+    """Ready counts with other lines before and behind it in one write."""
+    async with in_setup(iut) as session:
+        await session.send(SIGNATURE, READY, REPORT)
+        await started(session, to="after a Ready between other lines in one write")
+
+
+@requirement("framing.segmentation")
+async def test_ready_behind_the_handshake(iut: Iut) -> None:
+    """Ready counts in one write with the Handshake event as well."""
+    async with opened(iut) as session:
+        await session.send(GREETING, READY)
+        await started(session, to="after a Ready that came in one write with the Handshake")
+
+
+@requirement("framing.segmentation")
+async def test_a_line_and_a_half(iut: Iut) -> None:
+    """A write may end anywhere inside the next line."""
+    async with in_setup(iut) as session:
+        lines = encode(SIGNATURE) + encode(READY)
+        await session.send_bytes(lines, segmentation=split_at([len(lines) - 4]))
+        await started(session, to="after a Ready that came in two pieces")
+
+
+@requirement("framing.white-space")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_any_spelling(iut: Iut, spelling: str) -> None:
+    """White space between tokens and escaped characters change nothing, in any event."""
+    spell = SPELLINGS[spelling]
+    async with opened(iut) as session:
+        for event in (GREETING, SIGNATURE, REPORT, READY):
+            line = spell(encode(event).decode().removesuffix("\n"))
+            await session.send_bytes(f"{line}\n".encode())
+        await started(session, to="after events in another spelling")
+
+
+@requirement("framing.white-space")
+async def test_escaped_pairs(iut: Iut) -> None:
+    """Characters beyond the basic plane may be written as a pair of escapes."""
+    async with opened(iut) as session:
+        await session.send_bytes(
+            b'{"Handshake":{"version":1,"extensions":[],"x":"\\ud83d\\ude00\\/\\b"}}\n'
+        )
+        await session.send_bytes(b'{"Log":{"level":"Info","message":"\\u00e4 \\uD83D\\uDE00"}}\n')
+        await starts(session, to="after events with escapes")
+
+
+@requirement("framing.white-space")
+async def test_any_order_of_fields(iut: Iut) -> None:
+    """Fields count by their names, not by their order."""
+    async with opened(iut) as session:
+        await session.send({"Handshake": {"extensions": [], "version": 1}})
+        await session.send({"Log": {"message": "reversed", "level": "Info"}})
+        await starts(session, to="after a Handshake with its fields in another order")
+
+
+@requirement("framing.long-lines")
+@pytest.mark.parametrize("size", [70_000, MEBIBYTE + 1, 3 * MEBIBYTE], ids=["70k", "1M", "3M"])
+async def test_long_lines(iut: Iut, size: int) -> None:
+    """A Log of more than a mebibyte is read like any other; the session goes on."""
+    message = (string.ascii_letters * (size // 52 + 1))[:size]
+    async with in_setup(iut) as session:
+        await session.send(log(message))
+        await starts(session, to=f"after a line of {size} bytes")
+
+
+@requirement("framing.long-lines")
+async def test_a_whole_screen(iut: Iut) -> None:
+    """A ScreenDraw with all pixels of the screen, about 700 kB, leaves the session going."""
+    width, height = drawn.WIDTH, drawn.HEIGHT
+    pixels = {
+        "top_left": {"x": 0, "y": 0},
+        "bottom_right": {"x": width, "y": height},
+        "stride": width,
+        "buffer": base64.b64encode(bytes(4 * width * height)).decode(),
+    }
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(drawing({"CopyBuffer": pixels}))
+        await finishes(iut, session, "a whole screen of pixels")
+
+
+@requirement("transport.standard-streams")
+async def test_standard_streams(iut: Iut) -> None:
+    """A session is held over the standard streams of a simulator that the frontend starts."""
+    if "{simulator}" not in " ".join(iut.configuration.command):
+        raise NotExercised(
+            "this frontend starts no simulator; put {simulator} into its command, the executable "
+            "that it is to start"
+        )
+    async with in_setup(iut, starting=False) as session:
+        await session.send(SIGNATURE)
+        await session.watch()
+        check(not session.ended, "a session over standard streams", "the frontend closed it")
+
+
+@requirement("transport.others")
+async def test_other_transports(iut: Iut) -> None:
+    """A session is held over a TCP or a Unix domain socket."""
+    if iut.transport == "stdio":
+        raise NotExercised(
+            "this run is over standard streams; give a command with {port} or {socket}, or --listen"
+        )
+    async with iut.session() as session:
+        await begun(session)
+        await session.send(answer(), SIGNATURE)
+        await session.watch()
+        check(not session.ended, "a session over a socket", "the frontend closed it")

@@ -1,0 +1,122 @@
+"""The handshake, as a frontend must begin it."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import NotExercised
+from conformance.vexide.events import answer
+from conformance.vexide.play import raw
+from conformance.vexide.stage import begun, opened, starts
+
+pytestmark = in_one_loop
+
+MOTOR = {"Motor": {"physical_gearset": "Blue", "moment_of_inertia": 1.0}}
+MODE = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}
+OPERATIONS: dict[str, dict[str, Any]] = {
+    "start": {},
+    "configure": {"port": 5, "device": MOTOR},
+    "competition": MODE,
+    "controller": {"update": raw(axis1=65)["ControllerUpdate"]},
+    "touch": {"x": 10, "y": 10, "event": "Pressed"},
+}
+
+
+@requirement("handshake.frontend-begins")
+async def test_begins_unasked(iut: Iut) -> None:
+    """As long as the simulator is silent, the first thing that comes is a Handshake."""
+    async with iut.session() as session:
+        first = await session.expect(to="unasked: a frontend begins the session")
+        check(first.name == "Handshake", "Handshake first", f"{first.name} came", first.event)
+
+
+@requirement("handshake.version-one")
+async def test_version_is_one(iut: Iut) -> None:
+    """The version that is offered is 1."""
+    async with iut.session() as session:
+        offer = await begun(session)
+        version = _fields(offer).get("version")
+        check(version == 1, "version 1", f"{version!r} was offered", offer.event)
+
+
+@requirement("handshake.field-types")
+async def test_field_types(iut: Iut) -> None:
+    """The offer has a version that is an integer and extensions that are an array of strings."""
+    async with iut.session() as session:
+        offer = await begun(session)
+        fields = _fields(offer)
+        version, extensions = fields.get("version"), fields.get("extensions")
+        good = (
+            isinstance(version, int)
+            and not isinstance(version, bool)
+            and isinstance(extensions, list)
+            and all(isinstance(entry, str) for entry in extensions)
+        )
+        check(good, "an integer version and an array of strings", f"{fields!r} came", offer.event)
+
+
+@requirement("handshake.nothing-before")
+async def test_waits_for_the_answer(iut: Iut) -> None:
+    """As long as the simulator has not answered, nothing but the Handshake comes."""
+    async with iut.session() as session:
+        await begun(session)
+        await _nothing_else(session)
+
+
+@requirement("handshake.nothing-before")
+async def test_user_cannot_hurry(iut: Iut) -> None:
+    """What the user does meanwhile is not sent before the simulator has answered."""
+    async with iut.session() as session:
+        await begun(session)
+        upper = session.instance.upper
+        offered = [name for name in OPERATIONS if upper.offers(name)]
+        if not offered:
+            raise NotExercised(f"needs one of the hooks {', '.join(OPERATIONS)}: give --hook")
+        for name in offered:
+            # A frontend may refuse what cannot be done yet.
+            await upper(name, **OPERATIONS[name])
+        await _nothing_else(session)
+
+
+@requirement("handshake.unknown-fields")
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        {"x": {"y": [1]}},
+        {"color": None},
+        {"Version": 2, "versions": [2]},
+        {"ünïcode": "😀", "": []},
+        {"x-long": "a" * 70_000},
+    ],
+    ids=["nested", "null", "similar", "unicode", "long"],
+)
+async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
+    """Fields that nobody knows change nothing: setup and start follow as without them."""
+    async with opened(iut) as session:
+        await session.send(answer(**unknown))
+        await starts(session, to="in spite of an unknown field in the Handshake")
+
+
+@requirement("handshake.unknown-fields")
+async def test_unknown_field_first(iut: Iut) -> None:
+    """An unknown field may stand before the known ones."""
+    async with opened(iut) as session:
+        await session.send({"Handshake": {"name": "simulator", "extensions": [], "version": 1}})
+        await starts(session, to="in spite of an unknown field in the Handshake")
+
+
+async def _nothing_else(session: Session) -> None:
+    deadline = session.now + session.seconds("quiet")
+    # A second Handshake is not barred by the requirement.
+    early = await session.watch()
+    while early and early.name == "Handshake":
+        early = await session.watch(within=deadline - session.now)
+    absent(early, "nothing but Handshake before the simulator has answered")
+
+
+def _fields(offer: Message) -> dict[str, Any]:
+    fields = offer.value["Handshake"] if isinstance(offer.value, dict) else None
+    return fields if isinstance(fields, dict) else {}

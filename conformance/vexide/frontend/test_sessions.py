@@ -1,0 +1,91 @@
+"""Whole sessions, worked out by hand from the specification, played to the frontend."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import captures, locate
+from conformance.captures import Capture
+from conformance.cases import in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.replay import replay
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+from conformance.vexide.codec import Decoder
+from conformance.vexide.events import EXITED
+from conformance.vexide.play import received
+from conformance.vexide.stage import START, habits
+
+pytestmark = in_one_loop
+
+# What a session shows that is no plain one; a frontend may do worse with it than with the others.
+PECULIAR = {
+    "session-spelling": "robustness.unknown-fields",
+    "session-unknown-kinds": "devices.status-open",
+    "session-simulator-breaks-off": "robustness.input-end",
+}
+
+
+def _sessions() -> Iterator[Any]:
+    folder = locate.folder("captures", "vexide")
+    for path in sorted(folder.glob("*.jsonl")) if folder else ():
+        if path.stem.startswith(("session-", "example-")) and _playable(captures.read(path)):
+            decides = PECULIAR.get(path.stem, "encoding.externally-tagged")
+            yield pytest.param(path, id=path.stem, marks=requirement(decides))
+
+
+def _playable(capture: Capture) -> bool:
+    """Whether the simulator's side of it suits any frontend: one that offers nothing, and stays."""
+    if capture.extra.get("fragment") or capture.iut not in (None, "frontend"):
+        return False
+    decoder, names = Decoder(), []
+    for event in capture.events:
+        if event.sender == "simulator" and event.data:
+            for frame in decoder.feed(event.data):
+                names.append(frame.name)
+                if frame.name == "Handshake" and frame.value["Handshake"]["extensions"]:
+                    return False
+    left = any(event.sender == "frontend" and event.event == "closed" for event in capture.events)
+    return EXITED in names or not left
+
+
+@pytest.mark.parametrize("path", _sessions())
+async def test_session(iut: Iut, path: Path) -> None:
+    """A frontend goes along with a session; the oracle finds nothing wrong on its side."""
+    (await habits(iut)).require_start()
+    async with iut.session() as session, _user_who_starts(session):
+        try:
+            await replay(session, captures.read(path))
+        except Violation as violation:
+            if path.stem in PECULIAR or not received(session, START):
+                raise
+            # It has gone along to the end, and died there or somewhere on the way.
+            gone = "robustness.input-end"
+            raise Violation(violation.expected, violation.came, gone, violation.event) from None
+
+
+@contextlib.asynccontextmanager
+async def _user_who_starts(session: Session) -> AsyncIterator[None]:
+    """Somebody who presses start, where that can be done, until the program starts."""
+
+    async def press() -> None:
+        while True:
+            await asyncio.sleep(session.seconds("quiet"))
+            if received(session, START) or session.ended:
+                return
+            with contextlib.suppress(Inconclusive):
+                await session.instance.upper("start")
+
+    if not session.instance.upper.offers("start"):
+        yield
+        return
+    task = asyncio.create_task(press())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

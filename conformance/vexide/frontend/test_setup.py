@@ -1,0 +1,274 @@
+"""Setup, Ready and StartExecution."""
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.events import READY, SIGNATURE, answer, log
+from conformance.vexide.play import raw
+from conformance.vexide.stage import (
+    START,
+    before,
+    habits,
+    in_setup,
+    opened,
+    plays_on,
+    started,
+    starts,
+    user,
+)
+
+pytestmark = in_one_loop
+
+GEARSETS = ("Red", "Green", "Blue")
+AUTONOMOUS = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}
+DRIVING = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
+
+
+def motor(number: int) -> dict[str, Any]:
+    """A device that differs from port to port; a float of any width holds its inertia."""
+    gearset = GEARSETS[number % len(GEARSETS)]
+    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": 0.5 + number}}
+
+
+@contextlib.asynccontextmanager
+async def startable(iut: Iut) -> AsyncIterator[Session]:
+    """As ``opened``; a frontend that does not start although there is the means goes on, too."""
+    known = await habits(iut)
+    if isinstance(known.why, NotExercised):
+        known.require_start()
+    async with opened(iut, starting=False) as session:
+        yield session
+
+
+@requirement("start.sent")
+async def test_starts_after_ready(iut: Iut) -> None:
+    """StartExecution comes once Ready has come and the user wants to start."""
+    async with startable(iut) as session:
+        await session.send(answer(), SIGNATURE)
+        await starts(session)
+
+
+@requirement("start.sent")
+async def test_starts_without_signature(iut: Iut) -> None:
+    """No event but Ready is needed: a simulator need not have sent a code signature."""
+    async with startable(iut) as session:
+        await session.send(answer())
+        await starts(session, to="after a Ready without a VCodeSig before it")
+
+
+@requirement("start.sent")
+async def test_starts_although_ready_comes_at_once(iut: Iut) -> None:
+    """Ready may come while setup still goes on; StartExecution follows nevertheless."""
+    async with startable(iut) as session:
+        await session.send(answer(), READY, SIGNATURE)
+        await started(session, to="after a Ready right behind the Handshake")
+
+
+@requirement("start.sent")
+async def test_starts_although_ready_comes_late(iut: Iut) -> None:
+    """Ready may take its time."""
+    async with startable(iut) as session:
+        await session.send(answer(), SIGNATURE)
+        await session.watch(START, within=3 * session.seconds("quiet"))
+        await starts(session, to="after a Ready that took its time")
+
+
+@requirement("start.waits-for-ready")
+async def test_waits_for_ready(iut: Iut) -> None:
+    """As long as Ready has not come, no StartExecution does, whatever other events come."""
+    async with in_setup(iut) as session:
+        await session.send(SIGNATURE, log('"Ready"'), log("Ready"))
+        await _no_start(session)
+        await starts(session)
+
+
+@requirement("start.waits-for-ready")
+async def test_waits_for_ready_in_silence(iut: Iut) -> None:
+    """Nor does it come when the simulator says nothing at all after the handshake."""
+    async with in_setup(iut) as session:
+        await _no_start(session)
+        await starts(session)
+
+
+@requirement("start.waits-for-ready")
+async def test_user_cannot_overrule_ready(iut: Iut) -> None:
+    """A user who wants to start before Ready has come has to wait for it."""
+    async with in_setup(iut) as session:
+        await session.watch("CompetitionMode")
+        # A frontend may refuse it, or remember it.
+        await session.instance.upper("start")
+        await _no_start(session)
+        await starts(session)
+
+
+async def _no_start(session: Session) -> None:
+    absent(await session.watch(START), "no StartExecution before Ready")
+
+
+@requirement("setup.competition-mode")
+async def test_competition_mode(iut: Iut) -> None:
+    """Between handshake and StartExecution comes a CompetitionMode."""
+    async with in_setup(iut) as session:
+        await session.send(SIGNATURE)
+        start = await starts(session)
+        check(
+            bool(before(session, "CompetitionMode", start)),
+            "a CompetitionMode before StartExecution",
+            "none came",
+            start.event,
+        )
+
+
+@requirement("setup.competition-mode")
+async def test_competition_mode_when_ready_comes_at_once(iut: Iut) -> None:
+    """It comes before StartExecution also where Ready comes with the handshake."""
+    async with opened(iut) as session:
+        await session.send(answer(), READY)
+        start = await started(session)
+        check(
+            bool(before(session, "CompetitionMode", start)),
+            "a CompetitionMode before StartExecution",
+            "none came",
+            start.event,
+        )
+
+
+@requirement("setup.configure-devices")
+@pytest.mark.parametrize(
+    "ports", [(0,), (20,), (3, 1, 2), tuple(range(21))], ids=["first", "last", "three", "all"]
+)
+async def test_configured_devices(iut: Iut, ports: tuple[int, ...]) -> None:
+    """Each device that the user has configured is sent after the handshake, before the start."""
+    async with opened(iut) as session:
+        for number in ports:
+            await user(session, "configure", port=number, device=motor(number))
+        await session.send(answer(), SIGNATURE)
+        start = await starts(session)
+        missing = _missing(session, ports, start)
+        check(
+            not missing,
+            f"a ConfigureDevice for each of the Smart ports {_list(ports)} before StartExecution",
+            f"none with the user's device came for {_list(missing)}",
+            start.event,
+        )
+
+
+@requirement("setup.configure-devices")
+async def test_devices_configured_during_setup(iut: Iut) -> None:
+    """A device that is configured while the simulator loads is sent before the start as well."""
+    async with in_setup(iut) as session:
+        await session.watch()
+        await user(session, "configure", port=9, device=motor(9))
+        start = await starts(session)
+        if _missing(session, (9,), start):
+            # "Already configured" may mean: when the handshake was finished.
+            raise Inconclusive(
+                "a device configured after the handshake was not sent before StartExecution"
+            )
+
+
+@requirement("setup.starting-state")
+@pytest.mark.parametrize("mode", [AUTONOMOUS, DRIVING], ids=["autonomous", "driving"])
+async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
+    """The mode that the user has chosen is the last that comes before StartExecution."""
+    async with opened(iut) as session:
+        await user(session, "competition", **mode)
+        await session.send(answer(), SIGNATURE)
+        start = await starts(session)
+        modes = before(session, "CompetitionMode", start)
+        last = _fields(modes[-1]) if modes else {}
+        check(
+            {name: last.get(name) for name in mode} == mode,
+            f"the mode that the user chose, {mode}, before StartExecution",
+            f"the last was {last}" if modes else "no CompetitionMode came",
+            (modes[-1] if modes else start).event,
+        )
+
+
+@requirement("setup.starting-state")
+async def test_controller_before_start(iut: Iut) -> None:
+    """What the controller is at before the start, the simulator is told before StartExecution."""
+    async with opened(iut) as session:
+        await user(session, "controller", update=raw(axis1=65)["ControllerUpdate"])
+        await session.send(answer(), SIGNATURE)
+        start = await starts(session)
+        updates = before(session, "ControllerUpdate", start)
+        states = [_fields(update).get("Raw") for update in updates]
+        moved = [state for state in states if isinstance(state, dict) and state.get("axis1") == 65]
+        check(
+            bool(moved),
+            "a ControllerUpdate with axis1 at 65 before StartExecution",
+            f"{len(states)} others came",
+            start.event,
+        )
+
+
+@requirement("types.port-range")
+async def test_port_range(iut: Iut) -> None:
+    """Every port in a command is within its range, also the first and the last one."""
+    async with opened(iut, starting=False) as session:
+        if session.instance.upper.offers("configure"):
+            for number in (0, 20):
+                await user(session, "configure", port=number, device=motor(number))
+        await session.send(answer(), SIGNATURE)
+        await plays_on(iut, session)
+        if "types.port-range" not in session.judge.exercised:
+            raise NotExercised(
+                "no command named a port; configure a device in the frontend, or give "
+                "--hook configure=COMMAND"
+            )
+
+
+@requirement("roles.own-messages")
+async def test_sends_commands_only(iut: Iut) -> None:
+    """All that comes in a whole session are commands of the specification."""
+    async with in_setup(iut, starting=False) as session:
+        await session.send(SIGNATURE, log("loaded"))
+        await plays_on(iut, session)
+
+
+@requirement("encoding.externally-tagged")
+async def test_commands_are_tagged(iut: Iut) -> None:
+    """Every command of a session, with all that the user can do, has the form of its schema."""
+    async with opened(iut, starting=False) as session:
+        upper = session.instance.upper
+        if upper.offers("configure"):
+            for number in (0, 1, 20):
+                await user(session, "configure", port=number, device=motor(number))
+        await session.send(answer(), SIGNATURE)
+        for mode in (AUTONOMOUS, DRIVING):
+            if upper.offers("competition"):
+                await user(session, "competition", **mode)
+        if upper.offers("controller"):
+            await user(session, "controller", update=raw(axis2=-127)["ControllerUpdate"])
+        await plays_on(iut, session)
+
+
+def _missing(session: Session, ports: Iterable[int], start: Message) -> list[int]:
+    """The Smart ports whose device, as the user configured it, did not come before the start."""
+    came = before(session, "ConfigureDevice", start)
+    return [number for number in ports if not any(_configures(each, number) for each in came)]
+
+
+def _configures(message: Message, number: int) -> bool:
+    fields = _fields(message)
+    device, wanted = fields.get("device"), motor(number)["Motor"]
+    sent = device.get("Motor") if isinstance(device, dict) else None
+    here = fields.get("port") in ({"Smart": number}, number)
+    return here and isinstance(sent, dict) and {name: sent.get(name) for name in wanted} == wanted
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    fields = message.value.get(message.name) if isinstance(message.value, dict) else None
+    return fields if isinstance(fields, dict) else {}
+
+
+def _list(ports: Iterable[int]) -> str:
+    return ", ".join(map(str, ports))

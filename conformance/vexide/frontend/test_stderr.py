@@ -1,0 +1,83 @@
+"""The simulator's standard error: text for the user, and never events."""
+
+import pytest
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.vexide.codec import encode
+from conformance.vexide.events import EXITED, READY, answer, log
+from conformance.vexide.stage import START, complain, finishes, in_setup, opened, shown, starts
+
+pytestmark = in_one_loop
+
+TEXTS = {
+    "text": b"loading the program\n",
+    "log": encode(log("not a Log", "Error")),
+    "exited": encode(EXITED),
+    "handshake": encode(answer(version=2)),
+    "not-json": b'{"Log": {"level":\n',
+    "not-utf-8": b"\xff\xfe loaded\n",
+    "long": b"x" * 200_000 + b"\n",
+    "no-newline": b"loading",
+}
+
+
+@requirement("stderr.unstructured")
+@pytest.mark.parametrize("text", TEXTS)
+async def test_text_on_stderr(iut: Iut, text: str) -> None:
+    """What is written on standard error, though it looks like an event, changes nothing."""
+    async with in_setup(iut) as session:
+        await complain(session, TEXTS[text])
+        ended = await session.until_closed(session.seconds("quiet"))
+        check(not ended, "the session to go on", "the frontend ended it")
+        await starts(session, to=f"in spite of {TEXTS[text][:40]!r} on standard error")
+
+
+@requirement("stderr.unstructured")
+async def test_ready_on_stderr(iut: Iut) -> None:
+    """A Ready on standard error is none: StartExecution comes after that on the stream only."""
+    async with in_setup(iut) as session:
+        await complain(session, encode(READY))
+        upper = session.instance.upper
+        if upper.offers("start"):
+            await upper("start")
+        early = await session.watch(START)
+        absent(early, "no StartExecution after a Ready on standard error")
+        await starts(session)
+
+
+@requirement("stderr.unstructured")
+async def test_handshake_on_stderr(iut: Iut) -> None:
+    """A Handshake on standard error is no answer: no setup follows it."""
+    async with opened(iut) as session:
+        await complain(session, encode(answer()))
+        early = await session.watch()
+        absent(early, "no command after a Handshake on standard error")
+        await session.send(answer())
+        await starts(session)
+
+
+@requirement("stderr.unstructured")
+async def test_exited_on_stderr_while_running(iut: Iut) -> None:
+    """An Exited on standard error does not end the session of a running program."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await complain(session, encode(EXITED))
+        await session.until_closed(session.seconds("quiet"))
+        await finishes(iut, session, "Exited on standard error")
+
+
+@requirement("stderr.accessible")
+@pytest.mark.parametrize("when", ["before", "setup", "running"])
+async def test_stderr_is_readable(iut: Iut, when: str) -> None:
+    """The user can read the simulator's standard error: before the handshake, then, and later."""
+    marker = f"conformance-stderr-{when}"
+    async with opened(iut, starting=when == "running") as session:
+        if when != "before":
+            await session.send(answer())
+            await session.watch()
+        if when == "running":
+            await starts(session)
+        await complain(session, f"{marker}\n")
+        readable = await shown(session, marker)
+        check(readable, "the simulator's standard error to be readable", "it is not")

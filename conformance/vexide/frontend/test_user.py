@@ -1,0 +1,144 @@
+"""What the user does with touch screen and controller."""
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.play import raw, received
+from conformance.vexide.stage import habits, in_setup, starts, user
+
+pytestmark = in_one_loop
+
+FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
+STATES = {
+    "rest": raw(),
+    "forward": raw(**FULL),
+    "backward": raw(**dict.fromkeys(FULL, -127)),
+    "button": raw(button_a=True),
+    "empty-battery": raw(battery_level=0),
+    "small-battery": raw(battery_level=1, battery_capacity=1),
+}
+
+
+@requirement("controller.ranges")
+@pytest.mark.parametrize("state", STATES)
+async def test_controller_ranges(iut: Iut, state: str) -> None:
+    """Whatever the user does with the controller, each value that is sent is within its range."""
+    await _control(iut, state)
+
+
+@requirement("controller.flags-zero")
+@pytest.mark.parametrize("state", ["rest", "forward", "button"])
+async def test_controller_flags(iut: Iut, state: str) -> None:
+    """Whatever the user does with the controller, its flags are 0."""
+    await _control(iut, state)
+
+
+async def _control(iut: Iut, state: str) -> None:
+    """Make the frontend send the controller's state; the oracle judges it."""
+    async with in_setup(iut, starting=False) as session:
+        offered = session.instance.upper.offers("controller")
+        for running in (False, True):
+            if running:
+                await _start_if_possible(iut, session)
+            if offered:
+                await user(session, "controller", update=STATES[state]["ControllerUpdate"])
+            await session.watch("ControllerUpdate")
+        if offered and not received(session, "ControllerUpdate"):
+            await session.watch("ControllerUpdate", within=session.seconds("response"))
+        if "controller.ranges" not in session.judge.exercised:
+            if offered:
+                raise Inconclusive("the operation 'controller' brought no Raw state")
+            raise NotExercised(
+                "the frontend sends no controller state by itself; give --hook controller=COMMAND"
+            )
+
+
+@requirement("touch.single")
+async def test_touch_and_release(iut: Iut) -> None:
+    """A touch is Pressed first and Released last, the second touch like the first."""
+    async with in_setup(iut, starting=False) as session:
+        await _start_if_possible(iut, session)
+        for x, y in ((10, 10), (470, 260)):
+            await _touch(session, x, y, "Pressed")
+            await _touch(session, x, y, "Released")
+        _judge_touches(session, touches=2)
+
+
+@requirement("touch.single")
+async def test_long_touch_and_release(iut: Iut) -> None:
+    """A touch that has been held is Released as well, and nothing follows until the next one."""
+    async with in_setup(iut, starting=False) as session:
+        await _start_if_possible(iut, session)
+        await _touch(session, 20, 20, "Pressed")
+        await _touch(session, 20, 20, "Held")
+        await _touch(session, 20, 20, "Released")
+        _judge_touches(session, touches=1)
+
+
+@requirement("touch.single")
+async def test_second_finger(iut: Iut) -> None:
+    """A second point that is touched meanwhile does not make a second touch beside the first."""
+    async with in_setup(iut, starting=False) as session:
+        await _start_if_possible(iut, session)
+        await _touch(session, 10, 10, "Pressed")
+        upper = session.instance.upper
+        # Which of the two touches counts is the frontend's choice, and it may refuse the second.
+        await upper("touch", x=400, y=200, event="Pressed")
+        await session.watch("Touch")
+        await upper("touch", x=10, y=10, event="Released")
+        await session.watch("Touch")
+        await upper("touch", x=400, y=200, event="Released")
+        await session.watch("Touch")
+        _judge_touches(session)
+
+
+@requirement("touch.held")
+async def test_held(iut: Iut) -> None:
+    """A touch that lasts is reported as Held from some time on, and as Pressed no more."""
+    async with in_setup(iut, starting=False) as session:
+        await _start_if_possible(iut, session)
+        await _touch(session, 240, 136, "Pressed")
+        await user(session, "touch", x=240, y=136, event="Held")
+        deadline = session.now + session.seconds("response")
+        while "Held" not in _touches(session) and await session.watch(
+            "Touch", within=deadline - session.now
+        ):
+            pass
+        held = "Held" in _touches(session)
+        await user(session, "touch", x=240, y=136, event="Released")
+        await session.watch("Touch")
+        seconds = session.seconds("response")
+        came = ", ".join(_touches(session)) or "no Touch"
+        check(held, f"Held within {seconds:g} s of a touch that lasts", f"{came} came")
+
+
+async def _start_if_possible(iut: Iut, session: Session) -> None:
+    if (await habits(iut)).why is None:
+        await starts(session)
+
+
+async def _touch(session: Session, x: int, y: int, event: str) -> None:
+    """What the user does, and what the frontend makes of it if that comes soon."""
+    await user(session, "touch", x=x, y=y, event=event)
+    await session.watch("Touch", within=session.seconds("quiet"))
+
+
+def _touches(session: Session) -> list[str]:
+    return [str(message.value["Touch"].get("event")) for message in received(session, "Touch")]
+
+
+def _judge_touches(session: Session, touches: int | None = None) -> None:
+    """What the oracle cannot see, which does not know what the user did."""
+    events = _touches(session)
+    if not events:
+        raise Inconclusive("the operation 'touch' brought no Touch")
+    begun, open_ = 0, False
+    for event in events:
+        begun += event != "Released" and not open_
+        open_ = event != "Released"
+    came = f"{', '.join(events)} came"
+    check(events[-1] == "Released", "Released at the end of a touch", came)
+    check(touches in (None, begun), f"{touches} touches, each ended by Released", came)

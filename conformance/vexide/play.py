@@ -1,0 +1,184 @@
+"""What test cases say to a simulator, and how they read what it shows: the frontend's part."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+START = "StartExecution"
+DRIVER = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
+GREETING = b"Hello World!\n"
+BUTTONS = ("l1", "l2", "r1", "r2", "up", "down", "left", "right", "x", "b", "y", "a", "sel", "all")
+
+EXECUTION = (
+    "Serial",
+    "Exited",
+    "ScreenDraw",
+    "ScreenClear",
+    "ScreenRender",
+    "ScreenDoubleBufferMode",
+    "DeviceUpdate",
+    "RobotPose",
+    "RobotState",
+    "VEXLinkConnect",
+)
+"""Events by which a running program shows."""
+
+SHOWN = "program shows"
+"""What is remembered of the IUT's own program: whether it has shown."""
+
+
+def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
+    """A Handshake command."""
+    return {"Handshake": {"version": version, "extensions": list(extensions), **unknown}}
+
+
+def port(session: Session, number: int) -> Any:
+    """A Smart port in the form that the IUT wants."""
+    bare = session.instance.configuration.value("ports") == "bare"
+    return number if bare else {"Smart": number}
+
+
+def motor(
+    session: Session, number: int, gearset: str = "Green", inertia: float = 1.0
+) -> dict[str, Any]:
+    """A ConfigureDevice command that puts a motor on a Smart port."""
+    device = {"Motor": {"physical_gearset": gearset, "moment_of_inertia": inertia}}
+    return {"ConfigureDevice": {"port": port(session, number), "device": device}}
+
+
+def adapted(session: Session, command: Any) -> Any:
+    """A command with its port, if it has one, in the form that the IUT wants."""
+    match command:
+        case {"ConfigureDevice": {"port": {"Smart": number}, **rest}}:
+            return {"ConfigureDevice": {"port": port(session, number), **rest}}
+    return command
+
+
+def competition(**mode: Any) -> dict[str, Any]:
+    """A CompetitionMode command; what is not given is as in DRIVER."""
+    return {"CompetitionMode": {**DRIVER, **mode}}
+
+
+def raw(axis1: int = 0, **state: Any) -> dict[str, Any]:
+    """A ControllerUpdate command with a raw state, all at rest but what is given."""
+    return {
+        "ControllerUpdate": {
+            "Raw": {
+                "axis1": axis1,
+                **dict.fromkeys(("axis2", "axis3", "axis4"), 0),
+                **{f"button_{name}": False for name in BUTTONS},
+                "battery_level": 100,
+                "battery_capacity": 100,
+                "flags": 0,
+                **state,
+            }
+        }
+    }
+
+
+async def shake_hands(session: Session) -> Message:
+    """The handshake; returns the simulator's answer."""
+    await session.send(hello())
+    return await session.expect("Handshake", to="in answer to the Handshake command")
+
+
+async def make_ready(session: Session, *setup: Any) -> None:
+    """Handshake and setup, until the simulator is ready to start."""
+    await shake_hands(session)
+    await session.send(*setup, competition())
+    await session.expect("Ready", to="after the handshake")
+
+
+async def start(session: Session, *setup: Any) -> None:
+    """Everything up to and including StartExecution."""
+    await make_ready(session, *setup)
+    await session.send(START)
+
+
+async def goes_on(session: Session) -> None:
+    """Raise Violation where the simulator has ended the session, and its program had not ended."""
+    if session.ended and not received(session, "Exited"):
+        if process := session.instance.process:
+            await process.wait(0.5)
+        raise Violation("the session to go on", f"it ended{session.instance.describe_end()}")
+
+
+def received(session: Session, name: str) -> list[Message]:
+    """All messages of a name that have come so far, passed over or not."""
+    return [message for message in session.received if message.name == name]
+
+
+async def shows(iut: Iut, session: Session) -> bool:
+    """Whether the running program shows, within the time that it may take.
+
+    Raises NotExercised where it is the IUT's own and has been seen to show nothing at all.
+    """
+    if session.instance.program is None and iut.memory.get(SHOWN) is False:
+        raise NotExercised(
+            "the program that the simulator runs shows nothing on the wire; put {program} into the "
+            "command and declare [programs] print"
+        )
+    return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
+
+
+async def visible_program(iut: Iut) -> str | None:
+    """The name of a program that shows on the wire once it runs; None for the IUT's own choice.
+
+    Whether the latter shows is found out here, for ``shows``.
+    """
+    if "print" in iut.configuration.programs:
+        return "print"
+    if SHOWN not in iut.memory:
+        async with iut.session() as session:
+            await start(session, motor(session, 1))
+            iut.memory[SHOWN] = await shows(iut, session)
+    return None
+
+
+def serial_bytes(session: Session, channel: int = 1) -> bytes:
+    """All data that has come over a serial channel, whatever events it came in.
+
+    Raises Inconclusive where some of it cannot be read, which its schema has reported.
+    """
+    data = b""
+    for message in received(session, "Serial"):
+        try:
+            fields = message.value["Serial"]
+            if fields["channel"] == channel:
+                data += base64.b64decode(fields["data"], validate=True)
+        except (binascii.Error, ValueError, LookupError, TypeError):
+            raise Inconclusive("Serial came whose data is no Base64 (serial.base64)") from None
+    return data
+
+
+async def serial_until(session: Session, wanted: bytes) -> bytes:
+    """Serial data until it holds what is wanted, or the program's time is over."""
+    deadline = session.now + session.seconds("program")
+    while wanted not in (data := serial_bytes(session)) and session.now < deadline:
+        if not await session.watch("Serial", within=deadline - session.now):
+            break
+    return data
+
+
+async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
+    """What the probe program says of a kind, without the kind: once it is accepted, or at last.
+
+    Raises Violation where the session ends before, Inconclusive where it says nothing of anything.
+    """
+    deadline = session.now + session.seconds("program")
+    while True:
+        lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
+        said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
+        latest = said[-1] if said else "nothing"
+        if accept(latest):
+            return latest
+        if not await session.watch("Serial", within=deadline - session.now):
+            await goes_on(session)
+            if not lines:
+                raise Inconclusive("the probe program reported nothing on serial channel 1")
+            return latest

@@ -1,0 +1,252 @@
+"""How a session ends, and the code signature that belongs to its program."""
+
+import base64
+import binascii
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import NotExercised, Unreachable, Violation
+from conformance.vexide.play import (
+    START,
+    competition,
+    make_ready,
+    motor,
+    probed,
+    raw,
+    received,
+    shake_hands,
+    shows,
+    start,
+    visible_program,
+)
+
+pytestmark = in_one_loop
+
+ENDINGS = ["return", "crash", "exit"]
+AT_FIRST = {
+    "competition": ["enabled=true connected=false mode=Driver is_competition=false"],
+    "battery": ["14.0", "14"],
+    "controller": ["none", "axis1=0"],
+    "sdcard": ["absent"],
+}
+"""What the probe program may say where nothing was set."""
+
+
+async def exited(session: Session) -> Message:
+    """The Exited event of a program that ends by itself."""
+    return await session.expect(
+        "Exited", within=session.seconds("program"), to="from a program that ends"
+    )
+
+
+async def own_end(iut: Iut, session: Session) -> None:
+    """Wait for the IUT's own program to end; it need not."""
+    await start(session, motor(session, 1))
+    if not await session.watch("Exited", within=session.seconds("program")):
+        raise NotExercised("the simulator's own program did not end; declare [programs] return")
+
+
+@requirement("exit.exited-sent")
+@pytest.mark.parametrize("program", ENDINGS)
+async def test_exited_is_sent(iut: Iut, program: str) -> None:
+    """However the program ends, Exited comes."""
+    async with iut.session(program=program) as session:
+        await start(session)
+        await exited(session)
+
+
+@requirement("exit.closes-stream")
+@pytest.mark.parametrize("program", [None, *ENDINGS])
+async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
+    """After Exited the stream is closed, however the program ended."""
+    async with iut.session(program=program) as session:
+        if program:
+            await start(session)
+            await exited(session)
+        else:
+            await own_end(iut, session)
+        check(
+            await session.until_closed(), "the stream to be closed after Exited", "it stayed open"
+        )
+
+
+@requirement("exit.nothing-after")
+@pytest.mark.parametrize("program", [None, *ENDINGS])
+async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
+    """Exited is the last event, whatever the program had under way."""
+    async with iut.session(program=program) as session:
+        if program:
+            await start(session, motor(session, 1))
+            await exited(session)
+        else:
+            await own_end(iut, session)
+        later = await session.watch()
+        absent(later, "nothing after Exited")
+
+
+@requirement("exit.error-log")
+async def test_fatal_error_is_logged(iut: Iut) -> None:
+    """A program that ends by a fatal error is explained by a Log of level Error before Exited."""
+    async with iut.session(program="crash") as session:
+        await start(session)
+        end = await exited(session)
+        errors = [m for m in received(session, "Log") if m.value["Log"].get("level") == "Error"]
+        check(
+            any(message.event < end.event for message in errors),
+            "a Log of level Error before Exited",
+            "it came after" if errors else "none came",
+            end.event,
+        )
+        check(
+            any(str(message.value["Log"].get("message")).strip() for message in errors),
+            "an explanation in the Log",
+            "its message is empty",
+            errors[0].event,
+        )
+
+
+@requirement("signature.sent")
+async def test_signature_is_sent(iut: Iut) -> None:
+    """A VCodeSig comes between the handshake and the start of the program."""
+    async with iut.session() as session:
+        await make_ready(session)
+        await _signature(session)
+
+
+@requirement("signature.base64")
+async def test_signature_is_base64(iut: Iut) -> None:
+    """The signature is Base64 with its padding and without line breaks."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.expect("Ready")
+        message = await _signature(session)
+        text = message.value["VCodeSig"]
+        try:
+            good = base64.b64encode(base64.b64decode(text, validate=True)).decode() == text
+        except (binascii.Error, TypeError, ValueError):
+            good = False
+        check(good, "Base64 as RFC 4648 has it", f"{text!r:.100} came", message.event)
+
+
+@requirement("signature.cold-header")
+async def test_signature_is_a_cold_header(iut: Iut) -> None:
+    """The signature decodes to at least 16 bytes that begin XVX5."""
+    async with iut.session() as session:
+        await make_ready(session)
+        await _signature(session)
+
+
+async def _signature(session: Session) -> Message:
+    early = received(session, "VCodeSig")
+    message = early[0] if early else await session.watch("VCodeSig")
+    if message is None:
+        raise Violation("VCodeSig before the program starts", "it had not come when Ready had")
+    return message
+
+
+@requirement("robustness.input-end")
+@pytest.mark.parametrize("when", ["opened", "ready", "running"])
+async def test_end_of_input(iut: Iut, when: str) -> None:
+    """When the frontend closes the stream the simulator ends the session on its side, too."""
+    program = "idle" if "idle" in iut.configuration.programs else None
+    async with iut.session(program=program) as session:
+        if when == "opened":
+            await shake_hands(session)
+        elif when == "ready":
+            await make_ready(session)
+        else:
+            await start(session)
+        await session.finish()
+        check(await session.until_closed(), "the end of the session", "the stream stayed open")
+        process = session.instance.process
+        crashed = process is not None and await process.wait(0.5) and process.crashed
+        check(not crashed, "an orderly end", f"the simulator died{session.instance.describe_end()}")
+
+
+@contextlib.asynccontextmanager
+async def another_session(iut: Iut, running: Instance) -> AsyncIterator[Session]:
+    """A further session with a simulator. Raises NotExercised where it serves one and no more."""
+    process = running.process
+    try:
+        async with iut.connect(running) as session:
+            yield session
+    except (Unreachable, Violation) as error:
+        served = isinstance(error, Violation) and session.received
+        alive = isinstance(error, Violation) and (process is None or not process.exit)
+        if served or alive or (process and process.crashed):
+            raise
+        raise NotExercised(
+            "the simulator serves one session and accepts no other; one that accepts several "
+            f"would show whether they are independent{running.describe_end()}"
+        ) from error
+
+
+@requirement("session.independent")
+async def test_second_session(iut: Iut) -> None:
+    """A second session with the same simulator begins from the start."""
+    program = await visible_program(iut)
+    async with iut.instance(program) as running:
+        async with iut.connect(running) as session:
+            await start(session, motor(session, 1))
+            check(
+                await shows(iut, session), "the program to run in the first session", "nothing came"
+            )
+            await session.close()
+        async with another_session(iut, running) as session:
+            early = await session.watch()
+            absent(early, "nothing before the handshake of the second session")
+            await start(session, motor(session, 2))
+            check(
+                await shows(iut, session),
+                "the program to run in the second session",
+                "nothing came",
+            )
+
+
+@requirement("session.independent")
+async def test_devices_are_not_carried_over(iut: Iut) -> None:
+    """A motor that one session configured is not there in the next."""
+    async with iut.instance("drive") as running:
+        async with iut.connect(running) as session:
+            await start(session, motor(session, 5))
+            await session.watch("DeviceUpdate", within=session.seconds("program"))
+            await session.close()
+        async with another_session(iut, running) as session:
+            await start(session)
+            update = await session.watch("DeviceUpdate")
+            absent(update, "no report of a motor that this session has not configured")
+
+
+@requirement("session.independent")
+async def test_setup_is_not_carried_over(iut: Iut) -> None:
+    """What one session set is not there in the next: mode, battery, controller and card."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with iut.instance("probe") as running:
+            async with iut.connect(running) as session:
+                await start(
+                    session,
+                    competition(enabled=False, mode="Auto", is_competition=True),
+                    {"SetBatteryCapacity": {"capacity": 2.0}},
+                    {"USD": {"root": folder}},
+                    raw(axis1=99),
+                )
+                await probed(session, "competition", lambda said: said != "nothing")
+                await session.close()
+            async with another_session(iut, running) as session:
+                await shake_hands(session)
+                await session.expect("Ready")
+                await session.send(START)
+                for kind, wanted in AT_FIRST.items():
+                    said = await probed(session, kind, lambda line: line != "nothing")
+                    check(
+                        said in wanted,
+                        f"the program to see {kind} {wanted[0]} as in a first session",
+                        f"it saw {said}",
+                    )

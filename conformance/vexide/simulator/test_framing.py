@@ -1,0 +1,211 @@
+"""JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
+
+import base64
+import json
+import os
+import tempfile
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation, split_at
+from conformance.session import Session
+from conformance.verdicts import NotExercised
+from conformance.vexide.codec import encode
+from conformance.vexide.forms import CUTS, SPELLINGS, inside_characters
+from conformance.vexide.play import (
+    START,
+    competition,
+    hello,
+    make_ready,
+    motor,
+    port,
+    probed,
+    received,
+    shake_hands,
+    shows,
+    start,
+    visible_program,
+)
+
+pytestmark = in_one_loop
+
+MEBIBYTE = 1024 * 1024
+
+
+@requirement("framing.json-lines")
+async def test_every_line_is_json(iut: Iut) -> None:
+    """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
+    async with iut.session() as session:
+        await start(session, motor(session, 1))
+        await session.watch("Exited", within=session.seconds("program"))
+
+
+@requirement("framing.json-lines")
+@pytest.mark.parametrize("program", ["draw", "drive", "crash", "bytes"])
+async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
+    """The same holds for what programs of several kinds bring about."""
+    async with iut.session(program=program) as session:
+        await start(session, motor(session, 1))
+        await shows(iut, session)
+        await session.watch("Exited")
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
+async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
+    """A handshake, setup and StartExecution that arrive in pieces are taken as if whole."""
+    program = await visible_program(iut)
+    async with iut.session(program=program, segmentation=cut) as session:
+        await session.send(hello(extensions=["x-ä€😀"]))
+        await session.expect("Handshake", to="in answer to a Handshake that came in pieces")
+        await session.send(motor(session, 1), motor(session, 2), competition())
+        await session.expect("Ready")
+        await session.send(START)
+        check(
+            await shows(iut, session), "the program to run", "nothing came of a cut StartExecution"
+        )
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
+async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
+    """Motors whose configuration arrives in pieces are driven, the first as well as the last."""
+    async with iut.session(program="drive", segmentation=cut) as session:
+        await start(session, *(motor(session, number) for number in (0, 7, 20)))
+        await _all_driven(session, 0, 7, 20)
+
+
+@requirement("framing.segmentation")
+async def test_cut_text(iut: Iut) -> None:
+    """Text that is cut inside its characters is that text: a card in a folder of such a name."""
+    with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
+        async with iut.session(program="probe", segmentation=inside_characters) as session:
+            await start(session, {"USD": {"root": folder}})
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check(bool(os.listdir(folder)), "a file in the mounted directory", "it is empty")
+
+
+@requirement("framing.segmentation")
+async def test_many_lines_in_one_write(iut: Iut) -> None:
+    """Forty lines in one write are forty messages, the last as well as the first."""
+    async with iut.session(program="drive") as session:
+        await shake_hands(session)
+        filler = [competition(enabled=bool(number % 2)) for number in range(39)]
+        await session.send(motor(session, 4), *filler, motor(session, 9))
+        await session.expect("Ready")
+        await session.send(competition(), START)
+        await _all_driven(session, 4, 9)
+
+
+@requirement("framing.segmentation")
+async def test_a_line_and_a_half(iut: Iut) -> None:
+    """A write may end anywhere inside the next line."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1))
+        behind = encode(competition()) + encode(START)
+        await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
+        check(
+            await shows(iut, session), "the program to run", "nothing came of a cut StartExecution"
+        )
+
+
+@requirement("framing.white-space")
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_any_spelling(iut: Iut, spelling: str) -> None:
+    """White space between tokens and escaped characters change nothing, in any message."""
+    spell = SPELLINGS[spelling]
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+
+        async def send(*values: object) -> None:
+            for value in values:
+                line = spell(encode(value).decode().removesuffix("\n"))
+                assert json.loads(line) == value, f"{spelling} changes the value"
+                await session.send_bytes(f"{line}\n".encode())
+
+        await send(hello())
+        await session.expect("Handshake", to="in answer to a Handshake in another spelling")
+        await send(motor(session, 1), competition())
+        await session.expect("Ready")
+        await send(START)
+        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+
+
+@requirement("framing.white-space")
+async def test_any_order_of_fields(iut: Iut) -> None:
+    """Fields count by their names, not by their order."""
+    async with iut.session(program="drive") as session:
+        await session.send({"Handshake": {"extensions": [], "version": 1}})
+        await session.expect("Handshake", to="in answer to a Handshake with its fields reversed")
+        device = {"Motor": {"moment_of_inertia": 1, "physical_gearset": "Blue"}}
+        await session.send(
+            {"ConfigureDevice": {"device": device, "port": port(session, 2)}},
+            {
+                "CompetitionMode": {
+                    "is_competition": False,
+                    "mode": "Driver",
+                    "connected": True,
+                    "enabled": True,
+                }
+            },
+        )
+        await session.expect("Ready")
+        await session.send(START)
+        await _all_driven(session, 2)
+
+
+@requirement("framing.long-lines")
+@pytest.mark.parametrize("size", [70_000, MEBIBYTE + 1, 3 * MEBIBYTE], ids=["70k", "1M", "3M"])
+async def test_long_lines(iut: Iut, size: int) -> None:
+    """A line of more than a mebibyte is read like any other, in setup as in the handshake."""
+    program = await visible_program(iut)
+    filler = base64.b64encode(bytes(size * 3 // 4)).decode()
+    async with iut.session(program=program) as session:
+        await session.send(hello(extensions=[filler]))
+        await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
+        longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
+        await session.send_bytes(longer + encode(competition()))
+        await session.expect("Ready", to=f"after a line of {size} bytes")
+        await session.send(START)
+        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+
+
+@requirement("transport.standard-streams")
+async def test_standard_streams(iut: Iut) -> None:
+    """A session is held over standard input and output."""
+    if iut.transport != "stdio":
+        raise NotExercised(f"this run is over {iut.transport}; give a command without {{port}}")
+    await _whole_session(iut)
+
+
+@requirement("transport.others")
+async def test_other_transports(iut: Iut) -> None:
+    """A session is held over a TCP or a Unix domain socket."""
+    if iut.transport == "stdio":
+        raise NotExercised("this run is over stdio; give a command with {port} or {socket}")
+    await _whole_session(iut)
+
+
+async def _whole_session(iut: Iut) -> None:
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await start(session, motor(session, 1))
+        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+
+
+async def _all_driven(session: Session, *numbers: int) -> None:
+    """Every motor that was configured is driven by the program, which shows in its updates."""
+    left = set(numbers)
+    deadline = session.now + session.seconds("program")
+    while left:
+        for message in received(session, "DeviceUpdate"):
+            place = message.value["DeviceUpdate"].get("port")
+            left.discard(place.get("Smart") if isinstance(place, dict) else place)
+        if left and not await session.watch("DeviceUpdate", within=deadline - session.now):
+            break
+    ports = ", ".join(map(str, sorted(left)))
+    check(not left, f"updates of the motors at ports {numbers}", f"none came of port {ports}")

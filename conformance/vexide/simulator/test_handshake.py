@@ -1,0 +1,205 @@
+"""The handshake, as a simulator must take it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+from conformance.vexide.play import (
+    EXECUTION,
+    START,
+    competition,
+    hello,
+    motor,
+    raw,
+    received,
+    shake_hands,
+)
+
+pytestmark = in_one_loop
+
+MOST = 2**31 - 1
+
+
+@requirement("handshake.answered")
+async def test_answered(iut: Iut) -> None:
+    """A Handshake command is answered by a Handshake event."""
+    async with iut.session() as session:
+        await shake_hands(session)
+
+
+@requirement("handshake.answered")
+async def test_answered_with_extensions(iut: Iut) -> None:
+    """An offer of extensions is answered as one without."""
+    async with iut.session() as session:
+        await session.send(hello(extensions=["x-conformance", "x-other"]))
+        await session.expect("Handshake", to="in answer to an offer with extensions")
+
+
+@requirement("handshake.answered")
+async def test_answered_once(iut: Iut) -> None:
+    """One Handshake command gets one Handshake event, also when setup follows."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.send(motor(session, 1), competition())
+        again = await session.watch("Handshake")
+        absent(again, "no further Handshake event")
+
+
+@requirement("handshake.nothing-before")
+async def test_silent_before_handshake(iut: Iut) -> None:
+    """As long as the frontend has not sent its Handshake, no event comes."""
+    async with iut.session() as session:
+        early = await session.watch()
+        absent(early, "no event before the Handshake command")
+        await shake_hands(session)
+        check(
+            session.received[0].name == "Handshake",
+            "Handshake as the first event",
+            f"{session.received[0].name} came first",
+            session.received[0].event,
+        )
+
+
+@requirement("handshake.version-at-most-offered")
+@pytest.mark.parametrize("offered", [1, 2, 255, MOST])
+async def test_version_at_most_offered(iut: Iut, offered: int) -> None:
+    """Whatever version is offered, the answer is not above it."""
+    async with iut.session() as session:
+        await session.send(hello(version=offered))
+        try:
+            answer = await session.expect("Handshake")
+        except Violation:
+            if offered == 1 or not session.ended:
+                raise
+            raise Inconclusive(
+                f"the simulator closed the stream when it was offered version {offered}, "
+                "which is no answer that could be compared"
+            ) from None
+        version = answer.value["Handshake"]["version"]
+        check(
+            not isinstance(version, int) or 1 <= version <= offered,
+            f"a version within 1 and {offered}",
+            f"{version!r} was answered",
+            answer.event,
+        )
+
+
+@requirement("handshake.version-one")
+@pytest.mark.parametrize("offered", [1, 2])
+async def test_version_is_one(iut: Iut, offered: int) -> None:
+    """The version in the answer is 1, also where the frontend could speak a later one."""
+    async with iut.session() as session:
+        await session.send(hello(version=offered))
+        if not await session.watch("Handshake", within=_soon(session)) and offered > 1:
+            raise Inconclusive(f"no answer came to an offer of version {offered}")
+        answers = received(session, "Handshake")
+        answer = answers[0] if answers else await session.expect("Handshake")
+        version = answer.value["Handshake"]["version"]
+        check(version == 1, "version 1", f"{version!r} was answered", answer.event)
+
+
+@requirement("handshake.field-types")
+async def test_field_types(iut: Iut) -> None:
+    """The answer has a version that is an integer and extensions that are an array of strings."""
+    async with iut.session() as session:
+        answer = await shake_hands(session)
+        fields = answer.value["Handshake"]
+        version, extensions = fields.get("version"), fields.get("extensions")
+        good = (
+            isinstance(version, int)
+            and not isinstance(version, bool)
+            and isinstance(extensions, list)
+            and all(isinstance(entry, str) for entry in extensions)
+        )
+        check(good, "an integer version and an array of strings", f"{fields!r} came", answer.event)
+
+
+@requirement("handshake.closes-incompatible")
+@pytest.mark.parametrize("offered", [0, -1])
+async def test_closes_incompatible(iut: Iut, offered: int) -> None:
+    """An offer of a version below 1, which nobody can meet, is not answered but ends the stream."""
+    async with iut.session() as session:
+        await session.send(hello(version=offered))
+        closed = await session.until_closed(within=_soon(session))
+        answers = received(session, "Handshake")
+        absent(answers[0] if answers else None, f"no answer to an offer of version {offered}")
+        check(closed, f"the stream to be closed after an offer of version {offered}", "it was not")
+
+
+@requirement("handshake.extensions-offered")
+@pytest.mark.parametrize(
+    "offered",
+    [[], ["x-conformance"], ["x-Conformance", "X-Conformance"], [f"x-{n}" for n in range(100)]],
+    ids=["none", "one", "two-alike", "hundred"],
+)
+async def test_extensions_offered(iut: Iut, offered: list[str]) -> None:
+    """Only extensions that were offered are answered."""
+    async with iut.session() as session:
+        await session.send(hello(extensions=offered))
+        answer = await session.expect("Handshake")
+        extra = [entry for entry in answer.value["Handshake"]["extensions"] if entry not in offered]
+        check(not extra, "extensions out of the offer", f"also {extra!r}", answer.event)
+        await session.expect("Ready", to="after a handshake with extensions")
+
+
+@requirement("handshake.extensions-offered")
+@explore(
+    version=st.integers(1, MOST),
+    extensions=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5),
+)
+async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
+    """Any legal offer is answered within what was offered, or the stream is closed."""
+    async with iut.session() as session:
+        await session.send(hello(version, extensions))
+        answer = await session.watch("Handshake", within=_soon(session))
+        if answer is None:
+            check(
+                session.ended and version > 1, "an answer or the end of the stream", "neither came"
+            )
+        else:
+            agreed = answer.value["Handshake"]["extensions"]
+            extra = [entry for entry in agreed if entry not in extensions]
+            check(not extra, "extensions out of the offer", f"also {extra!r}", answer.event)
+
+
+@requirement("handshake.unknown-fields")
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        {"x": {"y": [1]}},
+        {"color": None},
+        # Some readers take names regardless of case: a version that is as good as the one offered.
+        {"Version": 2, "versions": [2]},
+        {"ünïcode": "😀", "": []},
+        {"x-long": "a" * 1000},
+    ],
+    ids=["nested", "null", "similar", "unicode", "long"],
+)
+async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
+    """Fields that nobody knows change nothing: the answer is the same, and Ready follows."""
+    async with iut.session() as session:
+        await session.send(hello(**unknown))
+        await session.expect("Handshake", to="in spite of an unknown field")
+        await session.expect("Ready", to="in spite of an unknown field in the Handshake")
+
+
+@requirement("roles.own-messages")
+async def test_sends_events_only(iut: Iut) -> None:
+    """All that comes in a whole session are events of the specification."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.send(motor(session, 1), competition())
+        await session.expect("Ready")
+        await session.send(START)
+        await session.watch(*EXECUTION, within=session.seconds("quiet"))
+        await session.send(competition(mode="Auto"), motor(session, 2), raw(axis1=5))
+        await session.watch("Exited")
+
+
+def _soon(session: Session) -> float:
+    return session.seconds("startup") + session.seconds("response")

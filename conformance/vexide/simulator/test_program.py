@@ -1,0 +1,420 @@
+"""What a running program brings about, and what it sees of its robot."""
+
+import math
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.play import (
+    GREETING,
+    START,
+    competition,
+    make_ready,
+    motor,
+    probed,
+    raw,
+    received,
+    serial_bytes,
+    serial_until,
+    shows,
+    start,
+    visible_program,
+)
+
+pytestmark = in_one_loop
+
+ALL_BYTES = bytes(range(256))
+NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
+
+
+def either(iut: Iut, program: str) -> str | None:
+    """A declared program, or the IUT's own choice: it may show the same."""
+    return program if program in iut.configuration.programs else None
+
+
+# Serial
+
+
+@requirement("serial.bytes-exact")
+async def test_text_arrives(iut: Iut) -> None:
+    """What the program prints arrives on serial channel 1, once and complete."""
+    async with iut.session(program="print") as session:
+        await start(session)
+        data = await serial_until(session, GREETING)
+        await session.watch("Serial")
+        data = serial_bytes(session)
+        check(data == GREETING, f"{GREETING!r} on serial channel 1", f"{data[:200]!r} came")
+
+
+@requirement("serial.bytes-exact")
+async def test_every_byte_arrives(iut: Iut) -> None:
+    """All 256 byte values arrive unchanged, those that are no text among them."""
+    async with iut.session(program="bytes") as session:
+        await start(session)
+        data = await serial_until(session, ALL_BYTES)
+        wrong = next(
+            (n for n, byte in enumerate(ALL_BYTES) if data[n : n + 1] != bytes([byte])), 256
+        )
+        check(
+            data == ALL_BYTES,
+            "the bytes 00 to FF on serial channel 1",
+            f"{len(data)} bytes came, the first wrong one at {wrong}",
+        )
+
+
+@requirement("serial.base64")
+async def test_serial_is_base64(iut: Iut) -> None:
+    """The data of every Serial event is Base64."""
+    async with iut.session(program=either(iut, "bytes")) as session:
+        await start(session, motor(session, 1))
+        if not await session.watch("Serial", within=session.seconds("program")):
+            raise NotExercised("the program wrote nothing; declare [programs] bytes")
+        await session.watch("Exited")
+
+
+@requirement("log.not-for-serial")
+async def test_print_is_no_log(iut: Iut) -> None:
+    """What the program prints comes as Serial and not as a Log of the simulator's own."""
+    async with iut.session(program="print") as session:
+        await start(session)
+        data = await serial_until(session, GREETING)
+        word = GREETING.decode().strip()
+        logs = [m for m in received(session, "Log") if word in str(m.value["Log"].get("message"))]
+        if not data and not logs:
+            raise Inconclusive("what the program prints came neither as Serial nor as Log")
+        check(
+            bool(data),
+            "what the program prints, as Serial",
+            "it came as Log",
+            logs[0].event if logs else None,
+        )
+
+
+@requirement("log.any-time")
+async def test_logs(iut: Iut) -> None:
+    """A Log may come at any time after the handshake; this looks whether any does."""
+    async with iut.session(program=either(iut, "crash")) as session:
+        await start(session)
+        if not await session.watch("Log", within=session.seconds("program")):
+            raise NotExercised("no session showed a Log")
+
+
+# Screen
+
+
+@requirement("execution.reports-changes")
+@pytest.mark.parametrize(
+    ("program", "event"), [("draw", "ScreenDraw"), ("drive", "DeviceUpdate"), ("print", "Serial")]
+)
+async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
+    """What the program changes is reported while it runs."""
+    async with iut.session(program=program) as session:
+        await start(session, motor(session, 1))
+        came = await session.watch(event, within=session.seconds("program"))
+        check(came is not None, f"{event} from a program that brings it about", "it did not come")
+
+
+@requirement("screen.pixel-buffer")
+async def test_pixel_buffer(iut: Iut) -> None:
+    """The buffer of a CopyBuffer is Base64 of whole pixels of four bytes."""
+    await _drawing(iut, "CopyBuffer")
+
+
+@requirement("types.stride-nonzero")
+async def test_stride(iut: Iut) -> None:
+    """The stride of a CopyBuffer is not zero."""
+    await _drawing(iut, "CopyBuffer")
+
+
+@requirement("types.color-range")
+async def test_colors(iut: Iut) -> None:
+    """The parts of every colour are within 0 and 255."""
+    await _drawing(iut, "")
+
+
+async def _drawing(iut: Iut, command: str) -> None:
+    async with iut.session(program=either(iut, "draw")) as session:
+        await start(session, motor(session, 1))
+        await session.watch("ScreenDraw", within=session.seconds("program"))
+        await session.watch("Exited")
+        drawn = [
+            message.value["ScreenDraw"]["command"] for message in received(session, "ScreenDraw")
+        ]
+        if not any(not command or command in entry for entry in drawn):
+            raise NotExercised(
+                f"nothing was drawn with {command or 'any command'}: declare [programs] draw"
+            )
+
+
+# Devices
+
+
+@requirement("devices.update-on-change")
+@pytest.mark.parametrize(
+    "ports", [[0], [20], [1, 2, 3], list(range(21))], ids=["first", "last", "three", "all"]
+)
+async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
+    """A program that drives its motors makes each configured port report, and no other."""
+    async with iut.session(program="drive") as session:
+        await start(session, *(motor(session, number) for number in ports))
+        left = set(ports)
+        deadline = session.now + session.seconds("program")
+        while left and (
+            update := await session.watch("DeviceUpdate", within=deadline - session.now)
+        ):
+            left.discard(_smart(update.value["DeviceUpdate"]["port"]))
+        missing = ", ".join(map(str, sorted(left)))
+        check(not left, f"a DeviceUpdate for each of {ports}", f"none came for {missing}")
+
+
+@requirement("devices.update-on-change")
+async def test_late_motor_reports(iut: Iut) -> None:
+    """A motor that is configured after Ready, or again with another gearset, reports as well."""
+    async with iut.session(program="drive") as session:
+        await make_ready(session, motor(session, 1, "Red"))
+        await session.send(motor(session, 1, "Blue"), motor(session, 12), competition(), START)
+        deadline = session.now + session.seconds("program")
+        left = {1, 12}
+        while left and (
+            update := await session.watch("DeviceUpdate", within=deadline - session.now)
+        ):
+            left.discard(_smart(update.value["DeviceUpdate"]["port"]))
+        check(not left, "a DeviceUpdate for ports 1 and 12", f"none came for {sorted(left)}")
+
+
+@requirement("devices.only-configured")
+async def test_only_configured_motors_report(iut: Iut) -> None:
+    """Only ports with a configured motor report one."""
+    await _driven(iut, 5, 17)
+
+
+@requirement("types.port-range")
+async def test_ports_of_all_events(iut: Iut) -> None:
+    """The ports of every event are in range, VEXlink's among them, up to the program's end."""
+    async with iut.session() as session:
+        await start(session, *(motor(session, number) for number in (0, 20)))
+        await session.watch("Exited", within=session.seconds("program"))
+        with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
+        if not any(received(session, name) for name in with_port):
+            raise NotExercised("no event with a port came; declare [programs] drive")
+
+
+@requirement("types.port-range")
+async def test_ports_in_range(iut: Iut) -> None:
+    """The ports of updates are within 0 and 20, at both ends of the range."""
+    await _driven(iut, 0, 20)
+
+
+@requirement("motor.flags-zero")
+async def test_motor_flags(iut: Iut) -> None:
+    """The flags of every motor are 0."""
+    await _driven(iut, *range(21))
+
+
+async def _driven(iut: Iut, *ports: int) -> None:
+    async with iut.session(program=either(iut, "drive")) as session:
+        await start(session, *(motor(session, number) for number in ports))
+        if not await session.watch("DeviceUpdate", within=session.seconds("program")):
+            raise NotExercised("no motor moved; declare [programs] drive")
+        await session.watch("Exited")
+
+
+def _smart(port: object) -> object:
+    return port.get("Smart") if isinstance(port, dict) else port
+
+
+# Battery
+
+
+@requirement("battery.default")
+async def test_battery_starts_full(iut: Iut) -> None:
+    """Without SetBatteryCapacity the battery holds 14 Wh when the program starts."""
+    async with iut.session(program=either(iut, "probe")) as session:
+        await start(session, motor(session, 1))
+        await _holds(session, 14.0)
+
+
+@requirement("battery.set-capacity")
+@pytest.mark.parametrize("capacity", [10.0, 14, 0.5])
+async def test_battery_is_set(iut: Iut, capacity: float) -> None:
+    """SetBatteryCapacity before the start sets what is left in the battery."""
+    async with iut.session(program=either(iut, "probe")) as session:
+        command = {"SetBatteryCapacity": {"capacity": capacity}}
+        await make_ready(session, motor(session, 1), command)
+        # A Battery event that was under way before the command was read says nothing of it.
+        await session.watch("Exited")
+        stale = len(received(session, "Battery"))
+        await session.send(START)
+        await _holds(session, capacity, stale)
+
+
+@requirement("battery.set-capacity")
+async def test_battery_is_set_while_running(iut: Iut) -> None:
+    """SetBatteryCapacity counts while the program runs, too, and the latest counts."""
+    async with iut.session(program="probe") as session:
+        await start(session)
+        await probed(session, "battery", lambda said: said != "nothing")
+        await session.send(
+            {"SetBatteryCapacity": {"capacity": 9.5}}, {"SetBatteryCapacity": {"capacity": 3.5}}
+        )
+        await _holds(session, 3.5)
+
+
+async def _holds(session: Session, wanted: float, stale: int = 0) -> None:
+    """The battery holds so much, as the probe says or else the first Battery event that counts.
+
+    The first ``stale`` of them do not count.
+    """
+    if "probe" in session.instance.configuration.programs:
+        said = await probed(session, "battery", lambda line: _close(line, wanted))
+        check(_close(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        return
+    deadline = session.now + session.seconds("program")
+    while len(received(session, "Battery")) <= stale:
+        if not await session.watch("Battery", within=deadline - session.now):
+            raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
+    battery = received(session, "Battery")[stale]
+    capacity = battery.value["Battery"]["capacity"]
+    # A running program has already drawn from it; in a session as short as this not much.
+    check(
+        0.9 * wanted <= capacity <= 1.01 * wanted,
+        f"a battery that holds {wanted} Wh, or little less",
+        f"it holds {capacity} Wh",
+        battery.event,
+    )
+
+
+def _close(line: str, wanted: float) -> bool:
+    try:
+        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01)
+    except ValueError:
+        return False
+
+
+# SD card
+
+
+@requirement("sdcard.mounted")
+@pytest.mark.parametrize("name", ["card", "card with späces", "second"])
+async def test_card_is_mounted(iut: Iut, name: str) -> None:
+    """After USD the program writes and reads files of the directory as its SD card."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        root = Path(folder) / name
+        root.mkdir()
+        setup = [{"USD": {"root": str(root)}}]
+        if name == "second":
+            other = Path(folder) / "first"
+            other.mkdir()
+            setup = [{"USD": {"root": str(other)}}, *setup]
+        async with iut.session(program="probe") as session:
+            await start(session, *setup)
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check(any(root.rglob("*")), "a file in the mounted directory", "it is empty")
+
+
+@requirement("sdcard.mounted")
+async def test_card_is_mounted_while_running(iut: Iut) -> None:
+    """USD mounts a card for a program that runs already."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with iut.session(program="probe") as session:
+            await start(session)
+            await probed(session, "sdcard", lambda line: line == "absent")
+            await session.send({"USD": {"root": folder}})
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see its SD card", f"it saw {said}")
+
+
+@requirement("sdcard.unmounted")
+async def test_no_card(iut: Iut) -> None:
+    """A null root leaves the program without an SD card, also after one was mounted."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with iut.session(program="probe") as session:
+            await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
+            said = await probed(session, "sdcard", lambda line: line == "absent")
+            check(said == "absent", "the program to see no SD card", f"it saw {said}")
+
+
+@requirement("sdcard.unmounted")
+async def test_card_is_unmounted_while_running(iut: Iut) -> None:
+    """A null root takes the card away from a running program."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with iut.session(program="probe") as session:
+            await start(session, {"USD": {"root": folder}})
+            await probed(session, "sdcard", lambda line: line == "present")
+            await session.send({"USD": {"root": None}})
+            said = await probed(session, "sdcard", lambda line: line == "absent")
+            check(said == "absent", "the program to see no SD card any more", f"it saw {said}")
+
+
+@requirement("encoding.optional-null")
+@pytest.mark.parametrize("none", [{}, {"root": None}], ids=["absent", "null"])
+async def test_no_root(iut: Iut, none: dict[str, None]) -> None:
+    """A root that is absent and one that is null both mean that there is no card."""
+    program = either(iut, "probe") or await visible_program(iut)
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with iut.session(program=program) as session:
+            await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
+            if program == "probe":
+                said = await probed(session, "sdcard", lambda line: line == "absent")
+                check(said == "absent", "the program to see no SD card", f"it saw {said}")
+            else:
+                ran = await shows(iut, session)
+                check(ran, f"the program to run after USD with {none}", "nothing came of it")
+
+
+# Controller
+
+
+@requirement("controller.stored-while-disabled")
+@pytest.mark.parametrize(
+    "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
+)
+async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
+    """A state that comes while it cannot be read is there as soon as it can."""
+    async with iut.session(program="probe") as session:
+        await start(session, competition(**barred), raw(axis1=1), competition(**barred))
+        await probed(session, "competition", lambda said: said != "nothing")
+        await session.send(competition(**barred), raw(axis1=65))
+        await session.watch("Serial")
+        await session.send(competition())
+        await _axis(session, "65")
+
+
+@requirement("controller.raw-replaces-uuid")
+async def test_raw_replaces_uuid(iut: Iut) -> None:
+    """After a UUID, Raw counts; the latest Raw counts, and goes on counting."""
+    async with iut.session(program="probe") as session:
+        await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
+        await session.send(raw(axis1=65))
+        await _axis(session, "65")
+        await session.send(raw(axis1=-20))
+        await _axis(session, "-20")
+        await session.watch("Serial")
+        said = await probed(session, "controller", lambda line: True)
+        check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")
+
+
+@requirement("controller.uuid-replaces-raw")
+async def test_uuid_replaces_raw(iut: Iut) -> None:
+    """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
+    async with iut.session(program="probe") as session:
+        await start(session, raw(axis1=65))
+        await _axis(session, "65")
+        await session.send({"ControllerUpdate": {"UUID": NO_GAMEPAD}})
+        said = await probed(session, "controller", lambda line: line in ("none", "axis1=0"))
+        check(
+            said in ("none", "axis1=0"),
+            "the program to see no controller or one at rest",
+            f"it saw {said}",
+        )
+
+
+async def _axis(session: Session, value: str) -> None:
+    said = await probed(session, "controller", lambda line: line == f"axis1={value}")
+    check(said == f"axis1={value}", f"the program to see axis1={value}", f"it saw {said}")

@@ -1,0 +1,255 @@
+"""What any sane simulator survives: unknown, malformed and unexpected input."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.generation import NearMiss
+from conformance.iut import Iut
+from conformance.segmentation import split_at
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide import drawn
+from conformance.vexide.codec import encode
+from conformance.vexide.play import (
+    EXECUTION,
+    GREETING,
+    SHOWN,
+    START,
+    adapted,
+    competition,
+    goes_on,
+    hello,
+    make_ready,
+    motor,
+    received,
+    serial_until,
+    shake_hands,
+    shows,
+    start,
+    visible_program,
+)
+
+pytestmark = in_one_loop
+
+
+async def lives_on(iut: Iut, session: Session, after: str) -> None:
+    """The simulator has closed the stream of its own accord, or serves on and runs its program."""
+    silent = session.instance.program is None and iut.memory[SHOWN] is False
+    if not session.ended and not received(session, "Ready"):
+        await session.watch("Ready", within=session.seconds("response"))
+    if not session.ended and received(session, "Ready"):
+        await session.send(START)
+        await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
+    await _survives(session, after)
+    if session.ended:
+        return
+    check(bool(received(session, "Ready")), f"Ready after {after}", "the simulator hangs")
+    if silent:
+        await session.finish()
+        if not await session.until_closed():
+            raise Inconclusive(
+                f"after {after} nothing came, and the stream stayed open when its input had ended: "
+                "the simulator may hang, or may run a program that shows nothing"
+            )
+        await _survives(session, after)
+    else:
+        ran = any(message.name in EXECUTION for message in session.received)
+        check(ran, f"the program to run after {after}", "the simulator hangs")
+
+
+async def _survives(session: Session, after: str) -> None:
+    process = session.instance.process
+    if session.ended and process:
+        await process.wait(0.5)
+    died = process is not None and process.crashed
+    check(
+        not died, f"the simulator to survive {after}", f"it died{session.instance.describe_end()}"
+    )
+
+
+MALFORMED = {
+    "text": b"hello\n",
+    "blank": b"\n",
+    "open-object": b'{"CompetitionMode": {"enabled": true\n',
+    "two-values": b'"Nothing" "Nothing"\n',
+    "number": b"42\n",
+    "null": b"null\n",
+    "array": b'["CompetitionMode"]\n',
+    "empty-object": b"{}\n",
+    "two-tags": b'{"USD": {"root": null}, "CompetitionMode": {}}\n',
+    "not-utf-8": b'{"USD": {"root": "\xff\xfe"}}\n',
+    "zero-byte": b"\0\n",
+    "comment": b"// nothing\n",
+    "deep": b"[" * 10_000 + b"]" * 10_000 + b"\n",
+    "huge-number": b'{"SetBatteryCapacity": {"capacity": 1e999}}\n',
+    "null-content": b'{"ConfigureDevice": null}\n',
+}
+
+
+@requirement("robustness.malformed-line")
+@pytest.mark.parametrize("line", MALFORMED)
+async def test_malformed_line(iut: Iut, line: str) -> None:
+    """A line that is no message is ignored, logged, or ends the session; nothing dies or hangs."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await shake_hands(session)
+        await session.send(motor(session, 1), competition())
+        await session.send_bytes(MALFORMED[line])
+        await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
+
+
+@requirement("robustness.malformed-line")
+@explore(misses=drawn.misses("frontend"))
+async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
+    """Commands that are wrong in one place each are ignored, logged, or end the session."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1))
+        for miss in misses:
+            await session.send(miss.value)
+        wrong = "; ".join(miss.expected for miss in misses[:3])
+        await lives_on(iut, session, f"{len(misses)} commands that are wrong in one place: {wrong}")
+
+
+@requirement("robustness.unknown-message")
+@pytest.mark.parametrize(
+    "value",
+    ["Nothing", {"Nothing": {}}, {"Nothing": None}, {"Ready": None}, "Exited", "startexecution"],
+    ids=["unit", "struct", "null", "event-as-object", "event", "other-case"],
+)
+async def test_unknown_message(iut: Iut, value: Any) -> None:
+    """A command of an unknown name is ignored, logged, or ends the session."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await shake_hands(session)
+        await session.send(motor(session, 1), competition())
+        await session.send(value)
+        await lives_on(iut, session, f"the unknown command {str(value)[:40]}")
+
+
+@requirement("robustness.unknown-fields")
+@explore(commands=drawn.messages("frontend"), cuts=drawn.cuts())
+async def test_any_valid_commands(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
+    """Commands that are valid but may make no sense, with unknown fields, do no harm."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await shake_hands(session)
+        given = [adapted(session, command) for command in commands]
+        await session.send(motor(session, 1))
+        await session.send(*given, competition(), segmentation=split_at(cuts))
+        await lives_on(iut, session, f"{len(given)} valid commands")
+
+
+@requirement("robustness.unknown-fields")
+@pytest.mark.parametrize("depth", ["command", "mode", "motor"])
+async def test_unknown_field(iut: Iut, depth: str) -> None:
+    """An unknown field does no harm, however deep inside a command it stands."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await shake_hands(session)
+        command = motor(session, 2)
+        fields = command["ConfigureDevice"]
+        if depth == "motor":
+            fields = fields["device"]["Motor"]
+        elif depth == "mode":
+            command = competition()
+            fields = command["CompetitionMode"]
+        fields["x_unknown"] = {"nested": [1, None]}
+        await session.send(motor(session, 1), command)
+        await lives_on(iut, session, f"an unknown field in {next(iter(command))}")
+
+
+@requirement("robustness.second-handshake")
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_second_handshake(iut: Iut, when: str) -> None:
+    """A second Handshake is ignored, logged, or ends the session."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1))
+        if when == "setup":
+            await session.send(hello())
+            await lives_on(iut, session, "a second Handshake")
+        else:
+            await session.send(START)
+            await session.watch(*EXECUTION)
+            await session.send(hello())
+            await session.watch("Exited")
+            await _survives(session, "a second Handshake")
+
+
+@requirement("robustness.second-start")
+async def test_second_start(iut: Iut) -> None:
+    """A StartExecution while the program runs does not start it again."""
+    async with iut.session(program="print") as session:
+        await start(session)
+        first = await serial_until(session, GREETING)
+        if GREETING not in first:
+            raise Inconclusive("the program did not write what it is to write")
+        seen = len(received(session, "Serial"))
+        await session.send(START)
+        await session.watch("Exited")
+        again = received(session, "Serial")[seen:]
+        event = again[0].event if again else None
+        check(not again, "no second run of the program", "it wrote again", event)
+        await _survives(session, "a second StartExecution")
+
+
+@requirement("devices.config-open")
+@pytest.mark.parametrize(
+    "device",
+    [{"Imu": {}}, {"DistanceSensor": {"range": 2.5}}, "Optical", {"Rotation": None}],
+    ids=["struct", "fields", "unit", "null"],
+)
+async def test_unknown_device(iut: Iut, device: Any) -> None:
+    """A device of a kind that the simulator does not know keeps the session."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.send({"ConfigureDevice": {"port": {"Smart": 8}, "device": device}})
+        await session.send(motor(session, 1), competition())
+        await session.expect("Ready", to="after a device of an unknown kind")
+        await session.watch("Ready")
+        await goes_on(session)
+
+
+@requirement("commands.undefined-tolerated")
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"AdiInput": {"port": 0, "voltage": 2.5}},
+        {"AdiInput": {"port": 7, "voltage": 5}},
+        {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
+        {"VEXLinkClosed": {"port": 0}},
+    ],
+    ids=["adi-first", "adi-last", "link-opened", "link-closed"],
+)
+async def test_undefined_command(iut: Iut, command: Any) -> None:
+    """A command whose effect is not settled keeps the session, in setup and while running."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.send(command, motor(session, 1), competition())
+        await session.expect("Ready", to=f"after {next(iter(command))}")
+        await session.send(START, command)
+        await session.watch("Exited")
+        await goes_on(session)
+
+
+@requirement("encoding.externally-tagged")
+@pytest.mark.parametrize("program", [None, "draw", "drive", "crash"])
+async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None:
+    """Every event that programs of several kinds bring about has the form of its type."""
+    async with iut.session(program=program) as session:
+        await start(session, *(motor(session, number) for number in (0, 1, 20)))
+        await session.watch("Exited", within=session.seconds("program") if not program else None)
+
+
+@requirement("encoding.externally-tagged")
+async def test_canonical_commands(iut: Iut) -> None:
+    """Every command in its canonical form is understood, to the last: the program runs."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, *(motor(session, number) for number in (0, 20)))
+        await session.send_bytes(encode(START))
+        if not await shows(iut, session):
+            raise NotExercised("nothing showed that the program ran")

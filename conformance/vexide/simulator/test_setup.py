@@ -1,0 +1,243 @@
+"""Setup, Ready and the start of the program."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.segmentation import split_at
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+from conformance.vexide import drawn
+from conformance.vexide.play import (
+    EXECUTION,
+    START,
+    adapted,
+    competition,
+    goes_on,
+    make_ready,
+    motor,
+    probed,
+    raw,
+    received,
+    shake_hands,
+    shows,
+    start,
+    visible_program,
+)
+
+pytestmark = in_one_loop
+
+DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
+SURELY_LATER = 0.25  # seconds between StartExecution and Ready from which on it was early for sure
+
+
+@requirement("ready.sent")
+async def test_ready_unasked(iut: Iut) -> None:
+    """Ready comes after the handshake although no further command does."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        await session.expect("Ready", to="after the handshake, with no further command")
+
+
+@requirement("ready.sent")
+async def test_ready_when_loading_takes_long(iut: Iut) -> None:
+    """A program that takes its time to load makes Ready late, not absent."""
+    async with iut.session(program="slow") as session:
+        await shake_hands(session)
+        await session.expect("Ready", within=session.seconds("startup"))
+
+
+@requirement("ready.once")
+async def test_ready_once(iut: Iut) -> None:
+    """One Ready comes, whatever is set up after it and however often."""
+    async with iut.session() as session:
+        await make_ready(session, motor(session, 1))
+        await session.send(motor(session, 1), competition(enabled=False), competition())
+        await session.watch("Ready")
+        await session.send(START)
+        await session.watch(*EXECUTION)
+        await session.send(competition(mode="Auto"), competition(), motor(session, 1))
+        await session.watch("Ready")
+        every = received(session, "Ready")
+        check(len(every) == 1, "Ready once", f"it came {len(every)} times", every[-1].event)
+
+
+@requirement("setup.commands-handled")
+async def test_setup_before_ready(iut: Iut) -> None:
+    """Setup commands that come in one write right after the handshake are taken; Ready follows."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        motors = [motor(session, number) for number in range(21)]
+        await session.send(
+            *motors,
+            competition(enabled=False),
+            {"SetBatteryCapacity": {"capacity": 10.0}},
+            {"USD": {"root": None}},
+            raw(axis1=127, axis2=-127),
+            competition(),
+        )
+        await session.expect("Ready", to="although many setup commands came at once")
+        await goes_on(session)
+
+
+@requirement("setup.commands-handled")
+async def test_setup_after_ready(iut: Iut) -> None:
+    """Setup goes on until StartExecution: commands after Ready are taken, the program starts."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session)
+        await session.send(motor(session, 3, "Red", 0.5), {"SetBatteryCapacity": {"capacity": 7.5}})
+        await session.send(competition(), START)
+        check(
+            await shows(iut, session), "the program to run after setup behind Ready", "nothing came"
+        )
+
+
+@requirement("setup.commands-handled")
+@explore(commands=drawn.setups(), cuts=drawn.cuts())
+async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
+    """Any sequence of sensible setup commands, however it is cut, leaves the session alive."""
+    async with iut.session() as session:
+        await shake_hands(session)
+        given = [adapted(session, command) for command in commands]
+        await session.send(*given, segmentation=split_at(cuts))
+        await session.expect("Ready", to="after setup")
+        await session.send(START)
+        await session.watch(*EXECUTION)
+        await goes_on(session)
+
+
+@requirement("setup.default-competition")
+async def test_default_competition(iut: Iut) -> None:
+    """Without a CompetitionMode the program runs enabled, unconnected, in Driver mode."""
+    async with iut.session(program="probe") as session:
+        await shake_hands(session)
+        await session.expect("Ready")
+        await session.send(START)
+        await _sees_mode(session, DEFAULT)
+
+
+@requirement("competition.update")
+@pytest.mark.parametrize("field", ["enabled", "connected", "mode", "is_competition"])
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_competition_mode(iut: Iut, field: str, when: str) -> None:
+    """Each value of a CompetitionMode reaches the program, from setup and while it runs."""
+    mode = {**DEFAULT, field: "Auto" if field == "mode" else not DEFAULT[field]}
+    async with iut.session(program="probe") as session:
+        if when == "setup":
+            await shake_hands(session)
+            await session.send(competition(**mode))
+            await session.expect("Ready")
+            await session.send(START)
+        else:
+            await start(session)
+            await probed(session, "competition", lambda said: said != "nothing")
+            await session.send(competition(**mode))
+        await _sees_mode(session, mode)
+
+
+@requirement("competition.update")
+async def test_competition_changes(iut: Iut) -> None:
+    """Each of several changes while the program runs counts, also one of all values at once."""
+    changes = [
+        {**DEFAULT, "mode": "Auto", "enabled": False},
+        {**DEFAULT, "connected": True, "is_competition": True},
+        {**DEFAULT, "mode": "Auto", "connected": True},
+        DEFAULT,
+    ]
+    async with iut.session(program="probe") as session:
+        await start(session)
+        await probed(session, "competition", lambda said: said != "nothing")
+        for mode in changes:
+            await session.send(competition(**mode))
+            await _sees_mode(session, mode)
+
+
+async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
+    words = {
+        name: str(value) if name == "mode" else str(value).lower() for name, value in mode.items()
+    }
+    wanted = " ".join(f"{name}={word}" for name, word in words.items())
+    said = await probed(session, "competition", lambda line: line.split() == wanted.split())
+    check(said.split() == wanted.split(), f"the program to see {wanted}", f"it saw {said}")
+
+
+@requirement("start.begins-execution")
+async def test_start_begins_execution(iut: Iut) -> None:
+    """After Ready, StartExecution makes the program run."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await start(session, motor(session, 1))
+        check(
+            await shows(iut, session),
+            "the program to run after StartExecution",
+            "nothing came of it",
+        )
+
+
+@requirement("start.begins-execution")
+async def test_start_without_setup(iut: Iut) -> None:
+    """Nothing need be set up for the program to run."""
+    async with iut.session(program="print") as session:
+        await shake_hands(session)
+        await session.expect("Ready")
+        await session.send(START)
+        check(
+            await shows(iut, session), "the program to run without any setup", "nothing came of it"
+        )
+
+
+@requirement("start.begins-execution")
+async def test_start_after_a_while(iut: Iut) -> None:
+    """StartExecution need not follow Ready at once."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1))
+        await session.watch(within=2 * session.seconds("quiet"))
+        await session.send(START)
+        check(
+            await shows(iut, session),
+            "the program to run after StartExecution",
+            "nothing came of it",
+        )
+
+
+@requirement("start.not-before")
+async def test_nothing_runs_before_start(iut: Iut) -> None:
+    """With setup complete and Ready sent, no robot code runs until StartExecution comes."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1), raw(axis1=100))
+        await session.send(competition(enabled=False), competition(), motor(session, 2))
+        early = await session.watch("Serial", "Exited")
+        absent(early, "nothing of the program before StartExecution")
+        await session.send(START)
+        check(
+            await shows(iut, session),
+            "the program to run after StartExecution",
+            "nothing came of it",
+        )
+
+
+@requirement("start.ignored-before-ready")
+async def test_start_before_ready_is_ignored(iut: Iut) -> None:
+    """A StartExecution that comes before Ready starts nothing; the next one does."""
+    async with iut.session(program="slow") as session:
+        await shake_hands(session)
+        if received(session, "Ready"):
+            raise Inconclusive("Ready came with the handshake: nothing can come before it")
+        early = session.now
+        await session.send(START)
+        ready = await session.expect("Ready", within=session.seconds("startup"))
+        sign = await session.watch(*EXECUTION, within=2 * session.seconds("quiet"))
+        if sign is not None and ready.at - early < SURELY_LATER:
+            raise Inconclusive(
+                f"Ready came {ready.at - early:.3f} s after StartExecution: "
+                "it may have been sent before that was read"
+            )
+        absent(sign, "no effect of a StartExecution before Ready")
+        await session.send(START)
+        if not await shows(iut, session):
+            raise Violation("the program to run after the second StartExecution", "nothing came")

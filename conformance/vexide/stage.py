@@ -1,0 +1,307 @@
+"""What test cases play to a frontend, and how they read what it does: the simulator's part."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.cases import check
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
+from conformance.vexide.play import received
+
+START = "StartExecution"
+
+_POLL = 0.02  # seconds between two looks at what the user sees
+_LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
+
+
+# A session, step by step
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    iut: Iut, *, starting: bool = True, segmentation: Segmentation = whole
+) -> AsyncIterator[Session]:
+    """A session in which the frontend has sent its Handshake and waits for the answer.
+
+    With ``starting``, StartExecution is the sign that what came before was taken: raises
+    NotExercised or Inconclusive where the frontend sends none in a plain session either.
+    """
+    known = await habits(iut)
+    if starting:
+        known.require_start()
+    async with iut.session(segmentation=segmentation) as session:
+        await begun(session)
+        yield session
+
+
+@contextlib.asynccontextmanager
+async def in_setup(
+    iut: Iut, *, starting: bool = True, segmentation: Segmentation = whole
+) -> AsyncIterator[Session]:
+    """The same, once the handshake is finished; Ready has not been sent."""
+    async with opened(iut, starting=starting, segmentation=segmentation) as session:
+        await session.send(answer())
+        yield session
+
+
+async def begun(session: Session) -> Message:
+    """The frontend's Handshake command."""
+    return await session.expect(
+        "Handshake",
+        to="unasked: a frontend begins the session",
+        requirement="handshake.frontend-begins",
+    )
+
+
+def patience(session: Session, lines: int) -> float:
+    """How long it may take until so many lines are taken: a slow reader does nothing wrong."""
+    most = session.instance.configuration.max_wait / 2
+    return max(session.seconds("response"), min(lines * session.seconds("response"), most))
+
+
+async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
+    """Send Ready; the StartExecution that it brings, by itself or once the user wants to start.
+
+    ``lines`` is how many the frontend may still have to read until it comes to Ready.
+    """
+    await session.send(READY)
+    return await started(session, to, lines)
+
+
+async def started(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
+    """The StartExecution that a Ready brings that was sent before."""
+    return await _started(session, lines) or await session.expect(START, to=to)
+
+
+async def _started(session: Session, lines: int = 1) -> Message | None:
+    upper, within = session.instance.upper, patience(session, lines)
+    if not upper.offers("start"):
+        return await session.watch(START, within=within)
+    message = await session.watch(START)
+    # Where the first press came before Ready had been read, the second one counts.
+    for _ in range(2):
+        if message is None and not session.ended:
+            with contextlib.suppress(Inconclusive):
+                await upper("start")
+            message = await session.watch(START, within=within)
+    return message
+
+
+def before(session: Session, name: str, mark: Message) -> list[Message]:
+    """All messages of a name that came before another message."""
+    return [message for message in received(session, name) if message.event < mark.event]
+
+
+# The user's side
+
+
+async def user(session: Session, operation: str, **arguments: Any) -> Any:
+    """What the user does; its result. Raises NotExercised, or Inconclusive where it fails."""
+    answered = await session.instance.upper(operation, **arguments)
+    if not answered.ok:
+        raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+    return answered.result
+
+
+async def outcome(session: Session, lines: int = 1) -> str | None:
+    """How the session ended for the user: exited or error, as soon as it is told; else None."""
+    deadline = session.now + patience(session, lines)
+    while True:
+        result = await user(session, "outcome")
+        said = result.get("outcome") if isinstance(result, dict) else None
+        if said in ("exited", "error"):
+            return str(said)
+        if session.now > deadline:
+            return None
+        await asyncio.sleep(_POLL)
+
+
+async def shown(session: Session, marker: str) -> bool:
+    """Whether the user can read a text, in the frontend's own output or in the logs that it keeps.
+
+    Raises NotExercised where neither shows it and nothing gives the logs.
+    """
+    deadline = session.now + session.seconds("response")
+    upper, process = session.instance.upper, session.instance.process
+    while True:
+        if process and marker in process.stderr.text + process.stdout.text:
+            return True
+        logs = None
+        if upper.offers("outcome"):
+            result = await user(session, "outcome")
+            logs = result.get("log") if isinstance(result, dict) else None
+            if logs is not None and marker in str(logs):
+                return True
+        if session.now > deadline:
+            break
+        await asyncio.sleep(_POLL)
+    if logs is None:
+        raise NotExercised(
+            "the frontend's own output does not show it; give --hook outcome=COMMAND that prints "
+            '{"outcome": …, "log": TEXT} with all logs that the user can read'
+        )
+    return False
+
+
+async def complain(session: Session, text: str | bytes) -> None:
+    """Write to the standard error of the simulator that the frontend has started."""
+    if session.instance.errors is None:
+        raise NotExercised(
+            "the suite has no standard error towards this frontend; put {simulator} into the "
+            "command, the executable that it is to start as its simulator"
+        )
+    await session.instance.errors.write(text.encode() if isinstance(text, str) else text)
+
+
+# The end, and signs of life
+
+
+async def hang_up(session: Session) -> None:
+    """End as a simulator's process does: all its streams close at once."""
+    await session.finish()
+    _end_process(session)
+
+
+def _end_process(session: Session) -> None:
+    # The bridge ends once its standard error has been ended, too.
+    if session.instance.errors:
+        session.instance.errors.finish()
+
+
+async def ends(session: Session, lines: int = 1) -> bool | None:
+    """Close our side; whether the frontend ends the session, too, or None: it cannot be seen."""
+    await session.finish()
+    if await session.until_closed(patience(session, lines)):
+        return True
+    # It may wait for the end of its simulator's process, after which the stream shows nothing more.
+    _end_process(session)
+    process = session.instance.process
+    if process and await process.wait(session.seconds("response")):
+        return True
+    if session.instance.errors is None:
+        return False
+    if session.instance.upper.offers("outcome"):
+        return await outcome(session) is not None
+    return None
+
+
+async def unharmed(session: Session, after: str) -> None:
+    """Raise Violation if the frontend has died, by a signal or an error that nobody handled."""
+    process = session.instance.process
+    if process and session.ended:
+        await process.wait(_LAST_WORDS)
+    died = process is not None and process.crashed
+    check(not died, f"the frontend to survive {after}", f"it died{session.instance.describe_end()}")
+
+
+async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
+    """Raise Violation unless it has closed the stream by itself or still serves the session.
+
+    For a session in setup that was ``opened``, so that it is known how the frontend shows that.
+    """
+    known = await habits(iut)
+    alive: bool | None = None
+    if known.why is None:
+        await session.send(READY)
+        alive = await _started(session, lines) is not None or session.ended
+    elif known.ends or session.ended:
+        alive = session.ended or bool(await ends(session, lines))
+    await unharmed(session, after)
+    if alive is None:
+        known.require_start()
+    check(bool(alive), f"the frontend to serve its session after {after}", "it hangs")
+
+
+async def plays_on(iut: Iut, session: Session) -> None:
+    """From Ready to the end of the program, as far as the frontend goes along."""
+    await session.send(READY)
+    if (await habits(iut)).why is None:
+        await _started(session)
+    else:
+        await session.watch(START)
+    await session.send(*PROGRAM.values(), *UNSETTLED.values())
+    await session.watch()
+    await session.send(EXITED)
+    await hang_up(session)
+    await session.until_closed(session.seconds("quiet"))
+
+
+async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
+    """Raise Violation unless Exited, sent now, is taken as the normal end of a running session.
+
+    Raises NotExercised where not even a plain session shows how it ends for the frontend.
+    """
+    known = await habits(iut)
+    if not known.tells:
+        await session.until_closed(session.seconds("quiet"))
+    check(not session.ended, f"the session to go on after {after}", "the frontend closed it")
+    await session.send(EXITED)
+    if known.tells:
+        await hang_up(session)
+        said = await outcome(session, lines)
+        check(said == "exited", f"Exited to be taken after {after}", f"outcome says {said}")
+    elif known.ends:
+        ended = bool(await ends(session, lines))
+        check(ended, f"the frontend to end its session after {after} and Exited", "it did not")
+        await unharmed(session, after)
+    else:
+        raise NotExercised("nothing shows how a session ended; give --hook outcome=COMMAND")
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the frontend shows, in a session without any peculiarity, that it serves it.
+
+    ``why``: why StartExecution shows nothing, or None; ``ends``: it ends its side once the
+    simulator has; ``tells``: the operation outcome calls that a normal end.
+    """
+
+    why: NotExercised | Inconclusive | None
+    ends: bool
+    tells: bool
+
+    def require_start(self) -> None:
+        """Raise why StartExecution shows nothing, if that is so."""
+        if self.why is not None:
+            raise type(self.why)(str(self.why))
+
+
+async def habits(iut: Iut) -> Habits:
+    """What a plain session shows, which is held once in a run."""
+    if "habits" not in iut.memory:
+        async with iut.session() as session:
+            await begun(session)
+            # One line at a time, so that how they arrive is no peculiarity either.
+            for event in (answer(), SIGNATURE):
+                await session.send(event)
+                await session.until_closed(session.seconds("quiet"))
+            await session.send(READY)
+            # A start that is only late is for start.sent to judge.
+            patience = 2 * session.seconds("response")
+            start = await _started(session) or await session.watch(START, within=patience)
+            await session.send(EXITED)
+            ended = bool(await ends(session))
+            _end_process(session)
+            tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"
+            why = None if start else await _why_not_started(session)
+            iut.memory["habits"] = Habits(why, ended, tells)
+    known: Habits = iut.memory["habits"]
+    return known
+
+
+async def _why_not_started(session: Session) -> NotExercised | Inconclusive:
+    if not session.instance.upper.offers("start"):
+        try:
+            await session.instance.upper("start")
+        except NotExercised as needed:
+            return NotExercised(f"the frontend does not start by itself; it {needed}")
+    return Inconclusive(
+        "no StartExecution comes in a plain session either (start.sent), so that its absence here "
+        "would show nothing"
+    )

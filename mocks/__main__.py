@@ -1,0 +1,56 @@
+"""Runs one reference peer: `python -m mocks PROTOCOL/ROLE [options]`."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from typing import Any
+
+from conformance import locate
+from mocks import fault, streams
+
+USAGE = 2
+
+
+def main(argv: list[str]) -> int:
+    locate.extend_packages()
+    if not argv or argv[0].startswith("-"):
+        print("usage: python -m mocks PROTOCOL/ROLE [--help | options]")
+        print(f"roles: {', '.join(fault.roles())}")
+        return 0 if argv[:1] in (["-h"], ["--help"]) else USAGE
+    try:
+        return _run(argv[0], argv[1:])
+    except (fault.UnknownName, ValueError) as error:
+        print(f"mocks: {error}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        print(f"mocks: {error}", file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 0
+
+
+def _run(role: str, arguments: list[str]) -> int:
+    module: Any = fault.role_module(role)
+    parser = argparse.ArgumentParser(prog=f"python -m mocks {role}", description=module.__doc__)
+    address = parser.add_mutually_exclusive_group()
+    address.add_argument("--listen", metavar="ADDR", help="HOST:PORT or unix:PATH")
+    address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
+    parser.add_argument("--fault", metavar="NAME", action="append", default=[])
+    module.options(parser)
+    args = parser.parse_args(arguments)
+    for given in filter(None, (args.listen, args.connect)):
+        if not given.startswith("http"):
+            streams.parse(given)
+    return asyncio.run(_play(module, args, fault.faulty(role, args.fault)))
+
+
+async def _play(module: Any, args: argparse.Namespace, peer: type[Any]) -> int:
+    """Play the role; an end signal ends it as the end of its input would."""
+    playing = asyncio.ensure_future(module.main(args, peer))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, playing.cancel)
+    status: int = await playing
+    return status
+
+
+sys.exit(main(sys.argv[1:]))

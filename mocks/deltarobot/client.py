@@ -1,0 +1,168 @@
+"""The reference client: keeps what the server tells of the exercise, and shows it as text."""
+
+import argparse
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conformance.deltarobot.codec import message
+from mocks import streams, upper_tester
+from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.picture import draw
+from mocks.deltarobot.session import Session
+from mocks.streams import Stream, note
+
+HANDLERS = {
+    "Ping": "ping",
+    "EndOfTransmission": "peer_ends",
+    "Curve": "curve",
+    "CurrentActuatorPosition": "position",
+    "CurrentDirectionVector": "current",
+    "DesiredDirectionVector": "desired",
+}
+
+
+@dataclass(slots=True)
+class View:
+    """What the application knows of the exercise; None is what it was not told yet."""
+
+    curve: list[Vector] | None = None
+    position: Vector | None = None
+    current: Vector | None = None
+    desired: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`patience` in seconds for the server's handshake; `show` is none, lines or picture, every
+    `every` seconds."""
+
+    patience: float = 5.0
+    show: str = "none"
+    every: float = 1.0
+
+
+class Client(Session):
+    """One connection to a server."""
+
+    HANDLERS = HANDLERS
+
+    def __init__(self, settings: Settings, number: int = 1) -> None:
+        super().__init__(settings.patience, number)
+        self.settings = settings
+        self.view = View()
+
+    def welcome(self) -> None:
+        if self.settings.show != "none":
+            self.later(self.settings.every, self.show)
+
+    def ping(self, value: Any) -> None:
+        self.send_pong(value["number"])
+
+    def send_pong(self, number: int) -> None:
+        self.send(message("Pong", number=number))
+
+    def curve(self, value: Any) -> None:
+        # What is no whole point at the end of the contents is no point.
+        self.view.curve = value["points"]
+
+    def position(self, value: Any) -> None:
+        self.view.position = self.vector(value)
+
+    def current(self, value: Any) -> None:
+        self.view.current = self.vector(value)
+
+    def desired(self, value: Any) -> None:
+        self.view.desired = self.vector(value)
+
+    def vector(self, value: Any) -> Vector:
+        return [value["x"], value["y"], value["z"]]
+
+    def pause(self, again: float | None) -> float | None:
+        """Seconds until it connects again after its end; None for never."""
+        return again
+
+    def state(self) -> dict[str, Any]:
+        return asdict(self.view)
+
+    def show(self) -> None:
+        view = self.view
+        if self.settings.show == "picture":
+            print(draw(view.curve or [], view.position), flush=True)
+        points = "no curve" if view.curve is None else f"curve of {len(view.curve)} points"
+        told = {"at": view.position, "moves": view.current, "should": view.desired}
+        parts = [f"{word} {_shown(vector)}" for word, vector in told.items() if vector is not None]
+        print("; ".join([points, *parts]), flush=True)
+        self.later(self.settings.every, self.show)
+
+
+def _shown(vector: Vector) -> str:
+    return ", ".join(c if isinstance(c, str) else f"{c:.3f}" for c in vector)
+
+
+PEER = Client
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--handshake", type=float, default=5.0, metavar="S", help="patience")
+    parser.add_argument("--show", choices=["none", "lines", "picture"], default="lines")
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="how often to show")
+    parser.add_argument(
+        "--again", type=float, metavar="S", help="connect again so long after the end"
+    )
+
+
+async def main(args: argparse.Namespace, peer: type[Client]) -> int:
+    """Play one connection, or with --again one after another until it is ended."""
+    if not (args.connect or args.listen):
+        raise ValueError("a client needs --connect")
+    settings = Settings(
+        args.handshake, "none" if args.upper_tester else args.show, max(args.every, 0.01)
+    )
+    clients = [peer(settings, 1)]
+    playing = asyncio.ensure_future(_play(args, clients))
+    try:
+        if args.upper_tester:
+            await upper_tester.serve(operations(clients))
+        else:
+            await playing
+    finally:
+        if hasattr(clients[-1], "stream"):
+            clients[-1].end("the client shuts down")
+        playing.cancel()
+    return 0
+
+
+async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
+    """Play the last of the clients, and as long as there is to be another, that one."""
+    while True:
+        client = clients[-1]
+        try:
+            await client.run(await _stream(args))
+        except OSError as error:
+            if args.again is None and not args.upper_tester:
+                raise
+            note(str(error))
+        pause = client.pause(args.again)
+        if pause is None:
+            break
+        await asyncio.sleep(pause)
+        clients[:] = [type(client)(client.settings, client.number + 1)]
+
+
+async def _stream(args: argparse.Namespace) -> Stream:
+    if args.connect:
+        return await streams.connect(args.connect)
+    return await streams.accept(args.listen)
+
+
+def operations(clients: list[Client]) -> Mapping[str, upper_tester.Operation]:
+    async def state(args: dict[str, Any]) -> Any:
+        return clients[-1].state()
+
+    async def close(args: dict[str, Any]) -> None:
+        clients[-1].end("the user has left")
+
+    return {"state": state, "close": close}

@@ -1,0 +1,1 @@
+"""Faults of the client; each breaks one requirement."""

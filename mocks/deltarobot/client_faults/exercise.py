@@ -1,0 +1,190 @@
+"""Faults of the client in what it makes of an exercise."""
+
+import struct
+from typing import Any
+
+from conformance.codec import Frame
+from mocks.deltarobot import defects
+from mocks.deltarobot.client import Client
+from mocks.deltarobot.exercise import Vector
+from mocks.fault import fault
+
+
+@fault("no-curves", violates="exercise.curve-shown")
+class NoCurves(Client):
+    """Does not take curves."""
+
+    def curve(self, value: Any) -> None:
+        pass
+
+
+@fault("last-point-lost", violates="exercise.curve-shown", subtle=True)
+class LastPointLost(Client):
+    """Loses the last point of a curve of more than one."""
+
+    def curve(self, value: Any) -> None:
+        super().curve(value)
+        points = self.view.curve or []
+        self.view.curve = points[:-1] if len(points) > 1 else points
+
+
+@fault("curve-of-4096", violates="exercise.curve-shown", subtle=True)
+class CurveOf4096(Client):
+    """Has room for 4096 points."""
+
+    def curve(self, value: Any) -> None:
+        super().curve(value)
+        self.view.curve = (self.view.curve or [])[:4096]
+
+
+@fault("first-curve-stays", violates="exercise.curve-replaced")
+class FirstCurveStays(Client):
+    """Keeps the curve of the first exercise."""
+
+    def curve(self, value: Any) -> None:
+        if self.view.curve is None:
+            super().curve(value)
+
+
+@fault("curves-add-up", violates="exercise.curve-replaced", subtle=True)
+class CurvesAddUp(Client):
+    """Appends the points of the next curve to those that it has."""
+
+    def curve(self, value: Any) -> None:
+        before = self.view.curve or []
+        super().curve(value)
+        self.view.curve = before + (self.view.curve or [])
+
+
+@fault("shorter-curve-leaves-rest", violates="exercise.curve-replaced", subtle=True)
+class ShorterCurveLeavesRest(Client):
+    """Leaves the last points of a longer curve behind those of a shorter one."""
+
+    def curve(self, value: Any) -> None:
+        before = self.view.curve or []
+        super().curve(value)
+        now = self.view.curve or []
+        self.view.curve = now + before[len(now) :]
+
+
+@fault("closes-upon-empty-curve", violates="exercise.odd-curves")
+class ClosesUponEmptyCurve(Client):
+    """Closes the connection upon a curve without points."""
+
+    def curve(self, value: Any) -> None:
+        if not value["points"]:
+            self.end("a curve without points")
+        else:
+            super().curve(value)
+
+
+@fault("dies-of-ragged-curve", violates="exercise.odd-curves", subtle=True)
+class DiesOfRaggedCurve(Client):
+    """Dies of a curve with a part of a point at its end."""
+
+    def curve(self, value: Any) -> None:
+        if "rest" in value and value["points"]:
+            defects.die()
+        super().curve(value)
+
+
+@fault("first-position-only", violates="progress.position")
+class FirstPositionOnly(Client):
+    """Keeps the first position."""
+
+    def position(self, value: Any) -> None:
+        if self.view.position is None:
+            super().position(value)
+
+
+@fault("position-swapped", violates="progress.position", subtle=True)
+class PositionSwapped(Client):
+    """Takes Z for Y and Y for Z of the position, for an application where Y points up."""
+
+    def position(self, value: Any) -> None:
+        x, y, z = self.vector(value)
+        self.view.position = [x, z, y]
+
+
+@fault("current-is-desired", violates="progress.current-direction")
+class CurrentIsDesired(Client):
+    """Takes each direction for the other one."""
+
+    def current(self, value: Any) -> None:
+        self.view.desired = self.vector(value)
+
+    def desired(self, value: Any) -> None:
+        self.view.current = self.vector(value)
+
+
+@fault("desired-normalised", violates="progress.desired-direction")
+class DesiredNormalised(Client):
+    """Brings the desired direction to the length 1."""
+
+    def desired(self, value: Any) -> None:
+        vector = self.vector(value)
+        numbers = [c for c in vector if isinstance(c, float)]
+        length = sum(c * c for c in numbers) ** 0.5 if len(numbers) == 3 else 0.0
+        self.view.desired = [c / length for c in vector] if 0 < length < 1e30 else vector
+
+
+@fault("closes-upon-odd-u", violates="progress.unused-value")
+class ClosesUponOddU(Client):
+    """Closes the connection if U is not 0."""
+
+    def vector(self, value: Any) -> Vector:
+        if value["u"] != 0:
+            self.end("U is to be 0")
+        return super().vector(value)
+
+
+@fault("u-as-weight", violates="progress.unused-value", subtle=True)
+class UAsWeight(Client):
+    """Does not take vectors whose U is NaN."""
+
+    def handle(self, name: str, value: Any) -> None:
+        if not str(value.get("u", "")).startswith("NaN"):
+            super().handle(name, value)
+
+
+@fault("big-endian-floats", violates="frame.floats")
+class BigEndianFloats(Client):
+    """Reads floats with the most significant byte first."""
+
+    def vector(self, value: Any) -> Vector:
+        return [
+            struct.unpack(">f", struct.pack("<f", c))[0] if isinstance(c, float) else 0.0
+            for c in super().vector(value)
+        ]
+
+
+@fault("no-denormals", violates="frame.floats", subtle=True)
+class NoDenormals(Client):
+    """Takes denormals in curves for zero."""
+
+    def curve(self, value: Any) -> None:
+        super().curve(value)
+        self.view.curve = [
+            [0.0 * c if isinstance(c, float) and abs(c) < 2.0**-126 else c for c in point]
+            for point in self.view.curve or []
+        ]
+
+
+@fault("no-nan", violates="frame.floats", subtle=True)
+class NoNan(Client):
+    """Takes what is not a number for zero, in vectors."""
+
+    def vector(self, value: Any) -> Vector:
+        return [0.0 if str(c).startswith("NaN") else c for c in super().vector(value)]
+
+
+@fault("curve-inside-unknown", violates="messages.unknown-skipped", subtle=True)
+class CurveInsideUnknown(Client):
+    """Looks for messages inside the contents of an unknown one of variable length."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.value["identifier"].startswith("0xf"):
+            inner = bytes.fromhex(frame.value.get("data", ""))
+            for found in type(self.decoder)().feed(inner):
+                if found.name in self.HANDLERS and found.name != "Ping":
+                    self.handle(found.name, found.value)

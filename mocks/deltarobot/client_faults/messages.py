@@ -1,0 +1,55 @@
+"""Faults of the client with messages of no meaning."""
+
+from mocks.deltarobot import defects
+from mocks.deltarobot.client import Client
+from mocks.fault import fault
+
+
+@fault("closes-upon-unknown", violates="messages.unknown-skipped")
+class ClosesUponUnknown(defects.ClosesUponUnknown, Client):
+    """Closes the connection upon a message of an unknown type."""
+
+
+@fault("closes-upon-variable", violates="messages.unknown-skipped", subtle=True)
+class ClosesUponVariable(defects.ClosesUponVariable, Client):
+    """Closes the connection upon an unknown message of variable length."""
+
+
+@fault("closes-upon-highest", violates="messages.unknown-skipped", subtle=True)
+class ClosesUponHighest(defects.ClosesUponHighest, Client):
+    """Closes the connection upon the type 0xFFF."""
+
+
+@fault("skips-five-hundred", violates="messages.unknown-skipped", subtle=True)
+class SkipsFiveHundred(defects.SkipsFiveHundred, Client):
+    """Closes the connection once it has skipped 500 messages."""
+
+
+@fault("ends-by-type-alone", violates="messages.whole-identifier")
+class EndsByTypeAlone(defects.EndsByTypeAlone, Client):
+    """Takes a message of the type 0x006 and any size for an end of transmission."""
+
+
+@fault("large-ends", violates="messages.whole-identifier", subtle=True)
+class LargeEnds(defects.LargeEnds, Client):
+    """Takes a message 0x4006 for an end of transmission."""
+
+
+@fault("sends-null", violates="messages.null-not-sent")
+class SendsNull(defects.SendsNull, Client):
+    """Sends one message of the null type."""
+
+
+@fault("sends-unknown", violates="messages.defined-only")
+class SendsUnknown(defects.SendsUnknown, Client):
+    """Sends one message of a type that version 1 does not have."""
+
+
+@fault("closes-upon-null", violates="messages.null-skipped")
+class ClosesUponNull(defects.ClosesUponNull, Client):
+    """Closes the connection upon a message of the null type."""
+
+
+@fault("closes-upon-empty-null", violates="messages.null-skipped", subtle=True)
+class ClosesUponEmptyNull(defects.ClosesUponEmptyNull, Client):
+    """Closes the connection upon a null message without contents."""

@@ -1,0 +1,98 @@
+"""The exercise robot behind the reference server: one exercise at a time, seen by every client."""
+
+import asyncio
+from typing import Any, Protocol
+
+from mocks.deltarobot.exercise import Hand, State, Vector
+
+
+class Watcher(Protocol):
+    """A connection that is told of the exercise."""
+
+    def begin(self, curve: list[Vector]) -> None:
+        """An exercise begins, or goes on as the connection begins."""
+        ...
+
+    def show(self, state: State) -> None: ...
+
+    def end(self, reason: str) -> None:
+        """The connection is to be ended."""
+        ...
+
+
+class Machine:
+    """`own` is the curve of the exercise that it runs by itself whenever somebody is there to see.
+
+    `duration` is how many seconds that takes; then all connections are ended.
+    """
+
+    def __init__(self, rate: float, own: list[Vector] | None, duration: float) -> None:
+        self._tick = 1 / rate
+        self._own = own
+        self._duration = duration
+        self._watchers: list[Watcher] = []
+        self._curve: list[Vector] | None = None
+        self._hand = Hand([])
+        self._fixed: State | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._left = 0.0
+
+    def join(self, watcher: Watcher) -> None:
+        self._watchers.append(watcher)
+        if self._curve is not None:
+            watcher.begin(self._curve)
+        elif self._own is not None:
+            self.begin(self._own)
+            self._left = self._duration
+
+    def leave(self, watcher: Watcher) -> None:
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+        if not self._watchers and self._own is not None:
+            self.stop()
+
+    def begin(self, curve: list[Vector]) -> None:
+        """Begin an exercise; one that goes on is ended."""
+        self.stop()
+        self._curve = curve
+        self._hand, self._fixed, self._left = Hand(curve), None, float("inf")
+        for watcher in list(self._watchers):
+            watcher.begin(curve)
+        self._later()
+
+    def hold(self, state: State) -> None:
+        """From now on the exercise stays in this state."""
+        self._fixed = state
+
+    def stop(self) -> None:
+        self._curve = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def shut_down(self, reason: str) -> None:
+        """End all connections."""
+        self.stop()
+        for watcher in list(self._watchers):
+            watcher.end(reason)
+
+    def _later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._tick, self._step)
+
+    def _step(self) -> None:
+        self._hand.step(self._tick)
+        self._left -= self._tick
+        if self._left <= 0:
+            self.shut_down("the exercise is finished")
+            return
+        self._later()
+        state = self._fixed or self._hand.state
+        for watcher in list(self._watchers):
+            watcher.show(state)
+
+
+def vector(given: Any) -> Vector:
+    """Three coordinates out of JSON. Raises ValueError."""
+    if not isinstance(given, list) or len(given) != 3:
+        raise ValueError(f"{str(given)[:80]} is no array of X, Y and Z")
+    return [c if isinstance(c, str) else float(c) for c in given]

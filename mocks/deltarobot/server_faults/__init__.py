@@ -1,0 +1,1 @@
+"""Faults of the server; each breaks one requirement."""

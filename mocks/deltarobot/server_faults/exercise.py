@@ -1,0 +1,282 @@
+"""Faults of the server in its exercise."""
+
+import struct
+from typing import Any, ClassVar
+
+from conformance.deltarobot.codec import encode, frame, message
+from mocks.deltarobot.exercise import State, Vector
+from mocks.deltarobot.server import Server
+from mocks.fault import fault
+
+CODES = {
+    "CurrentActuatorPosition": 0x4003,
+    "CurrentDirectionVector": 0x4007,
+    "DesiredDirectionVector": 0x4008,
+}
+
+
+@fault("progress-before-curve", violates="exercise.curve-first")
+class ProgressBeforeCurve(Server):
+    """Sends the state before the curve."""
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.send_position([0.0, 0.0, 0.0])
+        super().begin(curve)
+
+
+@fault("no-curve", violates="exercise.curve-first")
+class NoCurve(Server):
+    """Sends no curve."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        pass
+
+
+@fault("first-curve-only", violates="exercise.curve-first", subtle=True)
+class FirstCurveOnly(Server):
+    """Sends the curve of the first exercise of a connection only."""
+
+    begun = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        if not self.begun:
+            super().begin(curve)
+        self.begun = True
+
+
+@fault("points-of-four", violates="exercise.curve-structure")
+class PointsOfFour(Server):
+    """Sends a fourth number with each point, as in the vectors."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        points = b"".join(struct.pack("<4f", *point, 0) for point in curve)
+        self.write(frame(0xF009, points))
+
+
+@fault("counted-curve", violates="exercise.curve-structure", subtle=True)
+class CountedCurve(Server):
+    """Puts the number of points before them."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        contents = encode(message("Curve", points=curve))[6:]
+        self.write(frame(0xF009, struct.pack("<I", len(curve)) + contents))
+
+
+@fault("curve-length-big-endian", violates="frame.variable-length")
+class CurveLengthBigEndian(Server):
+    """Sends the length of the curve with the most significant byte first."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        data = encode(message("Curve", points=curve))
+        self.write(data[:2] + data[5:1:-1] + data[6:])
+
+
+@fault("curve-length-in-points", violates="frame.variable-length")
+class CurveLengthInPoints(Server):
+    """Sends the number of points as the length of the curve."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        data = encode(message("Curve", points=curve))
+        self.write(data[:2] + len(curve).to_bytes(4, "little") + data[6:])
+
+
+@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True)
+class CurveCountsItsHeader(Server):
+    """Counts identifier and length in the length of the curve."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        data = encode(message("Curve", points=curve))
+        self.write(data[:2] + len(data).to_bytes(4, "little") + data[6:])
+
+
+@fault("last-point-missing", violates="exercise.curve-values")
+class LastPointMissing(Server):
+    """Leaves out the last point of the curve."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve[:-1])
+
+
+@fault("five-hundred-points", violates="exercise.curve-values", subtle=True)
+class FiveHundredPoints(Server):
+    """Sends no more than 500 points."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve[:500])
+
+
+@fault("last-axes-swapped", violates="exercise.curve-values", subtle=True)
+class LastAxesSwapped(Server):
+    """Swaps Y and Z of the last point."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        *first, (x, y, z) = curve
+        super().send_curve([*first, [x, z, y]])
+
+
+@fault("closed-curve", violates="exercise.curve-values", subtle=True)
+class ClosedCurve(Server):
+    """Sends the first point again at the end of curves of more than two points."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([*curve, curve[0]] if len(curve) > 2 else curve)
+
+
+@fault("vectors-without-u", violates="frame.fixed-lengths")
+class VectorsWithoutU(Server):
+    """Leaves out the unused number of the vectors."""
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        self.write(struct.pack("<H3f", CODES[name], *vector))
+
+
+@fault("vectors-of-doubles", violates="frame.fixed-lengths")
+class VectorsOfDoubles(Server):
+    """Sends vectors of double precision."""
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        self.write(struct.pack("<H4d", CODES[name], *vector, 0.0))
+
+
+@fault("big-endian-floats", violates="frame.floats")
+class BigEndianFloats(Server):
+    """Sends floats with the most significant byte first, as QDataStream does by itself."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        self.write(frame(0xF009, b"".join(struct.pack(">3f", *point) for point in curve)))
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
+
+
+@fault("no-denormals", violates="frame.floats", subtle=True)
+class NoDenormals(Server):
+    """Sends zero for denormals."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([[c if abs(c) >= 2.0**-126 else 0.0 * c for c in p] for p in curve])
+
+
+@fault("no-negative-zero", violates="frame.floats", subtle=True)
+class NoNegativeZero(Server):
+    """Sends zero for negative zero, in vectors."""
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        super().send_vector(name, [c + 0.0 for c in vector])
+
+
+@fault("whole-directions", violates="frame.floats", subtle=True)
+class WholeDirections(Server):
+    """Sends the desired direction as integers of 32 bits."""
+
+    def send_desired(self, direction: Vector) -> None:
+        numbers = [max(-(2**31), min(2**31 - 1, round(c))) for c in direction]
+        self.write(frame(0x4008, struct.pack("<4i", *numbers, 0)))
+
+
+@fault("state-once", violates="progress.continuous")
+class StateOnce(Server):
+    """Sends a state only once, until the next exercise."""
+
+    told = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.told = False
+        super().begin(curve)
+
+    def show(self, state: State) -> None:
+        if not self.told:
+            super().show(state)
+        self.told = True
+
+
+@fault("no-desired-direction", violates="progress.continuous", subtle=True)
+class NoDesiredDirection(Server):
+    """Sends the desired direction three times, then no more."""
+
+    sent = 0
+
+    def send_desired(self, direction: Vector) -> None:
+        self.sent += 1
+        if self.sent <= 3:
+            super().send_desired(direction)
+
+
+@fault("position-late", violates="progress.position")
+class PositionLate(Server):
+    """Sends the first position of an exercise all the time."""
+
+    first: Vector | None = None
+
+    def send_position(self, position: Vector) -> None:
+        self.first = self.first or position
+        super().send_position(self.first)
+
+
+@fault("z-mirrored", violates="progress.position", subtle=True)
+class ZMirrored(Server):
+    """Turns Z of the position around, for an application with a left-handed frame."""
+
+    def send_position(self, position: Vector) -> None:
+        x, y, z = position
+        super().send_position([x, y, -z])
+
+
+@fault("directions-swapped", violates="progress.current-direction")
+class DirectionsSwapped(Server):
+    """Sends the desired direction as the current one."""
+
+    def show(self, state: State) -> None:
+        super().show(State(state.position, state.desired, state.desired))
+
+
+@fault("current-of-unit-length", violates="progress.current-direction", subtle=True)
+class CurrentOfUnitLength(Server):
+    """Brings the current direction to the length 1."""
+
+    def send_current(self, direction: Vector) -> None:
+        length = sum(float(c) ** 2 for c in direction) ** 0.5
+        unit = [c / length for c in direction] if 0 < length < 1e30 else direction
+        super().send_current(unit)
+
+
+@fault("desired-from-origin", violates="progress.desired-direction")
+class DesiredFromOrigin(Server):
+    """Sends the position to go to as the desired direction."""
+
+    def show(self, state: State) -> None:
+        aim = [p + d for p, d in zip(state.position, state.desired, strict=True)]
+        super().show(State(state.position, state.current, aim))
+
+
+@fault("desired-z-first", violates="progress.desired-direction", subtle=True)
+class DesiredZFirst(Server):
+    """Sends the desired direction with its coordinates in the order Z, X, Y."""
+
+    def send_desired(self, direction: Vector) -> None:
+        x, y, z = direction
+        super().send_desired([z, x, y])
+
+
+@fault("goes-on-after-stop", violates="progress.ends")
+class GoesOnAfterStop(Server):
+    """Goes on telling the last state after the end of the exercise."""
+
+    def show(self, state: State) -> None:
+        super().show(state)
+        self.later(0.15, lambda: self.again(state))
+
+    def again(self, state: State) -> None:
+        if not self.ended:
+            super().send_position(state.position)
+            self.later(0.15, lambda: self.again(state))
+
+
+@fault("passes-curves-on", violates="robustness.foreign-messages", subtle=True)
+class PassesCurvesOn(Server):
+    """Takes a client's curve for that of the exercise."""
+
+    HANDLERS: ClassVar = {**Server.HANDLERS, "Curve": "foreign_curve"}
+
+    def foreign_curve(self, value: Any) -> None:
+        self.send(value)

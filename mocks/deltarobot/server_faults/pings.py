@@ -1,0 +1,211 @@
+"""Faults of the server in its pings, and with its clients."""
+
+from itertools import count
+from typing import Any, ClassVar
+
+from conformance.deltarobot.codec import message
+from mocks.deltarobot import defects
+from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.server import Server
+from mocks.fault import fault
+from mocks.streams import Stream
+
+
+@fault("no-pings", violates="ping.sent")
+class NoPings(Server):
+    """Sends no pings."""
+
+    def start_pings(self) -> None:
+        pass
+
+
+@fault("two-pings", violates="ping.sent", subtle=True)
+class TwoPings(Server):
+    """Stops after two pings."""
+
+    sent = 0
+
+    def next_ping(self) -> None:
+        self.sent += 1
+        if self.sent <= 2:
+            super().next_ping()
+
+
+@fault("no-pings-during-exercise", violates="ping.sent", subtle=True)
+class NoPingsDuringExercise(Server):
+    """Sends no pings once an exercise has begun: there are other messages then."""
+
+    exercising = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.exercising = True
+        super().begin(curve)
+
+    def send_ping(self, number: int) -> None:
+        if not self.exercising:
+            super().send_ping(number)
+
+
+@fault("one-number", violates="ping.random")
+class OneNumber(Server):
+    """Sends the same number in all pings."""
+
+    def number_of_ping(self) -> int:
+        return 0xC0FFEE
+
+
+@fault("counted-pings", violates="ping.random", subtle=True)
+class CountedPings(Server):
+    """Numbers its pings in order, from a random beginning."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.numbers = count(super().number_of_ping())
+
+    def number_of_ping(self) -> int:
+        return next(self.numbers) % 2**64
+
+
+@fault("pings-of-32-bits", violates="frame.fixed-lengths", subtle=True)
+class PingsOf32Bits(Server):
+    """Sends four bytes of number under an identifier that says eight."""
+
+    def send_ping(self, number: int) -> None:
+        self.write(b"\x04\x30" + (number % 2**32).to_bytes(4, "little"))
+
+
+@fault("pings-at-once", violates="handshake.before-service")
+class PingsAtOnce(Server):
+    """Pings before the client's handshake has come."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.start_pings()
+
+    def welcome(self) -> None:
+        self.machine.join(self)
+
+
+@fault("serves-after-magic", violates="handshake.before-service", subtle=True)
+class ServesAfterMagic(Server):
+    """Serves a client whose version has not come yet."""
+
+    def handshake(self, frame: Any) -> None:
+        before = len(self.missing)
+        super().handshake(frame)
+        if before == 2 and "ProtocolMagic" not in self.missing and not self.ended:
+            self.start_pings()
+
+
+@fault("answers-itself", violates="messages.own-direction")
+class AnswersItself(Server):
+    """Sends a pong to each pong."""
+
+    def pong(self, value: Any) -> None:
+        super().pong(value)
+        self.send(message("Pong", number=value["number"]))
+
+
+@fault("answers-pings", violates="messages.own-direction", subtle=True)
+class AnswersPings(Server):
+    """Sends a pong to the ping of a client, which clients do not send."""
+
+    HANDLERS: ClassVar = {**Server.HANDLERS, "Ping": "ping"}
+
+    def ping(self, value: Any) -> None:
+        self.send(message("Pong", number=value["number"]))
+
+
+@fault("dies-of-wrong-pongs", violates="robustness.odd-pongs")
+class DiesOfWrongPongs(Server):
+    """Dies of a pong that answers no ping."""
+
+    def pong(self, value: Any) -> None:
+        if value["number"] not in self.waiting:
+            defects.die()
+        super().pong(value)
+
+
+@fault("dies-of-missing-pongs", violates="robustness.odd-pongs", subtle=True)
+class DiesOfMissingPongs(Server):
+    """Dies if three pings are not answered."""
+
+    def next_ping(self) -> None:
+        if len(self.waiting) >= 3:
+            defects.die()
+        super().next_ping()
+
+
+@fault("one-client-ever", violates="robustness.next-client")
+class OneClientEver(Server):
+    """Closes every connection but the first at once."""
+
+    async def run(self, stream: Stream) -> None:
+        if self.number > 1:
+            await stream.closed()
+        else:
+            await super().run(stream)
+
+
+@fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
+class FourthClientUnserved(Server):
+    """Greets its fourth client, and does no more for it."""
+
+    def welcome(self) -> None:
+        if self.number != 4:
+            super().welcome()
+
+
+@fault("shared-buffer", violates="robustness.next-client", subtle=True)
+class SharedBuffer(Server):
+    """Puts what a client left half said before what the next one says."""
+
+    left: ClassVar[list[bytes]] = []
+
+    def opened(self) -> None:
+        self.heard = b""
+        super().opened()
+        for data in list(self.left):
+            self.left.clear()
+            self.decoder.feed(data)
+
+    def receive(self, data: bytes) -> None:
+        self.heard += data
+        super().receive(data)
+
+    def input_ended(self) -> None:
+        rest = self.decoder.end()
+        if rest and rest[0].raw:
+            self.left.append(rest[0].raw)
+        super().input_ended()
+
+
+@fault("later-magic-reversed", violates="handshake.magic-value", subtle=True)
+class LaterMagicReversed(defects.ReversedMagic, Server):
+    """Sends the magic reversed, from the second connection on."""
+
+    def send_magic(self) -> None:
+        if self.number > 1:
+            super().send_magic()
+        else:
+            Server.send_magic(self)
+
+
+@fault("later-version-big-endian", violates="handshake.version-value", subtle=True)
+class LaterVersionBigEndian(defects.BigEndianVersion, Server):
+    """Sends its version in big-endian, from the second connection on."""
+
+    def send_version(self) -> None:
+        if self.number > 1:
+            super().send_version()
+        else:
+            Server.send_version(self)
+
+
+@fault("later-no-version", violates="handshake.version-sent", subtle=True)
+class LaterNoVersion(Server):
+    """Sends no version, from the second connection on."""
+
+    def send_version(self) -> None:
+        if self.number == 1:
+            super().send_version()

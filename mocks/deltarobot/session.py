@@ -1,0 +1,177 @@
+"""What both deltarobot mocks do alike in one connection: handshake, messages by name, the end.
+
+A mock names its method for each message that it understands (`HANDLERS`); whatever else comes it
+skips. Everything it may do wrong is in a method of its own.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import Decoder, encode, message
+from mocks.streams import Stream, note
+
+MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
+
+HANDSHAKE: dict[str, Any] = {
+    MAGIC: message(MAGIC, magic="DeltaRVr"),
+    VERSION: message(VERSION, version=1),
+}
+
+
+class Session(ABC):
+    """One side of one connection; `run` plays it on a stream. `number` counts from 1."""
+
+    HANDLERS: ClassVar[Mapping[str, str]]
+
+    stream: Stream
+
+    def __init__(self, patience: float, number: int = 1) -> None:
+        """`patience` is how many seconds the peer may take for its handshake."""
+        self.patience = patience
+        self.number = number
+        self.decoder = self.make_decoder()
+        self.missing = {MAGIC, VERSION}  # what has not come yet of the peer's handshake
+        self.ended = False
+        self._timers: list[asyncio.TimerHandle] = []
+
+    async def run(self, stream: Stream) -> None:
+        """Play the session to its end."""
+        self.stream = stream
+        self.opened()
+        try:
+            while not self.ended and (data := await stream.read()):
+                self.receive(data)
+                await stream.drain()
+            if not self.ended:
+                self.input_ended()
+        finally:
+            self.close()
+            await stream.closed()
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do this after a while, unless the session has ended by then."""
+        loop = asyncio.get_running_loop()
+        self._timers = [timer for timer in self._timers if timer.when() > loop.time()]
+        self._timers.append(loop.call_later(seconds, action))
+
+    # What is sent
+
+    def send(self, value: Any) -> None:
+        self.write(encode(value))
+
+    def write(self, data: bytes) -> None:
+        self.stream.write(data)
+
+    # The handshake
+
+    @property
+    def shaken(self) -> bool:
+        return not self.missing
+
+    def opened(self) -> None:
+        self.greet()
+        self.later(self.patience, self.out_of_patience)
+
+    def greet(self) -> None:
+        self.send_magic()
+        self.send_version()
+
+    def send_magic(self) -> None:
+        self.send(HANDSHAKE[MAGIC])
+
+    def send_version(self) -> None:
+        self.send(HANDSHAKE[VERSION])
+
+    def out_of_patience(self) -> None:
+        if not self.shaken:
+            self.refuse(f"no handshake within {self.patience:g} s")
+
+    def handshake(self, frame: Frame) -> None:
+        name = frame.name or ""
+        if name not in self.missing:
+            self.unexpected(frame)
+        elif not self.acceptable(name, frame.value):
+            self.refuse(f"{name} is {frame.value}")
+        else:
+            self.missing.discard(name)
+            if self.shaken:
+                self.welcome()
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return bool(value == HANDSHAKE[name])
+
+    def unexpected(self, frame: Frame) -> None:
+        """Something else has come before the handshake was finished."""
+        self.refuse(f"{frame.name} came before the handshake was finished")
+
+    def refuse(self, why: str) -> None:
+        self.end(f"handshake failed: {why}")
+
+    @abstractmethod
+    def welcome(self) -> None:
+        """The peer's handshake is finished."""
+
+    # What comes
+
+    def make_decoder(self) -> Decoder:
+        return Decoder()
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data):
+            if not self.ended:
+                self.take(frame)
+
+    def take(self, frame: Frame) -> None:
+        if frame.name is None:
+            self.undecodable(frame)
+        elif not self.shaken:
+            self.handshake(frame)
+        elif frame.name in self.HANDLERS:
+            self.handle(frame.name, frame.value)
+        else:
+            self.skip(frame)
+
+    def handle(self, name: str, value: Any) -> None:
+        getattr(self, self.HANDLERS[name])(value)
+
+    def skip(self, frame: Frame) -> None:  # noqa: B027  that is all there is to do
+        """A message that means nothing here."""
+
+    def undecodable(self, frame: Frame) -> None:
+        self.end(frame.error or "bytes that are no message")
+
+    # The end
+
+    def end(self, reason: str) -> None:
+        """End the connection in an orderly way."""
+        if not self.ended:
+            note(f"{self.number}: {reason}")
+            self.announce_end(reason)
+            self.close()
+
+    def announce_end(self, reason: str) -> None:
+        printable = reason.encode("ascii", "replace").decode("ascii")
+        self.send(message(END, reason=printable))
+
+    def peer_ends(self, value: Any) -> None:
+        note(f"{self.number}: the peer ends: {value['reason'][:200]!r}")
+        self.close()
+
+    def input_ended(self) -> None:
+        note(f"{self.number}: the peer has gone")
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; what was sent is still delivered."""
+        if not self.ended:
+            self.ended = True
+            self.closed()
+        for timer in self._timers:
+            timer.cancel()
+        self.stream.close()
+
+    def closed(self) -> None:  # noqa: B027  most have nothing to do then
+        """The session has just ended."""

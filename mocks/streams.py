@@ -1,0 +1,183 @@
+"""The byte streams that a mock talks over: its standard streams, TCP and unix sockets."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import IO, Any
+
+CHUNK = 65536
+CONGESTED = 1024 * 1024  # bytes waiting for a peer that does not read
+FLUSH = 2.0  # seconds that a closing stream has to deliver what was written
+
+
+class Stream:
+    """One byte stream in both directions; nothing here raises, a lost peer is the stream's end."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        incoming: asyncio.BaseTransport | None = None,
+        kind: str = "stdio",
+    ) -> None:
+        """`kind` is stdio, tcp or unix; `incoming` the transport that feeds `reader` on stdio."""
+        self.kind = kind
+        self._reader = reader
+        self._writer = writer
+        self._incoming = incoming
+
+    async def read(self) -> bytes:
+        """The next bytes; none at the end of the stream."""
+        try:
+            return await self._reader.read(CHUNK)
+        except OSError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(data)
+
+    @property
+    def congested(self) -> bool:
+        """Whether so much waits to be read by the peer that a world had better pause."""
+        return self._writer.transport.get_write_buffer_size() > CONGESTED
+
+    async def drain(self) -> None:
+        with contextlib.suppress(OSError):
+            await self._writer.drain()
+
+    def close(self) -> None:
+        """Close both directions; what was written is still delivered, and `read` returns."""
+        self._writer.close()
+        if self._incoming is not None:
+            self._incoming.close()
+
+    async def closed(self) -> None:
+        """Close, and wait until what was written is delivered, or will evidently never be."""
+        self.close()
+        try:
+            await asyncio.wait_for(self._writer.wait_closed(), FLUSH)
+        except TimeoutError:
+            self._writer.transport.abort()
+        except OSError:
+            pass  # the peer went first
+
+
+class _File(asyncio.WriteTransport):
+    """A regular file to write to, which no event loop can watch."""
+
+    def __init__(self, file: IO[bytes], protocol: asyncio.BaseProtocol) -> None:
+        super().__init__()
+        self._file = file
+        self._protocol = protocol
+        self._closing = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self._file.write(data)
+        self._file.flush()
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            self._protocol.connection_lost(None)
+
+    abort = close
+
+
+async def standard_streams() -> Stream:
+    """This process's standard input and output."""
+    return await pipes(sys.stdin.buffer, sys.stdout.buffer)
+
+
+async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
+    """A stream of two one-way files, be they pipes, sockets, terminals or regular files."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    incoming: asyncio.BaseTransport | None = None
+    try:
+        incoming, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), source
+        )
+    except ValueError:
+        reader.feed_data(source.read())
+        reader.feed_eof()
+    protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
+    outgoing: asyncio.WriteTransport
+    try:
+        outgoing, _ = await loop.connect_write_pipe(lambda: protocol, sink)
+    except ValueError:
+        outgoing = _File(sink, protocol)
+    return Stream(reader, asyncio.StreamWriter(outgoing, protocol, None, loop), incoming)
+
+
+async def connect(address: str) -> Stream:
+    """Connect to `HOST:PORT` or `unix:PATH`. Raises OSError."""
+    path, host, port = parse(address)
+    if path:
+        return Stream(*await asyncio.open_unix_connection(path), kind="unix")
+    return Stream(*await asyncio.open_connection(host, port), kind="tcp")
+
+
+async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
+    """Listen, and run one session for each connection, several at once, until cancelled."""
+
+    path, host, port = parse(address)
+    kind = "unix" if path else "tcp"
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await session(Stream(reader, writer, kind=kind))
+
+    if path:
+        server = await asyncio.start_unix_server(accepted, path)
+        note(f"listening on unix:{path}")
+    else:
+        server = await asyncio.start_server(accepted, host, port)
+        note(f"listening on {host}:{server.sockets[0].getsockname()[1]}")
+    try:
+        await server.serve_forever()
+    finally:
+        if path:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+async def accept(address: str) -> Stream:
+    """Listen for one connection."""
+    arrived: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
+
+    async def session(stream: Stream) -> None:
+        if arrived.done():
+            stream.close()
+        else:
+            arrived.set_result(stream)
+
+    server = asyncio.ensure_future(serve(address, session))
+    either: list[asyncio.Future[Any]] = [server, arrived]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if not arrived.done():
+        await server  # it failed: raise why
+    server.cancel()
+    return arrived.result()
+
+
+def parse(address: str) -> tuple[str, str, int]:
+    """`(path, "", 0)` of a unix address, or `("", host, port)`. Raises ValueError."""
+    if address.startswith("unix:"):
+        return address.removeprefix("unix:"), "", 0
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{address!r} is no address: HOST:PORT or unix:PATH was expected")
+    return "", host.strip("[]") or "127.0.0.1", int(port)
+
+
+def note(text: str) -> None:
+    """Say something to whoever runs the mock, on standard error."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,42 @@
+"""The upper tester's side of a mock: operations as JSON lines on its standard streams."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from mocks.streams import Stream, standard_streams
+
+Operation = Callable[[dict[str, Any]], Awaitable[Any]]
+"""Takes the arguments; returns the result, or raises ValueError saying why there is none."""
+
+
+async def serve(operations: Mapping[str, Operation]) -> None:
+    """Answer `{"id", "op", "args"}` lines, each as soon as it is done, until the input ends."""
+    stream = await standard_streams()
+    running: set[asyncio.Task[None]] = set()
+    rest = b""
+    while data := await stream.read():
+        *lines, rest = (rest + data).split(b"\n")
+        for line in filter(bytes.strip, lines):
+            task = asyncio.create_task(_answer(line, operations, stream))
+            running.add(task)
+            task.add_done_callback(running.discard)
+    for task in running:
+        task.cancel()
+    await stream.closed()
+
+
+async def _answer(line: bytes, operations: Mapping[str, Operation], stream: Stream) -> None:
+    request: dict[str, Any] = {}
+    answer: dict[str, Any]
+    try:
+        request = json.loads(line)
+        operation = operations.get(request["op"])
+        if operation is None:
+            raise ValueError(f"there is no operation {request['op']!r}")
+        answer = {"ok": True, "result": await operation(request.get("args") or {})}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        answer = {"ok": False, "error": str(error) or type(error).__name__}
+    number = request.get("id") if isinstance(request, dict) else None
+    stream.write(json.dumps({"id": number, **answer}).encode() + b"\n")

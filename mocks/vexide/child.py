@@ -1,0 +1,53 @@
+"""Starts a simulator as a subprocess of the frontend mock, and hears what it says on stderr."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+
+from mocks import streams
+from mocks.streams import Stream
+
+GRACE = 2.0  # seconds that a simulator has to end when its session is over
+
+
+@contextlib.asynccontextmanager
+async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIterator[Stream]:
+    """A simulator as subprocess: its standard streams, and what it says on standard error."""
+    its_input, our_output = os.pipe()
+    our_input, its_output = os.pipe()
+    stream = await streams.pipes(os.fdopen(our_input, "rb"), os.fdopen(our_output, "wb"))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=its_input, stdout=its_output, stderr=asyncio.subprocess.PIPE
+        )
+    finally:
+        os.close(its_input)
+        os.close(its_output)
+    assert process.stderr
+    listening = asyncio.ensure_future(_listen(process.stderr, said))
+    try:
+        yield stream
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(listening), GRACE)
+    finally:
+        listening.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), GRACE)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+async def _listen(stderr: asyncio.StreamReader, said: Callable[[str], None]) -> None:
+    rest = b""
+    while data := await stderr.read(streams.CHUNK):
+        *lines, rest = (rest + data).split(b"\n")
+        if len(rest) > streams.CHUNK:
+            lines, rest = [*lines, rest], b""
+        for line in lines:
+            said(line.decode(errors="replace"))
+    if rest:
+        said(rest.decode(errors="replace"))

@@ -1,0 +1,1 @@
+"""The faults of the reference frontend, one module for each area of its requirements."""

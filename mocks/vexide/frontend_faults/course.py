@@ -1,0 +1,210 @@
+"""Faults of the frontend in the course of a session: setup, start, logs, exit."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.vexide.defects import Hanging
+from mocks.vexide.frontend import Frontend
+
+
+@fault("devices-unsent", violates="setup.configure-devices")
+class DevicesUnsent(Frontend):
+    """Sends no configuration of devices."""
+
+    def configure_devices(self) -> None:
+        pass
+
+
+@fault("last-device-unsent", violates="setup.configure-devices", subtle=True)
+class LastDeviceUnsent(Frontend):
+    """Forgets the device that was configured last, where there are several."""
+
+    def configure_devices(self) -> None:
+        ports = list(self.world.devices)
+        for port in ports[:-1] or ports:
+            self.configure_device(port)
+
+
+@fault("last-port-unsent", violates="setup.configure-devices", subtle=True)
+class LastPortUnsent(Frontend):
+    """Forgets the device on Smart port 20."""
+
+    def configure_device(self, port: tuple[str, int]) -> None:
+        if port != ("Smart", 20):
+            super().configure_device(port)
+
+
+@fault("devices-after-start", violates="setup.configure-devices", subtle=True)
+class DevicesAfterStart(Frontend):
+    """Sends the configuration of devices behind StartExecution."""
+
+    def configure_devices(self) -> None:
+        pass
+
+    def start(self) -> None:
+        super().start()
+        super().configure_devices()
+
+
+@fault("competition-unsent", violates="setup.competition-mode")
+class CompetitionUnsent(Frontend):
+    """Sends no CompetitionMode before the start."""
+
+    def send_competition(self) -> None:
+        if self.started:
+            super().send_competition()
+
+
+@fault("competition-after-start", violates="setup.competition-mode", subtle=True)
+class CompetitionAfterStart(CompetitionUnsent):
+    """Sends the CompetitionMode behind StartExecution."""
+
+    def start(self) -> None:
+        super().start()
+        self.send_competition()
+
+
+@fault("state-unsent", violates="setup.starting-state")
+class StateUnsent(Frontend):
+    """Sends nothing of what the user chose before the start, but a default mode."""
+
+    def send_competition(self) -> None:
+        chosen = self.world.competition
+        self.world.competition = {**chosen, "enabled": True, "mode": "Driver"}
+        super().send_competition()
+        self.world.competition = chosen
+
+    def send_state(self) -> None:
+        pass
+
+    def send_controller(self) -> None:
+        if self.started:
+            super().send_controller()
+
+
+@fault("state-after-start", violates="setup.starting-state", subtle=True)
+class StateAfterStart(StateUnsent):
+    """Sends what the user chose behind StartExecution, but a default mode before."""
+
+    def start(self) -> None:
+        super().start()
+        Frontend.send_competition(self)
+        Frontend.send_state(self)
+
+
+@fault("starts-at-once", violates="start.waits-for-ready")
+class StartsAtOnce(Frontend):
+    """Sends StartExecution at the end of its setup, without waiting for Ready."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        self.is_ready = True
+        self.start_if_wanted()
+
+
+@fault("any-event-is-ready", violates="start.waits-for-ready", subtle=True)
+class AnyEventIsReady(Frontend):
+    """Takes the first event after the handshake for Ready, whatever it is."""
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        self.is_ready = True
+        self.start_if_wanted()
+
+
+@fault("user-overrules-ready", violates="start.waits-for-ready", subtle=True)
+class UserOverrulesReady(Frontend):
+    """Starts the program when its user says so, though Ready has not come."""
+
+    async def user_starts(self, args: dict[str, Any]) -> Any:
+        if self.live and not self.started:
+            self.start()
+
+
+@fault("never-starts", violates="start.sent")
+class NeverStarts(Frontend):
+    """Does not send StartExecution."""
+
+    def start(self) -> None:
+        pass
+
+
+@fault("starts-signed-only", violates="start.sent", subtle=True)
+class StartsSignedOnly(Frontend):
+    """Does not start a program whose code signature has not come."""
+
+    signed = False
+
+    def signature(self, content: str) -> None:
+        super().signature(content)
+        self.signed = True
+
+    def start(self) -> None:
+        if self.signed:
+            super().start()
+
+
+@fault("close-is-exit", violates="exit.internal-error")
+class CloseIsExit(Frontend):
+    """Takes a stream that closes without Exited for the program's end."""
+
+    def internal_error(self) -> None:
+        self.conclude("exited", "the robot program has ended")
+
+
+@fault("close-while-running-is-exit", violates="exit.internal-error", subtle=True)
+class CloseWhileRunningIsExit(CloseIsExit):
+    """Takes a stream that closes without Exited for the program's end, if that was running."""
+
+    def internal_error(self) -> None:
+        if self.started:
+            super().internal_error()
+        else:
+            Frontend.internal_error(self)
+
+
+@fault("log-ends", violates="log.tolerated")
+class LogEnds(Frontend):
+    """Ends the session upon a Log."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.close()
+
+
+@fault("log-before-ready-stalls", violates="log.tolerated", subtle=True)
+class LogBeforeReadyStalls(Frontend):
+    """Does not see Ready if it comes right after a Log."""
+
+    logged = False
+
+    def handle(self, name: str, content: Any) -> None:
+        if name != "Ready" or not self.logged:
+            super().handle(name, content)
+        self.logged = name == "Log"
+
+
+@fault("trace-hangs", violates="log.tolerated", subtle=True)
+class TraceHangs(Hanging, Frontend):
+    """Stops serving upon a Log of the level Trace."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.stuck = content["level"] == "Trace"
+
+
+@fault("logs-hidden", violates="log.accessible")
+class LogsHidden(Frontend):
+    """Shows no Log to its user."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@fault("logs-hidden-after-start", violates="log.accessible", subtle=True)
+class LogsHiddenAfterStart(Frontend):
+    """Shows its user no Log that comes while the program runs."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        if not self.started:
+            super().log(content)

@@ -1,0 +1,114 @@
+"""Faults of the frontend in the handshake."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.vexide.frontend import Frontend
+
+
+@fault("waits-to-be-greeted", violates="handshake.frontend-begins")
+class WaitsToBeGreeted(Frontend):
+    """Sends no Handshake until the simulator has sent one."""
+
+    def opened(self) -> None:
+        pass
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        self.send(self.greeting())
+        super().greeted(content, strange)
+
+
+@fault("greets-when-spoken-to", violates="handshake.frontend-begins", subtle=True)
+class GreetsWhenSpokenTo(Frontend):
+    """Sends its Handshake only after something has come from the simulator."""
+
+    greeted_it = False
+
+    def opened(self) -> None:
+        pass
+
+    def receive(self, data: bytes) -> None:
+        if not self.greeted_it:
+            self.greeted_it = True
+            self.send(self.greeting())
+        super().receive(data)
+
+
+@fault("unknown-handshake-field-ends", violates="handshake.unknown-fields")
+class UnknownHandshakeFieldEnds(Frontend):
+    """Ends the session upon a field that it does not know in the Handshake."""
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        if strange:
+            self.refuse(f"unknown fields in the Handshake: {', '.join(strange)}")
+        else:
+            super().greeted(content, strange)
+
+
+@fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
+class UnknownHandshakeFieldStalls(Frontend):
+    """Never starts the program after a field that it does not know in the Handshake."""
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        self.started = bool(strange)
+        super().greeted(content, strange)
+
+
+@fault("setup-before-answer", violates="handshake.nothing-before")
+class SetupBeforeAnswer(Frontend):
+    """Sends its setup behind its Handshake, without waiting for the answer."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.set_up()
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        self.handshaken = True
+
+
+@fault("devices-before-answer", violates="handshake.nothing-before", subtle=True)
+class DevicesBeforeAnswer(Frontend):
+    """Sends the configuration of a device without waiting for the answer to its Handshake."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.configure_devices()
+
+    async def user_configures(self, args: dict[str, Any]) -> Any:
+        await super().user_configures(args)
+        if not self.handshaken:
+            self.configure_device(next(reversed(self.world.devices)))
+
+    def set_up(self) -> None:
+        self.send_competition()
+        self.send_state()
+
+
+@fault("version-two", violates="handshake.version-one")
+class VersionTwo(Frontend):
+    """Offers version 2, which does not exist."""
+
+    def greeting(self) -> dict[str, Any]:
+        greeting = super().greeting()
+        greeting["Handshake"]["version"] = 2
+        return greeting
+
+
+@fault("version-as-text", violates="handshake.field-types")
+class VersionAsText(Frontend):
+    """Offers its version in a string."""
+
+    def greeting(self) -> dict[str, Any]:
+        greeting = super().greeting()
+        greeting["Handshake"]["version"] = "1"
+        return greeting
+
+
+@fault("no-extensions-null", violates="handshake.field-types", subtle=True)
+class NoExtensionsNull(Frontend):
+    """Offers null where it has no extensions to offer."""
+
+    def greeting(self) -> dict[str, Any]:
+        greeting = super().greeting()
+        greeting["Handshake"]["extensions"] = list(self.world.extensions) or None
+        return greeting

@@ -1,0 +1,143 @@
+"""Faults of the frontend in what its user does: touches, controllers, ports."""
+
+from copy import deepcopy
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.fault import fault
+from mocks.vexide.frontend import Frontend
+
+
+@fault("second-touch", violates="touch.single")
+class SecondTouch(Frontend):
+    """Presses a second point while the first is still touched, and releases both."""
+
+    pressed = 0
+
+    def press(self, point: dict[str, int]) -> None:
+        pressed, self.pressed, self.touched = self.pressed, 0, None
+        super().press(point)
+        self.pressed = pressed + 1
+
+    def release(self) -> None:
+        for _ in range(self.pressed - 1):
+            self.send_touch("Released")
+        self.pressed = 0
+        super().release()
+
+
+@fault("release-doubled", violates="touch.single", subtle=True)
+class ReleaseDoubled(Frontend):
+    """Presses again for a moment when a touch is released after it has been held."""
+
+    held = False
+
+    def send_touch(self, event: str) -> None:
+        if event == "Released" and self.held:
+            super().send_touch("Released")
+        self.held = event == "Held"
+        super().send_touch(event)
+
+
+@fault("never-held", violates="touch.held")
+class NeverHeld(Frontend):
+    """Goes on to send Pressed for a touch that lasts."""
+
+    def send_touch(self, event: str) -> None:
+        super().send_touch("Pressed" if event == "Held" else event)
+
+
+@fault("pressed-after-held", violates="touch.held", subtle=True)
+class PressedAfterHeld(Frontend):
+    """Sends Pressed once more after Held, before Released."""
+
+    held = False
+
+    def send_touch(self, event: str) -> None:
+        if event == "Released" and self.held:
+            super().send_touch("Pressed")
+        self.held = event == "Held"
+        super().send_touch(event)
+
+
+class Altering(Frontend):
+    """Alters what it sends: `alter` may change the content of a command, a copy, in place."""
+
+    def send(self, message: Any) -> None:
+        copy = deepcopy(message)
+        name = name_of(copy)
+        if name is not None and isinstance(copy, dict):
+            self.alter(name, copy[name])
+        super().send(copy)
+
+    def alter(self, name: str, content: Any) -> None:
+        raise NotImplementedError
+
+
+class Steering(Altering):
+    """Alters the Raw states of the controller."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ControllerUpdate" and "Raw" in content:
+            self.steer(content["Raw"])
+
+    def steer(self, state: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+@fault("controller-flags", violates="controller.flags-zero")
+class ControllerFlags(Steering):
+    """Sends flags with each state of the controller."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        state["flags"] = 1
+
+
+@fault("controller-flags-in-use", violates="controller.flags-zero", subtle=True)
+class ControllerFlagsInUse(Steering):
+    """Sends flags with a state in which an axis is moved or a button is pressed."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        inputs = (value for key, value in state.items() if key.startswith(("axis", "button")))
+        state["flags"] = int(any(inputs))
+
+
+@fault("controller-battery-over", violates="controller.ranges")
+class ControllerBatteryOver(Steering):
+    """Sends a battery level above the battery's capacity."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        state["battery_level"] = state["battery_capacity"] + 1
+
+
+@fault("axis-128", violates="controller.ranges", subtle=True)
+class Axis128(Steering):
+    """Sends an axis that is moved all the way as 128."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        for axis in ("axis1", "axis2", "axis3", "axis4"):
+            state[axis] += state[axis] == 127
+
+
+@fault("adi-port-8", violates="types.port-range")
+class AdiPort8(Frontend):
+    """Sends the input of an ADI port 8 with its setup."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        self.send({"AdiInput": {"port": 8, "voltage": 0.0}})
+
+
+@fault("last-port-21", violates="types.port-range", subtle=True)
+class LastPort21(Altering):
+    """Configures port 21 as well where a device is on port 20."""
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if name_of(message) == "ConfigureDevice":
+            content = message["ConfigureDevice"]
+            if content["port"] == {"Smart": 20}:
+                super().send({"ConfigureDevice": {**content, "port": {"Smart": 21}}})
+
+    def alter(self, name: str, content: Any) -> None:
+        pass

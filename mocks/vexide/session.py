@@ -1,0 +1,132 @@
+"""What both vexide mocks do alike in one session: read lines, hand on messages, go on after others.
+
+A mock names what it reads (`INCOMING`) and its method for each message (`HANDLERS`). Whatever it
+cannot use it complains of and ignores, each kind in a method of its own.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from conformance.codec import Frame
+from conformance.vexide.codec import Decoder, encode
+from mocks.shapes import OneOf, Unfit, read
+from mocks.streams import Stream, note
+
+
+class Session(ABC):
+    """One side of one session; `run` plays it on a stream."""
+
+    INCOMING: ClassVar[OneOf]
+    HANDLERS: ClassVar[Mapping[str, str]]
+
+    stream: Stream
+
+    def __init__(self) -> None:
+        self.decoder = Decoder()
+        self.handshaken = False
+        self.ended = False
+
+    async def run(self, stream: Stream) -> None:
+        """Play the session to its end."""
+        self.stream = stream
+        self.opened()
+        try:
+            while not self.ended and (data := await stream.read()):
+                self.receive(data)
+                await stream.drain()
+            if not self.ended:
+                self.input_ended()
+        finally:
+            await self.finish()
+
+    def opened(self) -> None:  # noqa: B027  most have nothing to do then
+        """The stream is there."""
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data):
+            if not self.ended:
+                self.take(frame)
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Handshake":
+            self.handshake(frame.value)
+        elif not self.handshaken:
+            note(f"ignored before the handshake: {frame.raw[:80]!r}")
+        elif frame.name is None:
+            self.malformed(frame)
+        elif frame.name not in self.HANDLERS:
+            self.unknown(frame.name)
+        else:
+            self.message(frame.name, frame.value)
+
+    def message(self, name: str, value: Any) -> None:
+        strange: list[str] = []
+        try:
+            _, content = read(self.INCOMING, value, strange)
+        except Unfit as error:
+            self.unusable(name, error)
+            return
+        if strange:
+            self.strange(name, strange)
+        self.handle(name, content)
+
+    def handle(self, name: str, content: Any) -> None:
+        getattr(self, self.HANDLERS[name])(content)
+
+    def handshake(self, value: Any) -> None:
+        if self.handshaken:
+            self.second_handshake()
+            return
+        strange: list[str] = []
+        try:
+            _, content = read(self.INCOMING, value, strange)
+        except Unfit as error:
+            self.unusable_handshake(error)
+            return
+        self.greeted(content, strange)
+
+    @abstractmethod
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        """The peer's Handshake has come; its unknown fields, `strange`, mean nothing."""
+
+    @abstractmethod
+    def unusable_handshake(self, error: Unfit) -> None:
+        """The peer's Handshake cannot be understood."""
+
+    @abstractmethod
+    def complain(self, text: str) -> None:
+        """Say what was ignored, to whom it may help."""
+
+    def malformed(self, frame: Frame) -> None:
+        self.complain(f"a line was ignored: {frame.error}")
+
+    def unknown(self, name: str) -> None:
+        self.complain(f"a message of the unknown name {name[:64]!r} was ignored")
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        self.complain(f"{name} was ignored: {error}")
+
+    def strange(self, name: str, fields: list[str]) -> None:
+        self.complain(f"unknown fields of {name} were ignored: {', '.join(fields)[:200]}")
+
+    def second_handshake(self) -> None:
+        self.complain("a second Handshake was ignored")
+
+    def send(self, message: Any) -> None:
+        self.write(encode(message))
+
+    def write(self, data: bytes) -> None:
+        self.stream.write(data)
+
+    def input_ended(self) -> None:
+        """The peer has closed the stream."""
+        self.close()
+
+    def close(self) -> None:
+        """End the session; what was sent is still delivered."""
+        self.ended = True
+        self.stream.close()
+
+    async def finish(self) -> None:
+        await self.stream.closed()

@@ -1,0 +1,241 @@
+"""The reference simulator: a robot, one of a few built-in programs, any number of sessions."""
+
+import argparse
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mocks import streams
+from mocks.shapes import Unfit
+from mocks.streams import Stream, note
+from mocks.vexide.messages import COMMANDS
+from mocks.vexide.programs import LOAD_TIMES, PROGRAMS, Exit
+from mocks.vexide.robot import Robot
+from mocks.vexide.session import Session
+
+SIGNATURE = "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"  # XVX5 and version 2: 24 bytes
+
+HANDLERS = {
+    "Touch": "touch",
+    "ControllerUpdate": "control",
+    "USD": "mount",
+    "VEXLinkOpened": "link_opened",
+    "VEXLinkClosed": "link_closed",
+    "CompetitionMode": "compete",
+    "ConfigureDevice": "configure",
+    "AdiInput": "adi_input",
+    "StartExecution": "start",
+    "SetBatteryCapacity": "set_capacity",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`tick` and `load_time` are seconds; `extensions` are those that it would agree to."""
+
+    program: str
+    tick: float
+    load_time: float
+    extensions: tuple[str, ...]
+
+
+class Simulator(Session):
+    """One session. `number` counts those of this process from 1."""
+
+    INCOMING = COMMANDS
+    HANDLERS = HANDLERS
+
+    def __init__(self, settings: Settings, number: int = 1) -> None:
+        super().__init__()
+        self.settings = settings
+        self.number = number
+        self.robot = self.build()
+        self.program: Iterator[None] = iter(())
+        self.ready = False
+        self.started = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def complain(self, text: str) -> None:
+        self.log("Warn", text)
+
+    def log(self, level: str, message: str) -> None:
+        self.send({"Log": {"level": level, "message": message}})
+
+    def later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do this after a while; one thing at a time is waited for."""
+        self._timer = asyncio.get_running_loop().call_later(seconds, action)
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().close()
+
+    # The handshake
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        if content["version"] < 1:
+            self.incompatible(content)
+        else:
+            self.agree(content)
+
+    def unusable_handshake(self, error: Unfit) -> None:
+        note(f"a handshake that cannot be used: {error}")
+        self.close()
+
+    def incompatible(self, offer: dict[str, Any]) -> None:
+        note(f"no version of the protocol up to {offer['version']} is known here")
+        self.close()
+
+    def agree(self, offer: dict[str, Any]) -> None:
+        self.handshaken = True
+        self.answer(self.version(offer["version"]), self.agreed(offer["extensions"]))
+        self.send_signature()
+        self.load()
+
+    def answer(self, version: Any, extensions: Any) -> None:
+        self.send({"Handshake": {"version": version, "extensions": extensions}})
+
+    def version(self, offered: int) -> int:
+        return 1
+
+    def agreed(self, offered: list[str]) -> list[str]:
+        return [name for name in self.settings.extensions if name in offered]
+
+    def send_signature(self) -> None:
+        self.send({"VCodeSig": self.signature()})
+
+    def signature(self) -> str:
+        return SIGNATURE
+
+    # Setup
+
+    def build(self) -> Robot:
+        return Robot()
+
+    def load(self) -> None:
+        self.later(self.settings.load_time, self.loaded)
+
+    def loaded(self) -> None:
+        self.ready = True
+        self.send("Ready")
+
+    def configure(self, content: dict[str, Any]) -> None:
+        _, motor = content["device"]
+        self.robot.configure(content["port"], motor["physical_gearset"], motor["moment_of_inertia"])
+
+    def compete(self, content: dict[str, Any]) -> None:
+        self.robot.competition = content
+
+    def control(self, content: tuple[str, Any]) -> None:
+        self.robot.control(*content)
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        self.robot.capacity = content["capacity"]
+
+    def mount(self, content: dict[str, Any]) -> None:
+        root = content["root"]
+        self.robot.card = None if root is None else Path(root)
+
+    def touch(self, content: dict[str, Any]) -> None:
+        self.robot.touch = content
+        self.log("Trace", f"touch {content['event']}")
+
+    def adi_input(self, content: dict[str, Any]) -> None:
+        self.robot.adi[content["port"]] = content["voltage"]
+        self.log("Trace", f"ADI port {content['port']} reads {content['voltage']} V")
+
+    def link_opened(self, content: dict[str, Any]) -> None:
+        self.robot.links[content["port"]] = True
+        self.log("Trace", f"VEXlink on port {content['port']} is open")
+
+    def link_closed(self, content: dict[str, Any]) -> None:
+        self.robot.links[content["port"]] = False
+        self.log("Trace", f"VEXlink on port {content['port']} is closed")
+
+    # Execution
+
+    def start(self, content: None) -> None:
+        if not self.ready:
+            self.early_start()
+        elif self.started:
+            self.second_start()
+        else:
+            self.execute()
+
+    def early_start(self) -> None:
+        self.log("Warn", "StartExecution was ignored: the program is not loaded yet")
+
+    def second_start(self) -> None:
+        self.log("Warn", "StartExecution was ignored: the program runs already")
+
+    def execute(self) -> None:
+        self.started = True
+        self.program = PROGRAMS[self.settings.program](self.robot)
+        self.tick()
+
+    def tick(self) -> None:
+        """One step of the program and the world; the world waits for a peer that reads slowly."""
+        if not self.stream.congested:
+            self.step()
+        if not self.ended:
+            self.later(self.settings.tick, self.tick)
+
+    def step(self) -> None:
+        try:
+            next(self.program)
+        except (StopIteration, Exit):
+            self.exited(None)
+        except Exception as error:
+            self.exited(str(error))
+        else:
+            self.robot.step(self.settings.tick)
+            self.report()
+
+    def report(self) -> None:
+        """Tell what has happened in the world."""
+        events = list(self.robot.events)
+        self.robot.events.clear()
+        for event in events:
+            self.send(event)
+
+    def exited(self, error: str | None) -> None:
+        """The program has ended, by an error if there is one."""
+        self.report()
+        if error is not None:
+            self.log("Error", error)
+        self.send("Exited")
+        self.close()
+
+
+PEER = Simulator
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--program", choices=PROGRAMS, default="demo")
+    parser.add_argument("--tick", type=float, default=0.02, metavar="S", help="step of the world")
+    parser.add_argument("--load-time", type=float, metavar="S", help="until Ready")
+    parser.add_argument("--extensions", default="", metavar="A,B", help="those that it knows")
+
+
+async def main(args: argparse.Namespace, peer: type[Simulator]) -> int:
+    """Serve one session on the standard streams or a connection, or any number by listening."""
+    extensions = tuple(filter(None, args.extensions.split(",")))
+    usual = LOAD_TIMES.get(args.program, 0.02)
+    load_time = usual if args.load_time is None else args.load_time
+    settings = Settings(args.program, args.tick, load_time, extensions)
+    sessions = 0
+
+    async def session(stream: Stream) -> None:
+        nonlocal sessions
+        sessions += 1
+        await peer(settings, sessions).run(stream)
+
+    if args.listen:
+        await streams.serve(args.listen, session)
+    elif args.connect:
+        await session(await streams.connect(args.connect))
+    else:
+        await session(await streams.standard_streams())
+    return 0

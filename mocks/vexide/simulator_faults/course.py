@@ -1,0 +1,313 @@
+"""Faults of the simulator in the course of a session: setup, Ready, start, changes, exit."""
+
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.fault import fault
+from mocks.vexide.robot import Robot
+from mocks.vexide.simulator import Simulator
+
+
+@fault("starts-disabled", violates="setup.default-competition")
+class StartsDisabled(Simulator):
+    """Begins disabled where no CompetitionMode was sent."""
+
+    def build(self) -> Robot:
+        robot = super().build()
+        robot.competition["enabled"] = False
+        return robot
+
+
+@fault("starts-in-competition", violates="setup.default-competition", subtle=True)
+class StartsInCompetition(Simulator):
+    """Begins inside a competition where no CompetitionMode was sent; all else is right."""
+
+    def build(self) -> Robot:
+        robot = super().build()
+        robot.competition["is_competition"] = True
+        return robot
+
+
+@fault("setup-stalls", violates="setup.commands-handled")
+class SetupStalls(Simulator):
+    """Never becomes Ready if a setup command comes before."""
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        if not self.ready and name != "StartExecution" and self._timer is not None:
+            self._timer.cancel()
+
+
+@fault("setup-overflows", violates="setup.commands-handled", subtle=True)
+class SetupOverflows(Simulator):
+    """Ends the session upon the fifth command that comes before Ready."""
+
+    waiting = 0
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        self.waiting += not self.ready
+        if self.waiting >= 5:
+            self.close()
+
+
+@fault("never-ready", violates="ready.sent")
+class NeverReady(Simulator):
+    """Does not send Ready."""
+
+    def load(self) -> None:
+        pass
+
+
+@fault("ready-when-asked", violates="ready.sent", subtle=True)
+class ReadyWhenAsked(Simulator):
+    """Sends Ready only after some command has come."""
+
+    def load(self) -> None:
+        pass
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        if self._timer is None:
+            super().load()
+
+
+@fault("ready-twice", violates="ready.once")
+class ReadyTwice(Simulator):
+    """Sends Ready twice."""
+
+    def loaded(self) -> None:
+        super().loaded()
+        self.send("Ready")
+
+
+@fault("ready-again", violates="ready.once", subtle=True)
+class ReadyAgain(Simulator):
+    """Sends Ready again when the competition mode changes while the program runs."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        super().compete(content)
+        if self.started:
+            self.send("Ready")
+
+
+@fault("starts-early", violates="start.ignored-before-ready")
+class StartsEarly(Simulator):
+    """Remembers a StartExecution that comes before Ready, and starts by it."""
+
+    early = False
+
+    def early_start(self) -> None:
+        self.early = True
+
+    def loaded(self) -> None:
+        super().loaded()
+        if self.early:
+            self.execute()
+
+
+@fault("early-start-blocks", violates="start.ignored-before-ready", subtle=True)
+class EarlyStartBlocks(Simulator):
+    """Takes a StartExecution before Ready as the only one: the next has no effect."""
+
+    def early_start(self) -> None:
+        self.started = True
+
+
+@fault("never-starts", violates="start.begins-execution")
+class NeverStarts(Simulator):
+    """Does nothing upon StartExecution."""
+
+    def execute(self) -> None:
+        self.started = True
+
+
+@fault("starts-when-configured", violates="start.begins-execution", subtle=True)
+class StartsWhenConfigured(Simulator):
+    """Starts only if a device has been configured."""
+
+    def execute(self) -> None:
+        if self.robot.motors:
+            super().execute()
+
+
+@fault("starts-by-itself", violates="start.not-before")
+class StartsByItself(Simulator):
+    """Runs the program as soon as it is loaded."""
+
+    def loaded(self) -> None:
+        super().loaded()
+        self.execute()
+
+
+@fault("starts-by-competition", violates="start.not-before", subtle=True)
+class StartsByCompetition(Simulator):
+    """Runs the program when a CompetitionMode comes after Ready, though nobody started it."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        super().compete(content)
+        if self.ready and not self.started:
+            self.execute()
+
+
+@fault("reports-nothing", violates="execution.reports-changes")
+class ReportsNothing(Simulator):
+    """Runs the program without telling what it does."""
+
+    def report(self) -> None:
+        self.robot.events.clear()
+
+
+@fault("draws-nothing", violates="execution.reports-changes", subtle=True)
+class DrawsNothing(Simulator):
+    """Tells nothing of what the program draws."""
+
+    def send(self, message: Any) -> None:
+        if not (name_of(message) or "").startswith("Screen"):
+            super().send(message)
+
+
+@fault("competition-ignored", violates="competition.update")
+class CompetitionIgnored(Simulator):
+    """Keeps the competition mode that the program was started in."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        if not self.started:
+            super().compete(content)
+
+
+@fault("competition-once", violates="competition.update", subtle=True)
+class CompetitionOnce(Simulator):
+    """Takes one change of the competition mode while the program runs, and no more."""
+
+    changes = 0
+
+    def compete(self, content: dict[str, Any]) -> None:
+        self.changes += self.started
+        if self.changes < 2:
+            super().compete(content)
+
+
+@fault("mode-lost-when-disabled", violates="competition.update", subtle=True)
+class ModeLostWhenDisabled(Simulator):
+    """Forgets the mode of a CompetitionMode that disables the robot."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        if not content["enabled"]:
+            content["mode"] = self.robot.competition["mode"]
+        super().compete(content)
+
+
+@fault("no-exited", violates="exit.exited-sent")
+class NoExited(Simulator):
+    """Closes the stream at the program's end without Exited."""
+
+    def send(self, message: Any) -> None:
+        if message != "Exited":
+            super().send(message)
+
+
+@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
+class NoExitedAfterCrash(Simulator):
+    """Closes the stream without Exited when the program has crashed."""
+
+    crashed = False
+
+    def exited(self, error: str | None) -> None:
+        self.crashed = error is not None
+        super().exited(error)
+
+    def send(self, message: Any) -> None:
+        if message != "Exited" or not self.crashed:
+            super().send(message)
+
+
+@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
+class NoExitedAfterExit(Simulator):
+    """Closes the stream without Exited when the program has called exit."""
+
+    def send(self, message: Any) -> None:
+        if message != "Exited" or self.settings.program != "exit":
+            super().send(message)
+
+
+@fault("stays-open", violates="exit.closes-stream")
+class StaysOpen(Simulator):
+    """Leaves the stream open after Exited."""
+
+    gone = False  # the program has ended
+
+    def exited(self, error: str | None) -> None:
+        self.gone = True
+        super().exited(error)
+
+    def step(self) -> None:
+        if not self.gone:
+            super().step()
+
+    def close(self) -> None:
+        if not self.gone:
+            super().close()
+
+    def input_ended(self) -> None:
+        self.gone = False
+        super().input_ended()
+
+
+@fault("stays-open-after-crash", violates="exit.closes-stream", subtle=True)
+class StaysOpenAfterCrash(StaysOpen):
+    """Leaves the stream open after Exited when the program has crashed."""
+
+    crashed = False
+
+    def exited(self, error: str | None) -> None:
+        self.crashed = error is not None
+        super().exited(error)
+
+    def close(self) -> None:
+        self.gone = self.gone and self.crashed
+        super().close()
+
+
+@fault("log-after-exited", violates="exit.nothing-after")
+class LogAfterExited(Simulator):
+    """Sends a Log after Exited."""
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if message == "Exited":
+            self.log("Info", "the program has ended")
+
+
+@fault("serial-after-exited", violates="exit.nothing-after", subtle=True)
+class SerialAfterExited(Simulator):
+    """Flushes what the program wrote in its last step on a serial channel after Exited."""
+
+    late: tuple[Any, ...] = ()
+
+    def exited(self, error: str | None) -> None:
+        events = self.robot.events
+        self.late = tuple(event for event in events if name_of(event) == "Serial")
+        events[:] = [event for event in events if event not in self.late]
+        super().exited(error)
+
+    def close(self) -> None:
+        for event in self.late:
+            self.send(event)
+        super().close()
+
+
+@fault("crash-unlogged", violates="exit.error-log")
+class CrashUnlogged(Simulator):
+    """Says nothing of the error that ended the program."""
+
+    def exited(self, error: str | None) -> None:
+        super().exited(None)
+
+
+@fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
+class CrashLoggedAsInfo(Simulator):
+    """Logs the error that ended the program at the level Info."""
+
+    def log(self, level: str, message: str) -> None:
+        super().log("Info" if level == "Error" else level, message)

@@ -1,0 +1,162 @@
+"""Faults of the simulator in the handshake."""
+
+from copy import deepcopy
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.fault import fault
+from mocks.vexide.simulator import Simulator
+
+
+class Answering(Simulator):
+    """Answers the Handshake command otherwise; `reply` changes the content of the answer."""
+
+    offer: dict[str, Any]
+
+    def agree(self, offer: dict[str, Any]) -> None:
+        self.offer = offer
+        super().agree(offer)
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "Handshake":
+            message = deepcopy(message)
+            self.reply(message["Handshake"])
+        super().send(message)
+
+    def reply(self, content: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+@fault("version-zero-hangs", violates="handshake.closes-incompatible")
+class VersionZeroHangs(Simulator):
+    """Neither answers nor closes when it is offered a version that it does not speak."""
+
+    def incompatible(self, offer: dict[str, Any]) -> None:
+        pass
+
+
+@fault("negative-version-hangs", violates="handshake.closes-incompatible", subtle=True)
+class NegativeVersionHangs(Simulator):
+    """Stays open when it is offered a negative version; zero it refuses."""
+
+    def incompatible(self, offer: dict[str, Any]) -> None:
+        if offer["version"] == 0:
+            super().incompatible(offer)
+
+
+@fault("no-answer", violates="handshake.answered")
+class NoAnswer(Simulator):
+    """Never answers a Handshake."""
+
+    def agree(self, offer: dict[str, Any]) -> None:
+        pass
+
+
+@fault("no-answer-to-extensions", violates="handshake.answered", subtle=True)
+class NoAnswerToExtensions(Simulator):
+    """Does not answer where an extension is offered that it does not know."""
+
+    def agree(self, offer: dict[str, Any]) -> None:
+        if not offer["extensions"]:
+            super().agree(offer)
+
+
+@fault("version-two", violates="handshake.version-at-most-offered")
+class VersionTwo(Answering):
+    """Answers one version more than it was offered."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        content["version"] = self.offer["version"] + 1
+
+
+@fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
+class AnswersVersionZero(Simulator):
+    """Answers version 1 to a version below it and goes on."""
+
+    def incompatible(self, offer: dict[str, Any]) -> None:
+        self.agree(offer)
+
+
+@fault("own-extension", violates="handshake.extensions-offered")
+class OwnExtension(Answering):
+    """Answers with an extension of its own whatever is offered."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        content["extensions"] = ["x-reference"]
+
+
+@fault("extension-beside-others", violates="handshake.extensions-offered", subtle=True)
+class ExtensionBesideOthers(Answering):
+    """Adds an extension of its own to others that are offered."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        if self.offer["extensions"]:
+            content["extensions"] = [*self.offer["extensions"], "x-reference"]
+
+
+@fault("unknown-handshake-field-closes", violates="handshake.unknown-fields")
+class UnknownHandshakeFieldCloses(Simulator):
+    """Closes upon a field that it does not know in the Handshake."""
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        if strange:
+            self.close()
+        else:
+            super().greeted(content, strange)
+
+
+@fault("unknown-handshake-field-stalls", violates="handshake.unknown-fields", subtle=True)
+class UnknownHandshakeFieldStalls(Simulator):
+    """Never becomes Ready after a field that it does not know in the Handshake."""
+
+    stalls = False
+
+    def greeted(self, content: dict[str, Any], strange: list[str]) -> None:
+        self.stalls = bool(strange)
+        super().greeted(content, strange)
+
+    def load(self) -> None:
+        if not self.stalls:
+            super().load()
+
+
+@fault("logs-at-once", violates="handshake.nothing-before")
+class LogsAtOnce(Simulator):
+    """Sends a Log as soon as the stream is open."""
+
+    def opened(self) -> None:
+        self.log("Info", "the simulator has been started")
+
+
+@fault("logs-before-answer", violates="handshake.nothing-before", subtle=True)
+class LogsBeforeAnswer(Simulator):
+    """Sends a Log between the Handshake command and its answer."""
+
+    def answer(self, version: Any, extensions: Any) -> None:
+        self.log("Trace", "a frontend has come")
+        super().answer(version, extensions)
+
+
+@fault("version-as-offered", violates="handshake.version-one", subtle=True)
+class VersionAsOffered(Answering):
+    """Answers whatever version it is offered."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        content["version"] = self.offer["version"]
+
+
+@fault("version-as-text", violates="handshake.field-types")
+class VersionAsText(Answering):
+    """Answers with the version in a string."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        content["version"] = "1"
+
+
+@fault("no-extensions-null", violates="handshake.field-types", subtle=True)
+class NoExtensionsNull(Answering):
+    """Answers with null where it has no extension in common, but only if some were offered."""
+
+    def reply(self, content: dict[str, Any]) -> None:
+        if self.offer["extensions"]:
+            content["extensions"] = None

@@ -1,0 +1,210 @@
+"""Faults of the simulator in what it tells of the program: signature, logs, screen, serial."""
+
+import base64
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.fault import fault
+from mocks.vexide.simulator import SIGNATURE, Simulator
+from mocks.vexide.simulator_faults.altering import Altering
+
+
+@fault("no-signature", violates="signature.sent")
+class NoSignature(Simulator):
+    """Sends no code signature."""
+
+    def send_signature(self) -> None:
+        pass
+
+
+@fault("signature-at-start", violates="signature.sent", subtle=True)
+class SignatureAtStart(Simulator):
+    """Sends the code signature only when the program has been started."""
+
+    def send_signature(self) -> None:
+        pass
+
+    def execute(self) -> None:
+        super().execute()
+        super().send_signature()
+
+
+@fault("signature-in-hex", violates="signature.base64")
+class SignatureInHex(Simulator):
+    """Writes the code signature as hexadecimal dump, with blanks."""
+
+    def signature(self) -> str:
+        return base64.b64decode(SIGNATURE).hex(" ")
+
+
+@fault("signature-unpadded", violates="signature.base64", subtle=True)
+class SignatureUnpadded(Simulator):
+    """Sends a code signature of 25 bytes, whose Base64 lacks its padding."""
+
+    def signature(self) -> str:
+        return base64.b64encode(base64.b64decode(SIGNATURE) + b"\0").decode().rstrip("=")
+
+
+@fault("signature-of-elf", violates="signature.cold-header")
+class SignatureOfElf(Simulator):
+    """Sends the head of another kind of file as code signature."""
+
+    def signature(self) -> str:
+        return base64.b64encode(b"\x7fELF" + bytes(20)).decode()
+
+
+@fault("signature-of-8-bytes", violates="signature.cold-header", subtle=True)
+class SignatureOf8Bytes(Simulator):
+    """Sends the first 8 bytes of the code signature only."""
+
+    def signature(self) -> str:
+        return base64.b64encode(base64.b64decode(SIGNATURE)[:8]).decode()
+
+
+@fault("serial-as-log", violates="log.not-for-serial")
+class SerialAsLog(Simulator):
+    """Sends what the program writes on a serial channel as Log."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "Serial":
+            data = base64.b64decode(message["Serial"]["data"])
+            self.log("Info", data.decode(errors="replace").rstrip())
+        else:
+            super().send(message)
+
+
+@fault("lines-as-log", violates="log.not-for-serial", subtle=True)
+class LinesAsLog(Simulator):
+    """Sends whole lines of text on channel 1 as Log, and other data as Serial."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "Serial":
+            data = base64.b64decode(message["Serial"]["data"])
+            if data.isascii() and data.endswith(b"\n"):
+                message = {"Log": {"level": "Info", "message": data.decode().rstrip()}}
+        super().send(message)
+
+
+@fault("pixels-in-hex", violates="screen.pixel-buffer")
+class PixelsInHex(Altering):
+    """Writes pixels as hexadecimal digits with blanks."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
+            copy["buffer"] = base64.b64decode(copy["buffer"]).hex(" ")
+
+
+@fault("pixels-of-24-bits", violates="screen.pixel-buffer", subtle=True)
+class PixelsOf24Bits(Altering):
+    """Packs pixels into three bytes each, and loses the last one."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
+            data = base64.b64decode(copy["buffer"])
+            packed = b"".join(data[i : i + 3] for i in range(0, len(data) - 4, 4))
+            copy["buffer"] = base64.b64encode(packed).decode()
+
+
+class Writing(Altering):
+    """Encodes serial data otherwise."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Serial":
+            content["data"] = self.encoded(base64.b64decode(content["data"]))
+
+    def encoded(self, data: bytes) -> Any:
+        raise NotImplementedError
+
+
+@fault("serial-as-text", violates="serial.base64")
+class SerialAsText(Writing):
+    """Writes serial data as text."""
+
+    def encoded(self, data: bytes) -> Any:
+        return data.decode("latin-1")
+
+
+@fault("serial-unpadded", violates="serial.base64", subtle=True)
+class SerialUnpadded(Writing):
+    """Leaves the padding of Base64 out, which shows where the length is no multiple of three."""
+
+    def encoded(self, data: bytes) -> Any:
+        return base64.b64encode(data).decode().rstrip("=")
+
+
+@fault("serial-url-safe", violates="serial.base64", subtle=True)
+class SerialUrlSafe(Writing):
+    """Uses the alphabet of Base64 for URLs, which shows in some bytes only."""
+
+    def encoded(self, data: bytes) -> Any:
+        return base64.urlsafe_b64encode(data).decode()
+
+
+@fault("serial-through-text", violates="serial.bytes-exact")
+class SerialThroughText(Writing):
+    """Replaces serial data that is no UTF-8."""
+
+    def encoded(self, data: bytes) -> Any:
+        return base64.b64encode(data.decode(errors="replace").encode()).decode()
+
+
+@fault("serial-crlf", violates="serial.bytes-exact", subtle=True)
+class SerialCrlf(Writing):
+    """Writes a carriage return before each newline of serial data."""
+
+    def encoded(self, data: bytes) -> Any:
+        return base64.b64encode(data.replace(b"\n", b"\r\n")).decode()
+
+
+@fault("serial-ends-at-nul", violates="serial.bytes-exact", subtle=True)
+class SerialWithoutNul(Writing):
+    """Loses the byte 00 of serial data."""
+
+    def encoded(self, data: bytes) -> Any:
+        return base64.b64encode(data.replace(b"\0", b"")).decode()
+
+
+@fault("link-port-21", violates="types.port-range")
+class LinkPort21(Altering):
+    """Names a port 21 in VEXLinkConnect."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "VEXLinkConnect":
+            content["port"] = 21
+
+
+@fault("unlink-port-21", violates="types.port-range", subtle=True)
+class UnlinkPort21(Altering):
+    """Counts the port of VEXLinkDisconnect from one, which shows on the last one only."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "VEXLinkDisconnect":
+            content["port"] += 1
+
+
+@fault("color-256", violates="types.color-range")
+class Color256(Altering):
+    """Writes a full colour as 256."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ScreenDraw":
+            color = content["color"]
+            content["color"] = {key: value + value // 255 for key, value in color.items()}
+
+
+@fault("background-negative", violates="types.color-range", subtle=True)
+class BackgroundNegative(Altering):
+    """Writes -1 for no background colour, where pixels are copied."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ScreenDraw" and "CopyBuffer" in content["command"]:
+            content["background"]["b"] = -1
+
+
+@fault("stride-zero", violates="types.stride-nonzero")
+class StrideZero(Altering):
+    """Writes a stride of zero, as if it followed from the width."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
+            copy["stride"] = 0
