@@ -9,8 +9,8 @@ from typing import Any
 
 from conformance import specs
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.harness.instance import Instance, transport
-from conformance.harness.links import Listener, reason
+from conformance.harness.instance import AnyListener, Instance, listen, transport
+from conformance.harness.links import reason
 from conformance.judge import Finding
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -100,7 +100,7 @@ class Iut:
         self.findings: list[tuple[Finding, Session]] = []
         self.role = specs.role(configuration.role)
         self.transport = transport(configuration)
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
 
     async def open(self) -> None:
@@ -108,7 +108,7 @@ class Iut:
         addresses = self.configuration.listen.split(",") if self.configuration.listen else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
             try:
-                self._listeners[channel] = await Listener().start(address)
+                self._listeners[channel] = await listen(self.transport, address)
             except OSError as error:
                 raise ConfigurationError(f"cannot listen at {address}: {reason(error)}") from error
 
@@ -146,8 +146,13 @@ class Iut:
     async def connect(
         self, instance: Instance, *, channel: str = "", segmentation: Segmentation = whole
     ) -> AsyncIterator[Session]:
-        """One session with a running instance, left when the block is left."""
-        session = Session(instance, await instance.link(channel), segmentation)
+        """One session with a running instance, left when the block is left.
+
+        Who connects at a ``channel`` is the role of that name; an IUT with several is connected to
+        at the first of them unless another is named.
+        """
+        channel = channel or next(iter(self.role.channels), "")
+        session = Session(instance, await instance.link(channel), segmentation, channel)
         self.sessions.append(session)
         try:
             yield session
@@ -156,12 +161,12 @@ class Iut:
 
     @contextlib.asynccontextmanager
     async def session(
-        self, *, program: str | None = None, segmentation: Segmentation = whole
+        self, *, program: str | None = None, channel: str = "", segmentation: Segmentation = whole
     ) -> AsyncIterator[Session]:
         """One session with an instance of its own."""
         async with (
             self.instance(program) as instance,
-            self.connect(instance, segmentation=segmentation) as session,
+            self.connect(instance, channel=channel, segmentation=segmentation) as session,
         ):
             yield session
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.captures import Capture, Event
-from conformance.codec import Decoder
 from conformance.judge import judge_capture
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -38,7 +37,7 @@ async def replay(session: Session, capture: Capture) -> None:
     IUT dies, and where a counterexample comes out again as it was; NotExercised where the capture
     has roles that one session cannot play.
     """
-    captured = _captured(session.protocol, capture, session.role.name, session.role.peer)
+    captured = _captured(session.protocol, capture, session.role.name, session.peer)
     # What we send in a counterexample may be wrong: an IUT that then closes the stream may do so.
     lenient = capture.origin == "counterexample"
     for pace, group in groupby(captured.steps, key=lambda step: step[0]):
@@ -63,7 +62,7 @@ async def replay(session: Session, capture: Capture) -> None:
 
 
 async def _send(session: Session, events: list[Event]) -> None:
-    decoder: Decoder = session.protocol.codec.Decoder()
+    decoder = session.protocol.decoder(session.peer, session.instance.kind)
     pieces: list[bytes] = []
     unended = 0
     for event in events:
@@ -93,7 +92,7 @@ async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
         while missing(name, times) and not (lenient and session.ended):
             await session.expect(name, to="as in the capture")
         # What was a violation in the capture need not come from another IUT, but may.
-        spoken = any(event.sender == session.role.peer for event in session.events)
+        spoken = any(event.sender == session.peer for event in session.events)
         while missing(name, at_most) and not session.ended:
             starting = spoken and not session.received
             within = session.seconds("response") + (session.seconds("startup") if starting else 0)
@@ -152,7 +151,7 @@ def _captured(protocol: Protocol, capture: Capture, iut: str, peer: str) -> _Cap
 
 def _names(protocol: Protocol, capture: Capture, iut: str) -> Iterator[Counter[str]]:
     """The names of the IUT's messages that each event completes."""
-    decoder: Decoder = protocol.codec.Decoder()
+    decoder = protocol.decoder(iut, capture.transport)
     for event in capture.events:
         frames = decoder.feed(event.data) if event.data and event.sender == iut else []
         yield Counter(frame.name for frame in frames if frame.name is not None)

@@ -38,13 +38,17 @@ class Session:
     judge; ``findings`` and ``exercised`` are its.
     """
 
-    def __init__(self, instance: Instance, link: Link, segmentation: Segmentation) -> None:
+    def __init__(
+        self, instance: Instance, link: Link, segmentation: Segmentation, peer: str = ""
+    ) -> None:
+        """``peer`` is the role that the suite plays, where it is not the usual one."""
         self.instance = instance
         self.role = instance.role
+        self.peer = peer or self.role.peer
         self.protocol = specs.load(self.role.protocol)
         self.events: list[Event] = []
         self.received: list[Message] = []
-        self.judge = Judge(self.protocol, [self.role.name])
+        self.judge = Judge(self.protocol, [self.role.name], transport=instance.kind)
         self.offending: int | None = None
         self._link = link
         self._segmentation = segmentation
@@ -93,10 +97,11 @@ class Session:
             await self._send_pieces(data, (segmentation or self._segmentation)(data))
 
     async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
-        frames = self.judge.decode(self.role.peer, data)
+        pieces = [data] if self._link.datagrams else pieces
+        frames = self.judge.decode(self.peer, data)
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
-            self.judge.frame(None, self.role.peer, frame)
+            self.judge.frame(None, self.peer, frame)
         for number, piece in enumerate(pieces):
             if number:
                 await self._link.taken()
@@ -104,7 +109,7 @@ class Session:
             self._record(
                 Event(
                     self.now,
-                    self.role.peer,
+                    self.peer,
                     piece,
                     whole_message.name if whole_message else None,
                     whole_message.value if whole_message else None,
@@ -147,10 +152,10 @@ class Session:
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
         await self._stop_answering()
-        self._record(Event(self.now, self.role.peer, event="closed"))
-        for frame in self.judge.rest(self.role.peer):
-            self.judge.frame(None, self.role.peer, frame)
-        self.judge.closed(None, self.role.peer)
+        self._record(Event(self.now, self.peer, event="closed"))
+        for frame in self.judge.rest(self.peer):
+            self.judge.frame(None, self.peer, frame)
+        self.judge.closed(None, self.peer)
         self._link.finish()
 
     async def close(self) -> None:
@@ -280,7 +285,8 @@ class Session:
 
     async def _read(self) -> None:
         sender = self.role.name
-        while data := await self._link.read():
+        # A datagram may be empty; they have no end.
+        while (data := await self._link.read()) or self._link.datagrams:
             self._size += len(data)
             if self._size > MAX_BYTES or len(self.events) > MAX_EVENTS:
                 self._flooded = (

@@ -60,13 +60,20 @@ async def _play(played: Recorded, chosen: Configuration, args: argparse.Namespac
     session: Session | None = None
     await iut.open()
     try:
-        async with iut.session(program=played.capture.extra.get("program")) as session:
+        program, channel = played.capture.extra.get("program"), _channel(played, iut)
+        async with iut.session(program=program, channel=channel) as session:
             await replay(session, played.capture)
     except Conclusion as raised:
         conclusion = raised
     finally:
         await iut.close()
     return _tell(played, session, conclusion, args)
+
+
+def _channel(played: Recorded, iut: Iut) -> str:
+    """Where an IUT has several channels: the one that belongs to whoever speaks with it."""
+    speakers = {event.sender for event in played.capture.events}
+    return next((channel for channel in iut.role.channels if channel in speakers), "")
 
 
 def _tell(
