@@ -47,6 +47,8 @@ class Runner:
             max_examples=configuration.examples,
             deadline=None,
             database=None,
+            # Hypothesis turns it on wherever CI is set, and then heeds no seed.
+            derandomize=False,
             print_blob=False,
             report_multiple_bugs=False,
             verbosity=hypothesis.Verbosity.quiet,
