@@ -66,6 +66,12 @@ class Capture:
         """The role that was under test, where the header says so."""
         return self.extra.get("iut")
 
+    @property
+    def transport(self) -> str:
+        """Over what the session went, where its beginning says so; else empty."""
+        begun = (event for event in self.events if event.event == "connected")
+        return next((str(event.details.get("transport", "")) for event in begun), "")
+
 
 def read(path: Path) -> Capture:
     """Read a capture file. Raises CaptureError."""

@@ -1,5 +1,6 @@
 """What every codec of the suite offers: bytes in, frames out, no input or output of its own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,3 +30,25 @@ class Decoder(Protocol):
     def end(self) -> list[Frame]:
         """The stream has ended: return what is left of it, if anything is."""
         ...
+
+
+class Datagrams:
+    """A decoder of datagrams: each is one message, neither a part of one nor several."""
+
+    def __init__(self, decoder: Callable[[], Decoder]) -> None:
+        """`decoder` makes one that reads the contents of a datagram."""
+        self._decoder = decoder
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take one datagram, which may be empty; return what it is."""
+        decoder = self._decoder()
+        frames = [*decoder.feed(data), *decoder.end()]
+        if len(frames) == 1:
+            return frames
+        broken = next((frame.error for frame in frames if frame.name is None), "")
+        also = f", which ends in this: {broken}" if broken else ""
+        what = f"{len(frames)} messages{also}" if frames else "nothing"
+        return [Frame(data, error=f"a datagram of one message was expected, one of {what} came")]
+
+    def end(self) -> list[Frame]:
+        return []

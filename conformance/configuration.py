@@ -38,8 +38,8 @@ class Configuration:
     """One IUT and one run. Times are in seconds; empty means not declared.
 
     ``command`` starts the IUT, with placeholders still in it; ``connect`` and ``listen`` are
-    addresses of an IUT that is started by hand. ``programs`` and ``hooks`` are looked up by name,
-    ``ixit`` holds every other declared value.
+    addresses of an IUT that is started by hand. ``programs``, ``procedures`` and ``hooks`` are
+    looked up by name, ``ixit`` holds every other declared value.
     """
 
     role: str
@@ -53,6 +53,7 @@ class Configuration:
     timing: Mapping[str, float] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
+    procedures: Mapping[str, str] = field(default_factory=dict)
     ixit: Mapping[str, str] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
     known_failures: Mapping[str, KnownFailure] = field(default_factory=dict)
@@ -124,6 +125,7 @@ def _from_toml(path: Path, raw: dict[str, Any]) -> Configuration:
         timing={key: float(value) for key, value in raw.get("timing", {}).items()},
         hooks=raw.get("hooks", {}),
         programs=raw.get("programs", {}),
+        procedures=raw.get("procedures", {}),
         ixit=raw.get("ixit", {}),
         unsupported=raw.get("unsupported", {}),
         known_failures={
@@ -168,6 +170,7 @@ def checked(configuration: Configuration) -> Configuration:
         _known("timing", configuration.timing, protocol.timings)
         _known("hook", configuration.hooks, role.hooks)
         _known("program", configuration.programs, role.programs)
+        _known("procedure", configuration.procedures, role.procedures)
         _known("IXIT value", configuration.ixit, protocol.ixit)
         _known("requirement (known-failures)", configuration.known_failures, protocol.requirements)
         optional = [r.id for r in protocol.binding(role) if r.level != "must"]

@@ -52,13 +52,20 @@ class Judge:
 
     ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
     A ``fragment`` is no session but a list of messages: schemas apply, the oracle does not.
+    ``transport`` is over what it goes, where that is not the first that its roles speak over.
     """
 
-    def __init__(self, protocol: Protocol, judged: Iterable[str], fragment: bool = False) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        judged: Iterable[str],
+        fragment: bool = False,
+        transport: str = "",
+    ) -> None:
         self._protocol = protocol
         self._judged = frozenset(judged)
         self._decoders: dict[str, Decoder] = {
-            role: protocol.codec.Decoder() for role in protocol.roles
+            party: protocol.decoder(party, transport) for party in protocol.parties
         }
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle()
         self._exercised: set[str] = set()
@@ -145,7 +152,8 @@ class Judge:
 
 def judge_capture(protocol: Protocol, capture: Capture, judged: Iterable[str]) -> Judge:
     """Judge a recorded session: every finding carries the index of the event that shows it."""
-    judge = Judge(protocol, judged, fragment=bool(capture.extra.get("fragment")))
+    fragment = bool(capture.extra.get("fragment"))
+    judge = Judge(protocol, judged, fragment, capture.transport)
     latest: dict[str, int] = {}
     for index, event in enumerate(capture.events):
         if event.sender is None:

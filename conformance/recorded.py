@@ -54,7 +54,7 @@ def read(path: Path, role: str | None = None) -> Recorded:
         raise CaptureError(f"{path}:1: {error}") from error
     lines = _lines(path)
     for event, line in zip(capture.events, lines, strict=True):
-        if event.sender is not None and event.sender not in protocol.roles:
+        if event.sender is not None and event.sender not in protocol.parties:
             raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")
     if capture.iut is not None and capture.iut not in protocol.roles:
         raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
@@ -99,7 +99,9 @@ def _decoded(
 ) -> tuple[int, list[Contradiction]]:
     messages = 0
     contradictions = []
-    decoders: dict[str, Decoder] = {role: protocol.codec.Decoder() for role in protocol.roles}
+    decoders: dict[str, Decoder] = {
+        party: protocol.decoder(party, capture.transport) for party in protocol.parties
+    }
     for index, event in enumerate(capture.events):
         if event.sender is None:
             continue

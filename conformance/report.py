@@ -108,6 +108,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
         **{f"timing.{name}": configuration.declared(name) for name in protocol.timings},
         **{name: configuration.value(name) for name in protocol.ixit},
         **{f"programs.{name}": value for name, value in configuration.programs.items()},
+        **{f"procedures.{name}": value for name, value in configuration.procedures.items()},
         **{f"hooks.{name}": value for name, value in configuration.hooks.items()},
         "examples": configuration.examples,
         "max_wait": configuration.max_wait,

@@ -2,7 +2,7 @@
 
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,10 +12,14 @@ from typing import Any
 import yaml
 
 from conformance import locate
+from conformance.codec import Datagrams, Decoder
 from conformance.schemas import Schemas
 
 LEVELS = ("must", "should", "may")
-TRANSPORTS = ("stdio", "tcp", "unix")
+TRANSPORTS = ("stdio", "tcp", "unix", "udp", "none")
+"""How a role can be reached; ``none`` is one that has no wire, only an upper tester."""
+DATAGRAMS = ("udp",)
+"""Those of them that keep messages apart."""
 
 
 class UnknownName(Exception):
@@ -104,6 +108,7 @@ class Role:
     ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
     ``channels``: names of its ports where it has more than one (``{agent_port}``), else empty.
     ``upper_tester``: ``stdio`` where operations go over the IUT's own standard streams by default.
+    ``procedures``: what it can be asked to run over the wire, by the name that it has by default.
     """
 
     protocol: str
@@ -117,6 +122,7 @@ class Role:
     upper_tester: str = ""
     hooks: Mapping[str, Operation] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
+    procedures: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.protocol}/{self.name}"
@@ -153,6 +159,22 @@ class Protocol:
     @cached_property
     def oracle(self) -> ModuleType:
         return importlib.import_module(f"conformance.{self.name}.oracle")
+
+    @cached_property
+    def parties(self) -> tuple[str, ...]:
+        """Everybody who may take part: the roles, and peers that nothing binds."""
+        peers = (role.peer for role in self.roles.values())
+        return tuple(dict.fromkeys((*self.roles, *peers)))
+
+    def decoder(self, party: str, transport: str = "") -> Decoder:
+        """What cuts one party's bytes into messages, by default over the first of its transports.
+
+        Raises StopIteration for nobody of this protocol.
+        """
+        role = next(role for role in self.roles.values() if party in (role.name, role.peer))
+        decoder: Callable[[], Decoder] = self.codec.Decoder
+        apart = (transport or role.transports[0]) in DATAGRAMS
+        return Datagrams(decoder) if apart else decoder()
 
     def role(self, name: str) -> Role:
         try:
@@ -241,6 +263,7 @@ def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
             for key, entry in raw.get("hooks", {}).items()
         },
         programs=raw.get("programs", {}),
+        procedures=raw.get("procedures", {}),
     )
 
 

@@ -54,7 +54,9 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
     for placeholder, meaning in _placeholders(role):
         yield from _comment(f"  {placeholder}: {meaning}")
     yield f"command = {_string(_command(role))}"
-    if role.serves:
+    if role.transports == ("none",):
+        yield from _comment("It has no wire: all that is asked of it are operations (see [hooks]).")
+    elif role.serves:
         yield from _comment("Or, instead of a command, where it already listens:")
         yield f"# connect = {_string(_address(role))}"
     else:
@@ -82,6 +84,14 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
             "declared are not exercised; the first one is used wherever any will do.",
         )
         for name, description in role.programs.items():
+            yield from _entry(name, _string(name), description)
+    if role.procedures:
+        yield from _section(
+            "procedures",
+            "The names of what it can be asked to run, where they are others; an empty one says "
+            "that it has none of the kind, and tests that need it are not exercised.",
+        )
+        for name, description in role.procedures.items():
             yield from _entry(name, _string(name), description)
     if role.hooks:
         yield from _section(
@@ -127,11 +137,13 @@ def _placeholders(role: Role) -> Iterator[tuple[str, str]]:
         yield f"{{{role.bridge}}}", f"the executable that it is to start as its {role.bridge}"
     elif "stdio" in role.transports:
         yield "without a port or socket", "its standard input and output are the wire"
-    if "tcp" in role.transports:
+    if {"tcp", "udp"} & set(role.transports):
+        over = "UDP" if "udp" in role.transports else "TCP"
         for channel in role.channels:
-            yield f"{{{channel}_port}}", f"the TCP port to {does} for a {channel}"
+            yield f"{{{channel}_port}}", f"the {over} port to {does} for a {channel}"
         if not role.channels:
-            yield "{host} {port}", f"the TCP address to {does} ({{url}}: the same as http://…)"
+            url = " ({url}: the same as http://…)" if over == "TCP" else ""
+            yield "{host} {port}", f"the {over} address to {does}{url}"
     if "unix" in role.transports:
         yield "{socket}", f"the path of the unix socket to {does}"
     if role.programs:
@@ -143,7 +155,7 @@ def _command(role: Role) -> str:
     words = [f"./my-{role.name}"]
     if role.bridge:
         words.append(f"{{{role.bridge}}}")
-    elif "stdio" not in role.transports:
+    elif not {"stdio", "none"} & set(role.transports):
         ports = [f"--{channel}-port {{{channel}_port}}" for channel in role.channels]
         words += ports or ["{port}" if role.serves else "{host}:{port}"]
     return " ".join(words)

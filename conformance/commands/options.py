@@ -69,7 +69,7 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
     assert base is not None
     if reached:
         base = replace(base, command=(), connect="", listen="")
-    programs, ixit = _values(base, args.set)
+    values = _values(base, args.set)
     found = configuration.checked(
         replace(
             base,
@@ -78,8 +78,9 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
             listen=args.listen or base.listen,
             timing={**base.timing, **_timings(args.timing)},
             hooks={**base.hooks, **_pairs("--hook", args.hook)},
-            programs=programs,
-            ixit=ixit,
+            programs=values["programs"],
+            procedures=values["procedures"],
+            ixit=values["ixit"],
             max_wait=args.max_wait,
         )
     )
@@ -148,16 +149,18 @@ def _timings(given: Sequence[str]) -> dict[str, float]:
     return timings
 
 
-def _values(base: Configuration, given: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Robot programs, which ``--set programs.NAME=VALUE`` gives, and all other IXIT values."""
-    programs, ixit = dict(base.programs), dict(base.ixit)
+def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Programs and procedures, which ``--set programs.NAME=VALUE`` and the like give, and all other
+    IXIT values."""
+    tables = {"programs": dict(base.programs), "procedures": dict(base.procedures)}
+    ixit = dict(base.ixit)
     for name, value in _pairs("--set", given).items():
         table, dot, key = name.partition(".")
-        if dot and table == "programs":
-            programs[key] = value
+        if dot and table in tables:
+            tables[table][key] = value
         else:
             ixit[name] = value
-    return programs, ixit
+    return {**tables, "ixit": ixit}
 
 
 def _executable(found: Configuration) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import shlex
+import socket
 import sys
 import tempfile
 from collections.abc import Coroutine, Mapping
@@ -11,7 +12,8 @@ from typing import Any, TypeVar
 
 from conformance import specs
 from conformance.configuration import Configuration, ConfigurationError, expand
-from conformance.harness import bridge, links
+from conformance.harness import bridge, datagrams, links
+from conformance.harness.datagrams import DatagramListener
 from conformance.harness.links import Link, Listener
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
@@ -21,17 +23,30 @@ from conformance.verdicts import NotExercised, Unreachable
 LOOPBACK = "127.0.0.1"
 SAID = 600  # characters of an IUT's last output that go into the text of a verdict
 _POLL = 0.005  # seconds between attempts to connect to a server that is starting
+_SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
+
+AnyListener = Listener | DatagramListener
+
+
+async def listen(kind: str, address: str) -> AnyListener:
+    """Listen at an address for connections, or for datagrams. Raises OSError."""
+    return await (DatagramListener() if kind == "udp" else Listener()).start(address)
 
 
 def transport(configuration: Configuration) -> str:
-    """How the wire reaches the IUT: stdio, tcp or unix; told by the placeholders of its command.
+    """How the wire reaches the IUT: one of ``specs.TRANSPORTS``, told by its address or command.
 
     Raises ConfigurationError where the role does not speak over that.
     """
     role = specs.role(configuration.role)
     address = configuration.connect or configuration.listen
+    if role.transports == ("none",):
+        if address:
+            raise ConfigurationError(f"{role} has no wire: give its command, not an address")
+        return "none"
     if address:
-        kind = "unix" if isinstance(links.parse_address(address.split(",")[0]), str) else "tcp"
+        unix = isinstance(links.parse_address(address.split(",")[0]), str)
+        kind = "unix" if unix else _network(role)
     else:
         kind = _placeholder_transport(role, " ".join(configuration.command))
     if kind not in role.transports:
@@ -47,14 +62,21 @@ def _placeholder_transport(role: Role, command: str) -> str:
         return "unix"
     ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
     if any(name in command for name in (*ports, "{url}")):
-        return "tcp"
+        return _network(role)
     return "stdio"
+
+
+def _network(role: Role) -> str:
+    """What a port is a port of."""
+    return "udp" if "udp" in role.transports else "tcp"
 
 
 def _wanted(role: Role) -> str:
     if role.bridge:
         return f"{{{role.bridge}}} or {{port}}"
-    return " and ".join(f"{{{channel}_port}}" for channel in role.channels) or "{port} or {socket}"
+    if role.channels:
+        return " and ".join(f"{{{channel}_port}}" for channel in role.channels)
+    return "{port} or {socket}" if "unix" in role.transports else "{port}"
 
 
 T = TypeVar("T")
@@ -75,7 +97,7 @@ class Instance:
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, AnyListener] = {}
         self._upper: UpperTester | None = None
         self._taken = False
 
@@ -87,7 +109,7 @@ class Instance:
             self._upper = UpperTester(self.role, self.configuration, self.values, standard)
         return self._upper
 
-    async def start(self, program: str | None, listeners: Mapping[str, Listener]) -> None:
+    async def start(self, program: str | None, listeners: Mapping[str, AnyListener]) -> None:
         """Start the process, if there is a command; be ready for it, if it is to connect."""
         self._listeners = dict(listeners)
         self.program = program
@@ -137,10 +159,10 @@ class Instance:
             path = folder / "socket"
             self.values["socket"] = str(path)
             await self._reserve("", f"unix:{path}")
-        elif self.kind == "tcp":
+        elif self.kind in ("tcp", "udp"):
             self.values["host"] = LOOPBACK
             for channel in self.role.channels or ("",):
-                port = links.free_port() if self.role.serves else 0
+                port = links.free_port(_SOCKETS[self.kind]) if self.role.serves else 0
                 address = await self._reserve(channel, f"{LOOPBACK}:{port}")
                 port_name = f"{channel}_port" if channel else "port"
                 self.values[port_name] = address.rpartition(":")[2]
@@ -154,8 +176,8 @@ class Instance:
         self._listeners[channel] = listener
         return listener.address
 
-    async def _listen(self, address: str) -> Listener:
-        listener = await Listener().start(address)
+    async def _listen(self, address: str) -> AnyListener:
+        listener = await listen(self.kind, address)
         self._stack.push_async_callback(listener.close)
         return listener
 
@@ -177,7 +199,7 @@ class Instance:
             return await self._accept(self._listeners[channel])
         return await self._connect(self._addresses[channel])
 
-    async def _accept(self, listener: Listener) -> Link:
+    async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:
             return await self._within_startup(listener.accept(), "it did not connect")
         wire: Link | None = None
@@ -196,7 +218,10 @@ class Instance:
         async def attempt() -> Link:
             while True:
                 try:
-                    return await links.connect(address)
+                    if self.kind != "udp":
+                        return await links.connect(address)
+                    if not self.process or datagrams.receives(int(address.rpartition(":")[2])):
+                        return await datagrams.connect(address)
                 except OSError:
                     if self.process is None:
                         raise

@@ -17,6 +17,9 @@ _SETTLE = 0.02  # seconds that a piece of a split write may wait to be read by t
 class Link:
     """One open byte stream. ``read`` returns b"" at the end; a broken connection is an end, too."""
 
+    datagrams = False
+    """What is written together comes together, and apart from anything else."""
+
     def __init__(
         self,
         reader: asyncio.StreamReader,
@@ -181,8 +184,8 @@ class Listener:
         self._accepted.put_nowait(over(reader, writer))
 
 
-def free_port() -> int:
-    """A TCP port on loopback that the system says is free."""
-    with socket.socket() as probe:
+def free_port(kind: int = socket.SOCK_STREAM) -> int:
+    """A port on loopback, of TCP or of UDP, that the system says is free."""
+    with socket.socket(type=kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

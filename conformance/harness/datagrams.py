@@ -1,0 +1,106 @@
+"""Datagrams between the suite and the IUT: UDP on loopback, read and written like a link."""
+
+import asyncio
+from pathlib import Path
+
+from conformance.harness.links import AddressError, Link, parse_address
+
+KEPT = 4096  # datagrams that wait to be read; of more the oldest are lost, as UDP may lose any
+_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
+
+
+class _Received(asyncio.DatagramProtocol):
+    """Keeps what has come until it is read."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        if self.queue.qsize() >= KEPT:
+            self.queue.get_nowait()
+        self.queue.put_nowait(data)
+
+
+class DatagramLink(Link):
+    """Datagrams from and to the IUT. ``read`` returns one, which may be empty; there is no end."""
+
+    datagrams = True
+
+    def __init__(
+        self, transport: asyncio.DatagramTransport, received: _Received, shared: bool
+    ) -> None:
+        """``shared``: the socket is a listener's, which closes it."""
+        self._transport = transport
+        self._received = received
+        self._shared = shared
+
+    async def read(self) -> bytes:
+        return await self._received.queue.get()
+
+    async def write(self, data: bytes) -> bool:
+        if not self._transport.is_closing():
+            self._transport.sendto(data)
+        return not self._transport.is_closing()
+
+    async def taken(self) -> None:
+        await asyncio.sleep(0.001)
+
+    def finish(self) -> None:
+        """A datagram socket has no direction that could end."""
+
+    async def close(self) -> None:
+        if not self._shared:
+            self._transport.abort()
+        await asyncio.sleep(0)
+
+
+async def connect(address: str) -> DatagramLink:
+    """A link to somebody who receives there."""
+    transport, received = await asyncio.get_running_loop().create_datagram_endpoint(
+        _Received, remote_addr=_parse(address)
+    )
+    return DatagramLink(transport, received, shared=False)
+
+
+class DatagramListener:
+    """Receives the IUT's datagrams. Whoever accepts gets all that come, one session at a time."""
+
+    def __init__(self) -> None:
+        self._link: DatagramLink | None = None
+        self._transport: asyncio.DatagramTransport | None = None
+        self.address = ""
+
+    async def start(self, address: str) -> "DatagramListener":
+        """Receive at an address; port 0 lets the system choose. Raises OSError."""
+        where = _parse(address)
+        loop = asyncio.get_running_loop()
+        self._transport, received = await loop.create_datagram_endpoint(_Received, local_addr=where)
+        self.address = f"{where[0]}:{self._transport.get_extra_info('sockname')[1]}"
+        self._link = DatagramLink(self._transport, received, shared=True)
+        return self
+
+    async def accept(self) -> DatagramLink:
+        assert self._link is not None, "started before"
+        return self._link
+
+    async def close(self) -> None:
+        if self._transport:
+            self._transport.abort()
+
+
+def _parse(address: str) -> tuple[str, int]:
+    where = parse_address(address)
+    if isinstance(where, str):
+        raise AddressError(f"{address!r} is no address of datagrams: expected HOST:PORT")
+    return where
+
+
+def receives(port: int) -> bool:
+    """Whether some socket is bound to a UDP port; where the system does not tell, it counts as so.
+
+    The system's tables are looked at, for to send would disturb and to bind would be in the way.
+    """
+    known = [table for table in _TABLES if table.is_file()]
+    ending = f":{port:04X}"
+    lines = (line.split() for table in known for line in table.read_text("ascii").splitlines())
+    return not known or any(words[1].endswith(ending) for words in lines if len(words) > 1)
