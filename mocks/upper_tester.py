@@ -3,12 +3,29 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mocks.streams import Stream, standard_streams
 
 Operation = Callable[[dict[str, Any]], Awaitable[Any]]
 """Takes the arguments; returns the result, or raises ValueError saying why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A result that comes with warnings."""
+
+    result: Any
+    warnings: list[str]
+
+
+class Refused(Exception):
+    """There is no result; `error`, any JSON value, says why."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 async def serve(operations: Mapping[str, Operation]) -> None:
@@ -35,7 +52,12 @@ async def _answer(line: bytes, operations: Mapping[str, Operation], stream: Stre
         operation = operations.get(request["op"])
         if operation is None:
             raise ValueError(f"there is no operation {request['op']!r}")
-        answer = {"ok": True, "result": await operation(request.get("args") or {})}
+        result = await operation(request.get("args") or {})
+        answer = {"ok": True, "result": result}
+        if isinstance(result, Warned):
+            answer |= {"result": result.result, "warnings": result.warnings}
+    except Refused as refused:
+        answer = {"ok": False, "error": refused.error}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         answer = {"ok": False, "error": str(error) or type(error).__name__}
     number = request.get("id") if isinstance(request, dict) else None
