@@ -11,6 +11,7 @@ from conformance.captures import Event
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
+from conformance.harness.upper import Answer
 from conformance.judge import Judge
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Inconclusive, Violation
@@ -148,6 +149,20 @@ class Session:
                 if message.name == name:
                     await self.send(make(message), segmentation=whole)
             await self._news.wait()
+
+    async def operate(self, operation: str, **arguments: Any) -> Answer:
+        """Run an operation of the upper tester; the transcript keeps it and what it came to.
+
+        Raises NotExercised where nothing provides it.
+        """
+        self.note(operation, self.peer, **({"arguments": arguments} if arguments else {}))
+        answer = await self.instance.upper(operation, **arguments)
+        self.note(f"{operation} answered", self.role.name, **answer.told)
+        return answer
+
+    def note(self, event: str, sender: str | None = None, **details: Any) -> int:
+        """Put into the transcript what happened beside the wire; returns the event's index."""
+        return self._record(Event(self.now, sender, event=event, details=details))
 
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""

@@ -187,6 +187,8 @@ class Instance:
 
     async def link(self, channel: str = "") -> Link:
         """Open one connection. Raises Unreachable, or NotExercised where there can be no other."""
+        if self.kind == "none" and self.process:
+            return links.NoWire(self.process.over)
         if self._on_stdio and self.process:
             if self._taken:
                 raise NotExercised(

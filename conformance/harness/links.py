@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 import termios
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 CHUNK = 256 * 1024
@@ -86,6 +86,29 @@ class Link:
         if reading is not None:
             reading.close()
         await asyncio.sleep(0)
+
+
+class NoWire(Link):
+    """What stands for the stream of an IUT that has none: silent, and ended with its process."""
+
+    def __init__(self, end: Callable[[], Awaitable[object]]) -> None:
+        self._end = end
+
+    async def read(self) -> bytes:
+        await self._end()
+        return b""
+
+    async def write(self, data: bytes) -> bool:
+        raise TypeError("an IUT without a wire is not written to")
+
+    async def taken(self) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
 
 
 def _ioctl_count(fd: int, request: int) -> Callable[[], int]:

@@ -134,6 +134,10 @@ class Process:
             return False
         return code < 0 or _UNHANDLED.search(self.stderr.text) is not None
 
+    async def over(self) -> None:
+        """Wait for its end, however long that takes."""
+        await self._process.wait()
+
     async def wait(self, seconds: float) -> bool:
         """Wait for its end; False where it still runs after so many seconds."""
         with contextlib.suppress(TimeoutError):

@@ -29,6 +29,12 @@ class Answer:
     error: Any = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """What there is to tell of it."""
+        told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
+        return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
+
 
 class UpperTester:
     """Runs the operations that a role declares, where the configuration provides the means."""

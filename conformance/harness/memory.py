@@ -1,0 +1,139 @@
+"""Shared-memory objects as the suite sees them: opened by name, read and written by the byte.
+
+An object may be the IUT's, which can shorten or remove it at any time. So its bytes are read and
+written through its file, where what is gone is an error and no signal; mapped is it for its mutex
+only. No object is ever unlinked but by ``remove``: Python's resource tracker knows of none.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import mmap
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from conformance import mutex
+
+FOLDER = Path("/dev/shm")
+LARGEST = 16 * 1024 * 1024  # bytes of an object that are looked at
+_POLL = 0.0005  # seconds between attempts to lock a mutex
+
+
+class NoObject(Exception):
+    """There is no such object, or it cannot be what was asked for; the text says why."""
+
+
+class Locked(Exception):
+    """Somebody else has held the mutex for as long as one was willing to wait."""
+
+
+class SharedObject:
+    """One open object; ``mutex`` is the offset of the mutex in it."""
+
+    def __init__(self, name: str, descriptor: int, mutex_at: int) -> None:
+        self.name = name
+        self.size = os.fstat(descriptor).st_size
+        self.inode = os.fstat(descriptor).st_ino
+        self._descriptor = descriptor
+        self._map = mmap.mmap(descriptor, self.size)
+        self._view = (ctypes.c_char * self.size).from_buffer(self._map)
+        self._mutex = ctypes.addressof(self._view) + mutex_at
+
+    @classmethod
+    def open(cls, name: str, mutex_at: int) -> "SharedObject":
+        """Open what somebody else has created. Raises NoObject."""
+        return cls._opened(name, os.O_RDWR, mutex_at)
+
+    @classmethod
+    def create(cls, name: str, size: int, mutex_at: int) -> "SharedObject":
+        """Create one of so many zeros, with a mutex that is free. Raises NoObject."""
+        created = cls._opened(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
+        mutex.initialise(created._mutex)
+        return created
+
+    @classmethod
+    def _opened(cls, name: str, flags: int, mutex_at: int, create: int = 0) -> "SharedObject":
+        path = _path(name)
+        try:
+            flags |= os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+            descriptor = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise NoObject(f"{path}: {error.strerror}") from error
+        try:
+            if create:
+                os.ftruncate(descriptor, create)
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise NoObject(f"{path} is no shared-memory object")
+            if not mutex_at + mutex.SIZE <= status.st_size <= LARGEST:
+                raise NoObject(f"{path} has {status.st_size} bytes")
+            return cls(name, descriptor, mutex_at)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def close(self) -> None:
+        """Let go of it; the object stays."""
+        del self._view
+        self._map.close()
+        os.close(self._descriptor)
+
+    def read(self) -> bytes:
+        """All bytes that it has now, and no more than it had when it was opened."""
+        return os.pread(self._descriptor, self.size, 0)
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Write some bytes of it. Raises NoObject where they would lie beyond its end."""
+        if not 0 <= offset <= offset + len(data) <= os.fstat(self._descriptor).st_size:
+            raise NoObject(f"{self.name} has no {len(data)} bytes at {offset}")
+        os.pwrite(self._descriptor, data, offset)
+
+    def trylock(self) -> bool:
+        """Lock its mutex unless somebody has. Raises NoObject or mutex.BrokenMutex."""
+        if os.fstat(self._descriptor).st_size < self.size:
+            raise NoObject(f"{self.name} has been cut short")
+        return mutex.trylock(self._mutex)
+
+    def unlock(self) -> None:
+        mutex.unlock(self._mutex)
+
+    @contextlib.asynccontextmanager
+    async def locked(self, within: float) -> AsyncIterator[None]:
+        """Hold its mutex. Raises Locked where it does not become free in so many seconds."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        # No event tells that another process has let go of it.
+        while not self.trylock():
+            if loop.time() > deadline:
+                raise Locked(f"the mutex of {self.name} was still held after {within:g} s")
+            await asyncio.sleep(_POLL)
+        try:
+            yield
+        finally:
+            self.unlock()
+
+
+def inode(name: str) -> int | None:
+    """The inode of the object that has this name now; None where none has."""
+    try:
+        return _path(name).lstat().st_ino
+    except (OSError, NoObject):
+        return None
+
+
+def remove(name: str) -> None:
+    """Unlink an object, if it is still there."""
+    with contextlib.suppress(OSError, NoObject):
+        _path(name).unlink()
+
+
+def _path(name: str) -> Path:
+    """The file of an object. Raises NoObject where the name, which may be the IUT's, is none."""
+    plain = name.removeprefix("/")
+    if not FOLDER.is_dir():
+        raise NoObject(f"there is no {FOLDER} on this platform")
+    if not plain or "/" in plain or "\0" in plain or plain in (".", "..") or len(plain) > 255:
+        raise NoObject(f"{name[:80]!r} is no name of a shared-memory object")
+    return FOLDER / plain
