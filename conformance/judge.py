@@ -26,6 +26,9 @@ class Oracle(Interface):
 
     It sees both sides and does not know which of them is under test. Each call returns what the
     event violates. ``exercised`` collects the requirements that the session really put to the test.
+
+    Where several connections are one conversation, the module has a class ``Conversation`` besides:
+    each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none.
     """
 
     exercised: set[str]
@@ -53,6 +56,7 @@ class Judge:
     ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
     A ``fragment`` is no session but a list of messages: schemas apply, the oracle does not.
     ``transport`` is over what it goes, where that is not the first that its roles speak over.
+    ``conversation`` is what its oracle shares with those of other sessions with the same IUT.
     """
 
     def __init__(
@@ -61,13 +65,15 @@ class Judge:
         judged: Iterable[str],
         fragment: bool = False,
         transport: str = "",
+        conversation: Any = None,
     ) -> None:
         self._protocol = protocol
         self._judged = frozenset(judged)
         self._decoders: dict[str, Decoder] = {
             party: protocol.decoder(party, transport) for party in protocol.parties
         }
-        self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle()
+        shared = () if conversation is None else (conversation,)
+        self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: set[str] = set()
         self.findings: list[Finding] = []
         self.spoiled = False

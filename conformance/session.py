@@ -49,7 +49,12 @@ class Session:
         self.protocol = specs.load(self.role.protocol)
         self.events: list[Event] = []
         self.received: list[Message] = []
-        self.judge = Judge(self.protocol, [self.role.name], transport=instance.kind)
+        self.judge = Judge(
+            self.protocol,
+            [self.role.name],
+            transport=instance.kind,
+            conversation=instance.conversation,
+        )
         self.offending: int | None = None
         self._link = link
         self._segmentation = segmentation

@@ -176,6 +176,11 @@ class Protocol:
         apart = (transport or role.transports[0]) in DATAGRAMS
         return Datagrams(decoder) if apart else decoder()
 
+    def conversation(self) -> Any:
+        """What the oracles of one IUT's sessions share; None where each session stands alone."""
+        shared = getattr(self.oracle, "Conversation", None)
+        return shared() if shared else None
+
     def role(self, name: str) -> Role:
         try:
             return self.roles[name]

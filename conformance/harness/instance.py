@@ -95,6 +95,8 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
+        self.conversation = specs.load(role.protocol).conversation()
+        """What the oracles of its sessions have in common, if anything."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}
         self._listeners: dict[str, AnyListener] = {}
@@ -145,7 +147,10 @@ class Instance:
             self.values["program"] = self._program(program)
         if self._bridged or self.kind == "unix" or "{directory}" in command:
             made = tempfile.TemporaryDirectory(prefix="conformance-")
-            self.values["directory"] = self._stack.enter_context(made)
+            # Inside another one: what is written beside it is seen, and gone with it, too.
+            inner = Path(self._stack.enter_context(made)) / "own"
+            inner.mkdir()
+            self.values["directory"] = str(inner)
         folder = Path(self.values.get("directory", ""))
         if self._bridged:
             address = f"unix:{folder / 'bridge'}"

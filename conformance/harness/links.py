@@ -150,12 +150,20 @@ class AddressError(Exception):
 
 
 def parse_address(address: str) -> tuple[str, int] | str:
-    """``HOST:PORT`` as a pair, ``unix:PATH`` as the path. Raises AddressError."""
+    """``HOST:PORT`` or ``http://HOST[:PORT]`` as a pair, ``unix:PATH`` as the path.
+
+    Raises AddressError.
+    """
     if address.startswith("unix:"):
         return address.removeprefix("unix:")
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
-        raise AddressError(f"{address!r} is no address: expected HOST:PORT or unix:PATH")
+    plain = address.removeprefix("http://").rstrip("/") if "://" in address else address
+    if plain != address and not plain.rpartition(":")[2].isdigit():
+        plain += ":80"
+    host, _, port = plain.rpartition(":")
+    if not host or "/" in host or not port.isdigit() or int(port) > 65535:
+        raise AddressError(
+            f"{address!r} is no address: expected HOST:PORT, http://HOST:PORT or unix:PATH"
+        )
     return host.strip("[]"), int(port)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from conformance import configuration, locate, specs
 from conformance.captures import Capture, Event
 from conformance.configuration import Configuration, KnownFailure
+from conformance.harness.links import AddressError, parse_address
 from conformance.judge import MOST, Judge, judge_capture
 from conformance.segmentation import byte_by_byte, in_halves, split_at, whole
 
@@ -91,6 +92,26 @@ def test_placeholders() -> None:
     assert configuration.expand("x:{port}{other} {", values) == "x:80{other} {"
     assert configuration.expand("{device}", values) == '{"a": {}}'
     assert configuration.expand("{python}", {}) == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("address", "where"),
+    [
+        ("127.0.0.1:80", ("127.0.0.1", 80)),
+        ("http://127.0.0.1:1999", ("127.0.0.1", 1999)),
+        ("http://[::1]:80/", ("::1", 80)),
+        ("http://localhost", ("localhost", 80)),
+        ("unix:/a/b", "/a/b"),
+    ],
+)
+def test_addresses(address: str, where: object) -> None:
+    assert parse_address(address) == where
+
+
+@pytest.mark.parametrize("address", ["host", "host:99999", "https://host:1", "http://a/b:80", ":1"])
+def test_what_is_no_address(address: str) -> None:
+    with pytest.raises(AddressError, match="expected HOST:PORT"):
+        parse_address(address)
 
 
 # Finding protocols
