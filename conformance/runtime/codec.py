@@ -1,0 +1,171 @@
+"""Reads and writes the messages of the runtime's sockets: MessagePack objects back to back.
+
+The decoded form is plain JSON. What JSON has not is an object of one member whose name begins with
+a dollar sign:
+
+    {"$bin": "00ff"}            bytes, in hex
+    {"$ext": [5, "00ff"]}       an extension type, with its number
+    {"$float": "nan"}           nan, inf or -inf
+    {"$raw": "ff"}              a str that is not UTF-8, in hex
+    {"$map": [[1, "one"]]}      a map with keys that are no strings, begin with a dollar sign, or
+                                stand there twice
+
+All encodings of one value have the same decoded form. A message is known by its shape: an array by
+its first element, a map by its keys; any other object is an `Object`.
+"""
+
+import math
+from typing import Any
+
+import msgpack
+
+from conformance.codec import Frame
+from conformance.runtime.objects import Ending, Malformed
+
+REQUEST, RESPONSE, NOTIFICATION = "Request", "Response", "Notification"
+LOG, GAMEPADS, UPDATE = "LogMessage", "GamepadInput", "DeviceUpdate"
+OTHER = "Object"
+
+_ARRAYS = {0: REQUEST, 1: RESPONSE, 2: NOTIFICATION}
+_MAPS = (
+    (GAMEPADS, {"gamepads"}),
+    (UPDATE, {"sd", "aliases"}),
+    (LOG, {"event", "logger", "level", "timestamp"}),
+)
+_MARKS = {"$bin", "$ext", "$float", "$raw", "$map"}
+_ESCAPED = "surrogateescape"
+
+
+class Decoder:
+    """One direction of one stream, or of one datagram."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._ending = Ending()
+        self._lost = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take the next bytes; where one object cannot be read, nothing behind it can be."""
+        if self._lost:
+            return [Frame(data, error="bytes that follow what is no MessagePack")]
+        self._held += data
+        frames = []
+        try:
+            while self._held and (end := self._ending.find(self._held)) is not None:
+                frames.append(_frame(bytes(self._held[:end])))
+                del self._held[:end]
+                self._ending = Ending()
+        except Malformed as error:
+            self._lost = True
+            frames.append(Frame(bytes(self._held), error=str(error)))
+            self._held.clear()
+        return frames
+
+    def end(self) -> list[Frame]:
+        rest = bytes(self._held)
+        self._held.clear()
+        return [Frame(rest, error="the end came within an object")] if rest else []
+
+
+def encode(value: Any) -> bytes:
+    """The shortest encoding of a decoded form, with floats of double precision."""
+    packer = msgpack.Packer(autoreset=False, unicode_errors=_ESCAPED)
+    _pack(packer, value)
+    packed: bytes = packer.bytes()
+    return packed
+
+
+def mark(value: Any) -> str | None:
+    """Which of the forms that JSON has not a decoded value is; None for plain JSON."""
+    if isinstance(value, dict) and len(value) == 1:
+        (name,) = value
+        return name if name in _MARKS else None
+    return None
+
+
+def _frame(raw: bytes) -> Frame:
+    try:
+        value = _decoded(
+            msgpack.unpackb(
+                raw, strict_map_key=False, object_pairs_hook=_Pairs, unicode_errors=_ESCAPED
+            )
+        )
+    except ValueError as error:
+        return Frame(raw, error=f"an object that cannot be read: {error}")
+    return Frame(raw, _name(value), value)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, list):
+        first = value[0] if value else None
+        return _ARRAYS.get(first, OTHER) if type(first) is int else OTHER
+    keys = set(value) if isinstance(value, dict) else set()
+    return next((name for name, known in _MAPS if keys & known), OTHER)
+
+
+class _Pairs(list[Any]):
+    """A map as it was read."""
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, _Pairs):
+        pairs = [[_decoded(key), _decoded(entry)] for key, entry in value]
+        keys = [key for key, _ in pairs]
+        plain = all(isinstance(key, str) and not key.startswith("$") for key in keys)
+        return dict(pairs) if plain and len(set(keys)) == len(keys) else {"$map": pairs}
+    if isinstance(value, list):
+        return [_decoded(entry) for entry in value]
+    if isinstance(value, bytes):
+        return {"$bin": value.hex()}
+    if isinstance(value, str):
+        return value if value.isascii() else _text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": str(value)}
+    if isinstance(value, msgpack.Timestamp):
+        return {"$ext": [-1, value.to_bytes().hex()]}
+    if isinstance(value, msgpack.ExtType):
+        return {"$ext": [value.code, value.data.hex()]}
+    return value
+
+
+def _text(value: str) -> Any:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return {"$raw": value.encode(errors=_ESCAPED).hex()}
+    return value
+
+
+def _pack(packer: msgpack.Packer, value: Any) -> None:
+    if isinstance(value, list):
+        packer.pack_array_header(len(value))
+        for entry in value:
+            _pack(packer, entry)
+    elif marked := mark(value):
+        _pack_marked(packer, marked, value[marked])
+    elif isinstance(value, dict):
+        _pack_pairs(packer, list(value.items()))
+    else:
+        packer.pack(value)
+
+
+def _pack_pairs(packer: msgpack.Packer, pairs: Any) -> None:
+    packer.pack_map_header(len(pairs))
+    for pair in pairs:
+        for part in pair:
+            _pack(packer, part)
+
+
+def _pack_marked(packer: msgpack.Packer, marked: str, content: Any) -> None:
+    match marked:
+        case "$map":
+            _pack_pairs(packer, content)
+        case "$ext":
+            code, data = content
+            packer.pack_ext_type(code, bytes.fromhex(data))
+        case "$float":
+            packer.pack(float(content))
+        case "$raw":
+            packer.pack(bytes.fromhex(content).decode(errors=_ESCAPED))
+        case _:
+            packer.pack(bytes.fromhex(content))

@@ -1,0 +1,201 @@
+"""The passive judge of the runtime's sockets: which response answers what, and what no schema says.
+
+It sees both sides of one connection, does not know which of them is under test, and has no clock.
+Rules for this module:
+
+- A finding is about the message at hand and its sender.
+- Once a client has sent what is no request, a server may answer as it likes: nothing that follows
+  tells an answer to that from a mistake.
+- What a schema asks, only the schema says.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from conformance.judge import Finding
+from conformance.keywords import shown
+from conformance.runtime.codec import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
+
+CLIENT, SERVER = "rpc-client", "rpc-server"
+
+IDS = 2**32
+UIDS = 2**88
+CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
+_KEPT = 10_000  # answered ids that are remembered
+
+_OWN = {
+    SERVER: ("rpc.response-form", "a response"),
+    CLIENT: ("rpc.request-form", "a request or notification"),
+    "log-publisher": ("log.form", "a map with event, logger, level, timestamp and extra"),
+    "gamepad-sender": ("gamepad.form", "a map with gamepads"),
+    "update-publisher": ("update.form", "a map with sd and aliases"),
+}
+"""By sender: what an object that is none of its messages violates, and what it should have been."""
+
+_TEXTS: dict[str, Callable[[Any], list[Any]]] = {
+    REQUEST: lambda value: value[2:3],
+    NOTIFICATION: lambda value: value[1:2],
+    LOG: lambda value: [value.get(name) for name in ("event", "logger", "level", "timestamp")],
+    GAMEPADS: lambda value: [],
+    UPDATE: lambda value: list(_members(value.get("aliases")).values()),
+}
+"""The parts of a message that are to be strings; so are all keys of a map that is one."""
+
+
+class Oracle:
+    """The state of one connection: the ids that wait for a response."""
+
+    def __init__(self) -> None:
+        self.exercised: set[str] = set()
+        self._open: Counter[int] = Counter()
+        self._answered: OrderedDict[int, None] = OrderedDict()
+        self._lenient = False
+
+    def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        if name in _TEXTS:
+            yield from self._strings(name, value)
+        yield from self._RULES[name](self, value)
+
+    def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
+        self._lenient |= sender == CLIENT
+        requirement, wanted = _OWN.get(sender, (None, ""))
+        if requirement is None:
+            return
+        if sender in (CLIENT, SERVER) and foreign:
+            requirement = "rpc.own-direction"
+        if not foreign and any(mark(key) for key in _keys(value)):
+            yield Finding("encoding.strings", f"the keys of a map are no strings: {shown(value)}")
+        wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
+        yield Finding(requirement, f"{wanted} was expected, {shown(value)} came{wrapped}")
+
+    def broken(self, sender: str) -> None:
+        self._lenient |= sender == CLIENT
+
+    def closed(self, sender: str) -> Iterator[Finding]:
+        """Either side may go at any time."""
+        yield from ()
+
+    # RPC
+
+    def _request(self, value: Any) -> Iterator[Finding]:
+        if not is_request(value):
+            self._lenient = True
+            return
+        number = value[1]
+        if self._open:
+            self.exercised.add("rpc.ids-differ")
+        if self._open[number]:
+            yield Finding("rpc.ids-differ", f"request {number} came while {number} was unanswered")
+        self._open[number] += 1
+
+    def _notification(self, value: Any) -> Iterator[Finding]:
+        self._lenient |= not is_notification(value)
+        yield from ()
+
+    def _response(self, value: Any) -> Iterator[Finding]:
+        if len(value) != 4:
+            return
+        _, number, error, result = value
+        known = type(number) is int
+        if known and self._open[number]:
+            self.exercised |= {"rpc.response-id", "rpc.each-answered"}
+            self._open[number] -= 1
+            if not self._open[number]:
+                del self._open[number]
+            self._remember(number)
+        elif not self._lenient:
+            if known and number in self._answered:
+                yield Finding("rpc.each-answered", f"request {number} is answered again")
+            else:
+                waiting = ", ".join(map(str, list(self._open)[:5])) or "none"
+                text = f"the id {shown(number)} came, where the open requests are {waiting}"
+                yield Finding("rpc.response-id", text)
+        if error is not None:
+            self.exercised.add("rpc.error-without-result")
+            if result is not None:
+                text = f"an error came with the result {shown(result)}"
+                yield Finding("rpc.error-without-result", text)
+
+    def _remember(self, number: int) -> None:
+        self._answered[number] = None
+        if len(self._answered) > _KEPT:
+            self._answered.popitem(last=False)
+
+    # Maps
+
+    def _log(self, value: Any) -> Iterator[Finding]:
+        self.exercised.add("log.extra-present")
+        if "extra" not in value:
+            yield Finding("log.extra-present", "a log message came without extra")
+
+    def _gamepads(self, value: Any) -> Iterator[Finding]:
+        for index, pad in _members(value["gamepads"]).items():
+            for side in "lr":
+                yield from self._joystick(index, side, _members(pad))
+
+    def _joystick(self, index: str, side: str, pad: dict[str, Any]) -> Iterator[Finding]:
+        names = [f"{side}x", f"{side}y"]
+        axes = [pad.get(name) for name in names]
+        if not all(type(axis) in (int, float) for axis in axes):
+            return
+        self.exercised |= {"gamepad.unit-circle", "gamepad.axes-floats"}
+        if sum(axis * axis for axis in axes if axis) > CIRCLE:
+            text = f"gamepad {index}: ({axes[0]}, {axes[1]}) is outside of the unit circle"
+            yield Finding("gamepad.unit-circle", text)
+        for name, axis in zip(names, axes, strict=True):
+            if type(axis) is int:
+                yield Finding("gamepad.axes-floats", f"{name} came as an integer")
+
+    def _update(self, value: Any) -> Iterator[Finding]:
+        for part in ("sd", "aliases"):
+            for uid in _members(value.get(part)):
+                if len(uid) < 30 and uid.isdecimal() and int(uid) >= UIDS:
+                    text = f"{part}: {uid} has more than 88 bits"
+                    yield Finding("update.uid-form", text)
+
+    def _strings(self, name: str, value: Any) -> Iterator[Finding]:
+        self.exercised.add("encoding.strings")
+        for part in [*_TEXTS[name](value), *(_keys(value) if isinstance(value, dict) else ())]:
+            if mark(part) in ("$bin", "$raw"):
+                what = "a bin" if mark(part) == "$bin" else "not UTF-8"
+                yield Finding("encoding.strings", f"a string was expected, {shown(part)} is {what}")
+
+    _RULES: ClassVar[dict[str, Callable[..., Iterator[Finding]]]] = {
+        REQUEST: _request,
+        NOTIFICATION: _notification,
+        RESPONSE: _response,
+        LOG: _log,
+        GAMEPADS: _gamepads,
+        UPDATE: _update,
+    }
+
+
+def is_request(value: Any) -> bool:
+    """Whether it is a request that a server has to answer."""
+    return (
+        isinstance(value, list)
+        and len(value) == 4
+        and type(value[1]) is int
+        and 0 <= value[1] < IDS
+        and isinstance(value[2], str)
+        and isinstance(value[3], list)
+    )
+
+
+def is_notification(value: Any) -> bool:
+    """Whether it is a notification as MessagePack-RPC has it."""
+    return len(value) == 3 and isinstance(value[1], str) and isinstance(value[2], list)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    """The members of a map; none of what is no map, or has other keys than strings."""
+    return value if isinstance(value, dict) and not mark(value) else {}
+
+
+def _keys(value: Any) -> Iterator[Any]:
+    """All keys within a value that is a map."""
+    pairs = value["$map"] if mark(value) == "$map" else _members(value).items()
+    for key, entry in pairs:
+        yield key
+        yield from _keys(entry)
