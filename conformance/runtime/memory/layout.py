@@ -1,0 +1,271 @@
+"""Where everything is in a buffer: layouts that are declared, and the ones that the mocks have.
+
+Source: Buffers, Format. Nothing there fixes the offsets; so an implementation declares its layout
+(`layout.json`), and everybody reads and writes by that. Numbers are in the machine's byte order.
+"""
+
+import ctypes
+import itertools
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from conformance import mutex, specs
+from conformance.runtime.memory.catalog import KINDS, Parameter, Peripheral
+
+TIMESTAMP = "double"
+BITMAPS = ("read", "write", "update")
+UID_BYTES, SHORT = 11, 2  # of the control block: 88 bits of UID, all else 16
+_REALS = {4: "f", 8: "d"}
+
+
+class LayoutError(ValueError):
+    """A layout that cannot be meant; the text says why."""
+
+
+def width(type_: str) -> int:
+    """Bytes of one value of a type, as ctypes has it on this machine. Raises LayoutError."""
+    if type_ not in KINDS:
+        raise LayoutError(f"{type_!r} is no type")
+    return ctypes.sizeof(getattr(ctypes, f"c_{type_}"))
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field, such as `read.angle` or `control.update`; ``count`` is None for a single value."""
+
+    name: str
+    offset: int
+    size: int
+    type: str = ""
+    count: int | None = None
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+    def of(self, image: bytes) -> bytes:
+        """The bytes of the field in those of a buffer."""
+        return image[self.offset : self.end]
+
+    def decode(self, raw: bytes) -> Any:
+        """The value that its bytes mean: a list for an array, a number where it has no type."""
+        if not self.type:
+            return int.from_bytes(raw, sys.byteorder)
+        one = self.size // (self.count or 1)
+        values = [_decode(self.type, raw[at : at + one]) for at in range(0, len(raw), one)]
+        return values[0] if self.count is None else values
+
+    def encode(self, value: Any) -> bytes:
+        """The bytes of a value. Raises ValueError or TypeError where it does not fit."""
+        if not self.type:
+            return _whole(value, self.size, signed=False)
+        one = self.size // (self.count or 1)
+        if self.count is None:
+            return _encode(self.type, value, one)
+        if not isinstance(value, list | tuple) or len(value) != self.count:
+            raise ValueError(f"{self.name} takes an array of {self.count}")
+        return b"".join(_encode(self.type, item, one) for item in value)
+
+
+def _decode(type_: str, raw: bytes) -> Any:
+    match KINDS[type_]:
+        case "boolean":
+            return raw != bytes(len(raw))
+        case "integer":
+            return int.from_bytes(raw, sys.byteorder, signed=not _unsigned(type_))
+        case "real":
+            return struct.unpack(f"={_REALS[len(raw)]}", raw)[0]
+    return raw.hex()
+
+
+def _encode(type_: str, value: Any, size: int) -> bytes:
+    match KINDS[type_]:
+        case "boolean":
+            if not isinstance(value, bool):
+                raise TypeError(f"{value!r} is no boolean")
+            return value.to_bytes(size, sys.byteorder)
+        case "integer":
+            return _whole(value, size, signed=not _unsigned(type_))
+        case "real":
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{value!r} is no number")
+            try:
+                return struct.pack(f"={_REALS[size]}", value)
+            except (struct.error, OverflowError) as error:
+                raise ValueError(f"{value!r} does not fit a {type_}") from error
+    raise ValueError(f"there is no value of the type {type_}")
+
+
+def _whole(value: Any, size: int, *, signed: bool) -> bytes:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} is no integer")
+    try:
+        return value.to_bytes(size, sys.byteorder, signed=signed)
+    except OverflowError as error:
+        raise ValueError(f"{value} does not fit {size} bytes") from error
+
+
+def _unsigned(type_: str) -> bool:
+    return type_.startswith("u") or type_ == "size_t"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The fields of one buffer by their names, and the bytes of the whole."""
+
+    size: int
+    fields: Mapping[str, Field]
+
+    def __getitem__(self, name: str) -> Field:
+        return self.fields[name]
+
+    def params(self, block: str) -> dict[str, Field]:
+        """The parameters of the `read` or the `write` block by their own names."""
+        found = {name.removeprefix(f"{block}.params."): f for name, f in self.fields.items()}
+        return {name: f for name, f in found.items() if f.name == f"{block}.params.{name}"}
+
+    @property
+    def control(self) -> bool:
+        """Whether there is a device control block."""
+        return "control.uid" in self.fields
+
+    @cached_property
+    def overlaps(self) -> list[str]:
+        """What cannot be: fields that share bytes, or lie beyond the end; in words."""
+        ordered = sorted(self.fields.values(), key=lambda f: (f.offset, f.end))
+        found = [
+            f"{a.name} (bytes {a.offset} to {a.end - 1}) and {b.name} "
+            f"(bytes {b.offset} to {b.end - 1})"
+            for a, b in itertools.pairwise(ordered)
+            if b.offset < a.end
+        ]
+        beyond = (f for f in ordered if f.end > self.size)
+        return found + [f"{f.name} ends at {f.end} of {self.size} bytes" for f in beyond]
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which the upper tester tells it."""
+
+        def place(name: str) -> dict[str, int]:
+            return {"offset": self[name].offset, "size": self[name].size}
+
+        def block(name: str) -> dict[str, Any]:
+            params = {
+                key: {"offset": f.offset, "type": f.type, "count": f.count}
+                for key, f in self.params(name).items()
+            }
+            return {"timestamp": place(f"{name}.timestamp"), "params": params}
+
+        parts = ("uid", "subscription", "delay", *BITMAPS)
+        return {
+            "size": self.size,
+            "mutex": place("mutex"),
+            "valid": place("valid"),
+            "read": block("read"),
+            "write": block("write"),
+            "control": {part: place(f"control.{part}") for part in parts} if self.control else None,
+        }
+
+
+def declared(raw: Any, peripheral: Peripheral) -> Layout:
+    """The layout that an implementation declares for a peripheral's buffer.
+
+    Raises LayoutError where it is none.
+    """
+    if errors := specs.load("runtime").schemas.errors("layout.json", raw):
+        raise LayoutError(errors[0].message)
+    found = [*_declared(raw, {param.name: param for param in peripheral.params})]
+    return Layout(raw["size"], {entry.name: entry for entry in found})
+
+
+def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterator[Field]:
+    for name in ("mutex", "valid"):
+        yield Field(name, raw[name]["offset"], raw[name]["size"])
+    for block in ("read", "write"):
+        if raw.get(block) is not None:
+            at = raw[block]["timestamp"]["offset"]
+            yield Field(f"{block}.timestamp", at, width(TIMESTAMP), TIMESTAMP)
+            for name, entry in raw[block].get("params", {}).items():
+                # How wide it is, it says itself; what its bytes mean stands in the catalog.
+                type_, param = entry["type"].removeprefix("c_"), params.get(name)
+                meant = param.type if param else type_
+                one = width(type_ if type_ in KINDS else meant)
+                size, count = one * (entry.get("count") or 1), param.count if param else None
+                yield Field(f"{block}.params.{name}", entry["offset"], size, meant, count)
+    for name, place in (raw.get("control") or {}).items():
+        yield Field(f"control.{name}", place["offset"], place["size"])
+
+
+# Layouts of our own
+
+Placing = Callable[[str, int, int], int]
+"""Takes the name, size and alignment of what comes next; returns where it goes."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a layout is made: the order of the parts after mutex and valid, and what stands where.
+
+    ``packed``: without any padding. ``mutex`` is the size of the mutex, and what belongs to it.
+    """
+
+    order: tuple[str, ...] = ("read", "write", "control")
+    packed: bool = False
+    mutex: int = mutex.SIZE
+
+
+PLANS: Mapping[str, Plan] = {
+    "natural": Plan(),
+    # As the figure has it: the control block comes first.
+    "figure": Plan(("control", "read", "write")),
+    # With the attributes of the mutex behind it, and nothing aligned.
+    "packed": Plan(("control", "read", "write"), packed=True, mutex=mutex.SIZE + 4),
+}
+
+
+def planned(peripheral: Peripheral, plan: Plan = PLANS["natural"]) -> Layout:
+    """The layout of a peripheral's buffer, as a C compiler would have it unless it is packed."""
+    fields: dict[str, Field] = {}
+    end = 0
+
+    def align(to: int) -> None:
+        nonlocal end
+        end = end if plan.packed else -(-end // to) * to
+
+    def place(name: str, size: int, to: int, type_: str = "", count: int | None = None) -> None:
+        nonlocal end
+        align(to)
+        fields[name] = Field(name, end, size, type_, count)
+        end += size
+
+    place("mutex", plan.mutex, 8)
+    place("valid", 1, 1)
+    for part in plan.order:
+        if part != "control":
+            align(8)
+            place(f"{part}.timestamp", 8, 8, TIMESTAMP)
+            for param in peripheral.params:
+                if param.readable if part == "read" else param.writeable:
+                    one = width(param.type)
+                    size = one * (param.count or 1)
+                    place(f"{part}.params.{param.name}", size, one, param.type, param.count)
+            align(8)
+        elif peripheral.device_id is not None:
+            align(SHORT)
+            place("control.uid", UID_BYTES, 1)
+            for name in ("subscription", "delay", *BITMAPS):
+                place(f"control.{name}", SHORT, SHORT)
+    align(8)
+    return Layout(end, fields)
+
+
+def fits(param: Parameter, entry: Field) -> bool:
+    """Whether a field has the size of a parameter: its width, so many times over.
+
+    A double may be stored with 32 bits, as where peripherals have no wider numbers.
+    """
+    wanted = {width(param.type)} | ({4} if param.type == "double" else set())
+    return entry.size in {one * (param.count or 1) for one in wanted}
