@@ -37,7 +37,10 @@ def fault(
     subtle: bool = False,
     needs: Mapping[str, str] | None = None,
 ) -> Callable[[Peer], Peer]:
-    """Declare a subclass of a mock as a fault; its docstring is the summary."""
+    """Declare a subclass of a mock, or of what it is made of, as a fault.
+
+    Its docstring is the summary.
+    """
 
     def declare(peer: Peer) -> Peer:
         summary = (peer.__doc__ or "").strip()
@@ -62,7 +65,8 @@ def faulty(role: str, names: Iterable[str]) -> type[Any]:
     for name in chosen:
         if name not in peers:
             raise UnknownName(f"{role} has no fault {name!r}{_hint(name, list(peers))}")
-    return type("Faulty", tuple(peers[name] for name in chosen), {})
+    # A fault that several roles have is declared for what they have in common.
+    return type("Faulty", (*(peers[name] for name in chosen), sound), {})
 
 
 def roles() -> list[str]:
@@ -102,7 +106,7 @@ def _peers(role: str) -> dict[str, type[Any]]:
     peers: dict[str, type[Any]] = {}
     for module in _fault_modules(f"{_module_name(role)}_faults"):
         for peer in vars(module).values():
-            if isinstance(peer, type) and peer.__module__ == module.__name__:
+            if isinstance(peer, type):
                 declared = vars(peer).get("declared_fault")
                 if declared is not None and peers.setdefault(declared.name, peer) is not peer:
                     raise ValueError(f"{role} has two faults of the name {declared.name!r}")
