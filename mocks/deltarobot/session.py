@@ -25,6 +25,7 @@ class Session(ABC):
     """One side of one connection; `run` plays it on a stream. `number` counts from 1."""
 
     HANDLERS: ClassVar[Mapping[str, str]]
+    Reader: ClassVar[type[Decoder]] = Decoder
 
     stream: Stream
 
@@ -32,7 +33,7 @@ class Session(ABC):
         """`patience` is how many seconds the peer may take for its handshake."""
         self.patience = patience
         self.number = number
-        self.decoder = self.make_decoder()
+        self.decoder = self.Reader()
         self.missing = {MAGIC, VERSION}  # what has not come yet of the peer's handshake
         self.ended = False
         self._timers: list[asyncio.TimerHandle] = []
@@ -115,9 +116,6 @@ class Session(ABC):
         """The peer's handshake is finished."""
 
     # What comes
-
-    def make_decoder(self) -> Decoder:
-        return Decoder()
 
     def receive(self, data: bytes) -> None:
         for frame in self.decoder.feed(data):

@@ -4,7 +4,7 @@ import struct
 from typing import Any
 
 from conformance.codec import Frame
-from mocks.deltarobot import defects
+from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
 from mocks.fault import fault
@@ -84,7 +84,7 @@ class DiesOfRaggedCurve(Client):
 
     def curve(self, value: Any) -> None:
         if "rest" in value and value["points"]:
-            defects.die()
+            die()
         super().curve(value)
 
 

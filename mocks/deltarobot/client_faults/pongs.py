@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot import defects
+from mocks.deltarobot.both_faults import die, frames
 from mocks.deltarobot.client import Client
 from mocks.fault import fault
 
@@ -165,8 +165,10 @@ class EchoesCurves(Client):
 
 
 @fault("big-endian-lengths-read", violates="frame.byte-order", subtle=True)
-class BigEndianLengthsRead(defects.BigEndianLengths, Client):
+class BigEndianLengthsRead(Client):
     """Sends its version right, and reads lengths with the most significant byte first."""
+
+    Reader = frames.BigEndianLengths.Reader
 
 
 @fault("dies-of-pongs", violates="robustness.foreign-messages", subtle=True)
@@ -175,7 +177,7 @@ class DiesOfPongs(Client):
 
     def skip(self, frame: Any) -> None:
         if frame.name == "Pong" and frame.value["number"] == 2**64 - 1:
-            defects.die()
+            die()
 
 
 @fault("storms", violates="end.no-storm")

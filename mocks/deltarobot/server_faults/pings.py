@@ -4,7 +4,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot import defects
+from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.exercise import Vector
 from mocks.deltarobot.server import Server
 from mocks.fault import fault
@@ -122,7 +122,7 @@ class DiesOfWrongPongs(Server):
 
     def pong(self, value: Any) -> None:
         if value["number"] not in self.waiting:
-            defects.die()
+            die()
         super().pong(value)
 
 
@@ -132,7 +132,7 @@ class DiesOfMissingPongs(Server):
 
     def next_ping(self) -> None:
         if len(self.waiting) >= 3:
-            defects.die()
+            die()
         super().next_ping()
 
 
@@ -181,25 +181,22 @@ class SharedBuffer(Server):
 
 
 @fault("later-magic-reversed", violates="handshake.magic-value", subtle=True)
-class LaterMagicReversed(defects.ReversedMagic, Server):
+class LaterMagicReversed(Server):
     """Sends the magic reversed, from the second connection on."""
 
     def send_magic(self) -> None:
-        if self.number > 1:
+        if self.number == 1:
             super().send_magic()
         else:
-            Server.send_magic(self)
+            self.send(message("ProtocolMagic", magic="rVRatleD"))
 
 
 @fault("later-version-big-endian", violates="handshake.version-value", subtle=True)
-class LaterVersionBigEndian(defects.BigEndianVersion, Server):
+class LaterVersionBigEndian(Server):
     """Sends its version in big-endian, from the second connection on."""
 
     def send_version(self) -> None:
-        if self.number > 1:
-            super().send_version()
-        else:
-            Server.send_version(self)
+        self.send(message("ProtocolVersion", version=1 if self.number == 1 else 1 << 24))
 
 
 @fault("later-no-version", violates="handshake.version-sent", subtle=True)

@@ -1,0 +1,165 @@
+"""Faults at the end of a session, and in what is survived."""
+
+import asyncio
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import UNKNOWN, message
+from mocks.deltarobot.both_faults import die
+from mocks.deltarobot.session import END, MAGIC, VERSION, Session
+from mocks.fault import fault
+from mocks.streams import Stream
+
+
+@fault("no-word-at-the-end", violates="end.announced")
+class NoWordAtTheEnd(Session):
+    """Closes the connection without an end of transmission."""
+
+    def announce_end(self, reason: str) -> None:
+        pass
+
+
+@fault("reason-in-latin-1", violates="end.reason-ascii")
+class ReasonInLatin1(Session):
+    """Puts letters that are not ASCII into its reason."""
+
+    def announce_end(self, reason: str) -> None:
+        self.send(message(END, reason=f"{reason} \xab\xe9\xbb"))
+
+
+@fault("wants-a-reason", violates="end.reason-optional")
+class WantsAReason(Session):
+    """Passes over an end of transmission without a reason."""
+
+    def peer_ends(self, value: Any) -> None:
+        if value["reason"]:
+            super().peer_ends(value)
+
+
+@fault("stays-open", violates="end.closes")
+class StaysOpen(Session):
+    """Leaves the connection open after its end of transmission."""
+
+    def end(self, reason: str) -> None:
+        if self.shaken:
+            self.announce_end(reason)
+        else:
+            super().end(reason)
+
+
+@fault("one-more-word", violates="end.nothing-after", subtle=True)
+class OneMoreWord(Session):
+    """Sends two ends of transmission."""
+
+    def announce_end(self, reason: str) -> None:
+        super().announce_end(reason)
+        super().announce_end("really")
+
+
+@fault("ignores-ends", violates="end.received")
+class IgnoresEnds(Session):
+    """Stays whatever the peer ends."""
+
+    async def run(self, stream: Stream) -> None:
+        self.stream = stream
+        self.opened()
+        while data := await stream.read():
+            self.receive(data)
+        if not self.ended:
+            await asyncio.Event().wait()
+
+    def peer_ends(self, value: Any) -> None:
+        pass
+
+
+@fault("dies-of-reason", violates="end.received", subtle=True)
+class DiesOfReason(Session):
+    """Dies of a reason that is not ASCII."""
+
+    def peer_ends(self, value: Any) -> None:
+        if not value["reason"].isascii():
+            die()
+        super().peer_ends(value)
+
+
+@fault("dies-of-abrupt-ends", violates="end.abrupt")
+class DiesOfAbruptEnds(Session):
+    """Dies if the peer goes without a word."""
+
+    def input_ended(self) -> None:
+        die()
+
+
+@fault("dies-inside-messages", violates="end.abrupt", subtle=True)
+class DiesInsideMessages(Session):
+    """Dies if the peer goes inside a message."""
+
+    def input_ended(self) -> None:
+        if self.decoder.end():
+            die()
+        super().input_ended()
+
+
+@fault("closes-upon-foreign", violates="robustness.foreign-messages")
+class ClosesUponForeign(Session):
+    """Closes the connection upon a message of its own role."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name != UNKNOWN and frame.name not in (MAGIC, VERSION):
+            self.end(f"{frame.name} is not for this side")
+
+
+@fault("dies-of-second-handshake", violates="robustness.second-handshake")
+class DiesOfSecondHandshake(Session):
+    """Dies of a second handshake."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name in (MAGIC, VERSION):
+            die()
+
+
+@fault("dies-of-other-version", violates="robustness.second-handshake", subtle=True)
+class DiesOfOtherVersion(Session):
+    """Dies of a second version that is another."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == VERSION and frame.value["version"] != 1:
+            die()
+
+
+@fault("signed-lengths", violates="robustness.huge-length")
+class SignedLengths(Session):
+    """Takes lengths for signed and dies of negative ones."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Oversized" and frame.value["length"] >= 1 << 31:
+            die()
+        super().take(frame)
+
+
+@fault("dies-of-huge-curves", violates="robustness.huge-length", subtle=True)
+class DiesOfHugeCurves(Session):
+    """Dies of a curve that does not fit into memory."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Oversized" and frame.value["identifier"] == "0xf009":
+            die()
+        super().take(frame)
+
+
+@fault("dies-of-undefined", violates="robustness.undefined-sizes")
+class DiesOfUndefined(Session):
+    """Dies of an undefined size identifier."""
+
+    def undecodable(self, frame: Frame) -> None:
+        die()
+
+
+@fault("dies-of-last-undefined", violates="robustness.undefined-sizes", subtle=True)
+class DiesOfLastUndefined(Session):
+    """Dies of the size identifier 0xE."""
+
+    def undecodable(self, frame: Frame) -> None:
+        if "0xe006" in (frame.error or ""):
+            die()
+        super().undecodable(frame)

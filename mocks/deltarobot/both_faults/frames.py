@@ -1,0 +1,202 @@
+"""Faults in frames and segmentation."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import VARIABLE, encode, message
+from mocks.deltarobot.both_faults import AfterThird
+from mocks.deltarobot.misreading import Misreader
+from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
+from mocks.fault import fault
+
+
+@fault("big-endian-identifiers", violates="frame.identifier")
+class BigEndianIdentifiers(Session):
+    """Sends its identifiers with the most significant byte first."""
+
+    def send(self, value: Any) -> None:
+        data = encode(value)
+        self.write(data[1::-1] + data[2:])
+
+
+@fault("swapped-identifiers", violates="frame.identifier")
+class SwappedIdentifiers(Session):
+    """Puts the size identifier into the low bits of the identifier."""
+
+    def send(self, value: Any) -> None:
+        identifier = int(value["identifier"], 16)
+        swapped = (identifier & 0xFFF) << 4 | identifier >> 12
+        self.write(swapped.to_bytes(2, "little") + encode(value)[2:])
+
+
+@fault("big-endian-version", violates="frame.byte-order")
+class BigEndianVersion(Session):
+    """Sends its version with the most significant byte first."""
+
+    def send_version(self) -> None:
+        self.send(message(VERSION, version=1 << 24))
+
+
+@fault("version-of-16-bits", violates="frame.fixed-lengths")
+class VersionOf16Bits(Session):
+    """Sends a version of two bytes under an identifier that says four."""
+
+    def send_version(self) -> None:
+        self.write(encode(HANDSHAKE[VERSION])[:4])
+
+
+@fault("eight-bits-are-none", violates="frame.fixed-lengths")
+class EightBitsAreNone(Session):
+    """Takes messages of the size identifier 0x0 for empty."""
+
+    class Reader(Misreader):
+        def fixed(self, identifier: int) -> int:
+            return 0 if identifier >> 12 == 0 else super().fixed(identifier)
+
+
+@fault("sixteen-bits-are-one-byte", violates="frame.fixed-lengths", subtle=True)
+class SixteenBitsAreOneByte(Session):
+    """Skips one byte of messages of the size identifier 0x1."""
+
+    class Reader(Misreader):
+        def fixed(self, identifier: int) -> int:
+            return 1 if identifier >> 12 == 1 else super().fixed(identifier)
+
+
+@fault("unknown-vectors-are-three", violates="frame.fixed-lengths", subtle=True)
+class UnknownVectorsAreThree(Session):
+    """Skips twelve bytes of unknown messages of 128 bits."""
+
+    class Reader(Misreader):
+        def fixed(self, identifier: int) -> int:
+            strange = identifier >> 12 == 4 and identifier & 0xFFF > 9
+            return 12 if strange else super().fixed(identifier)
+
+
+@fault("big-endian-lengths", violates="frame.variable-length")
+class BigEndianLengths(Session):
+    """Reads lengths with the most significant byte first."""
+
+    class Reader(Misreader):
+        def variable(self, identifier: int, length: bytes) -> int:
+            return int.from_bytes(length, "big")
+
+
+@fault("short-lengths", violates="frame.variable-length", subtle=True)
+class ShortLengths(Session):
+    """Reads only the lower half of lengths, which shows from 64 KiB on."""
+
+    class Reader(Misreader):
+        def variable(self, identifier: int, length: bytes) -> int:
+            return int.from_bytes(length[:2], "little")
+
+
+@fault("lengths-with-themselves", violates="frame.variable-length")
+class LengthsWithThemselves(Session):
+    """Takes lengths to count themselves."""
+
+    class Reader(Misreader):
+        def variable(self, identifier: int, length: bytes) -> int:
+            return max(super().variable(identifier, length) - 4, 0)
+
+
+@fault("nothing-is-not-yet", violates="frame.variable-length", subtle=True)
+class NothingIsNotYet(Session):
+    """Waits for the contents of an empty message."""
+
+    class Reader(Misreader):
+        def variable(self, identifier: int, length: bytes) -> int:
+            return super().variable(identifier, length) or 1
+
+
+@fault("big-endian-reason", violates="frame.variable-length")
+class BigEndianReason(Session):
+    """Sends the length of its reason with the most significant byte first."""
+
+    def announce_end(self, reason: str) -> None:
+        data = reason.encode()
+        self.write(b"\x06\xf0" + len(data).to_bytes(4, "big") + data)
+
+
+@fault("reason-counts-its-length", violates="frame.variable-length", subtle=True)
+class ReasonCountsItsLength(Session):
+    """Counts the length itself in the length of its reason."""
+
+    def announce_end(self, reason: str) -> None:
+        data = reason.encode()
+        self.write(b"\x06\xf0" + (len(data) + 4).to_bytes(4, "little") + data)
+
+
+@fault("undefined-size", violates="frame.undefined-sizes")
+class UndefinedSize(AfterThird):
+    """Sends a message of the size identifier 0x5."""
+
+    def after_third(self) -> None:
+        self.write(b"\x01\x50" + bytes(8))
+
+
+@fault("half-an-end", violates="frame.whole-messages", subtle=True)
+class HalfAnEnd(Session):
+    """Closes before the last byte of its end of transmission."""
+
+    def announce_end(self, reason: str) -> None:
+        self.write(encode(message(END, reason=reason))[:-1])
+
+
+@fault("one-message-a-read", violates="frame.segmentation")
+class OneMessageARead(Session):
+    """Forgets what has come of a message at the end of each read."""
+
+    class Reader(Misreader):
+        def feed(self, data: bytes) -> list[Frame]:
+            self.buffer = b""
+            return super().feed(data)
+
+
+@fault("first-of-a-read", violates="frame.segmentation", subtle=True)
+class FirstOfARead(Session):
+    """Sees only the first of messages that come together, after the handshake."""
+
+    class Reader(Misreader):
+        seen = 0
+
+        def feed(self, data: bytes) -> list[Frame]:
+            found = super().feed(data)
+            self.seen += len(found)
+            return found if self.seen <= 2 else found[:1]
+
+
+@fault("loses-half-identifiers", violates="frame.segmentation", subtle=True)
+class LosesHalfIdentifiers(Session):
+    """Loses the first byte of an identifier that comes alone."""
+
+    class Reader(Misreader):
+        def feed(self, data: bytes) -> list[Frame]:
+            found = super().feed(data)
+            if len(self.buffer) == 1:
+                self.buffer = b""
+            return found
+
+
+@fault("loses-half-lengths", violates="frame.segmentation", subtle=True)
+class LosesHalfLengths(Session):
+    """Loses the beginning of a length that does not come whole."""
+
+    class Reader(Misreader):
+        def feed(self, data: bytes) -> list[Frame]:
+            found = super().feed(data)
+            if 2 < len(self.buffer) < 6 and self.buffer[1] >> 4 == VARIABLE:
+                self.buffer = self.buffer[:2]
+            return found
+
+
+@fault("loses-half-contents", violates="frame.segmentation", subtle=True)
+class LosesHalfContents(Session):
+    """Loses a byte of a 128-bit message that is cut inside its contents."""
+
+    class Reader(Misreader):
+        def feed(self, data: bytes) -> list[Frame]:
+            found = super().feed(data)
+            if len(self.buffer) > 6 and self.buffer[1] >> 4 == 4:
+                self.buffer = self.buffer[:-1]
+            return found

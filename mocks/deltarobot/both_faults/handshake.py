@@ -1,0 +1,264 @@
+"""Faults in the handshake, as it is sent and as it is taken."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import UNKNOWN, frame, message
+from mocks.deltarobot.both_faults import AfterThird
+from mocks.deltarobot.session import MAGIC, VERSION, Session
+from mocks.fault import fault
+
+
+@fault("no-magic", violates="handshake.magic-sent")
+class NoMagic(Session):
+    """Sends no magic."""
+
+    def send_magic(self) -> None:
+        pass
+
+
+@fault("no-version", violates="handshake.version-sent")
+class NoVersion(Session):
+    """Sends no version."""
+
+    def send_version(self) -> None:
+        pass
+
+
+@fault("end-first", violates="handshake.first")
+class EndFirst(Session):
+    """Sends an end of transmission before its handshake."""
+
+    def greet(self) -> None:
+        self.write(frame(0xF006, b""))
+        super().greet()
+
+
+@fault("unknown-between", violates="handshake.first", subtle=True)
+class UnknownBetween(Session):
+    """Sends an unknown message between magic and version."""
+
+    def greet(self) -> None:
+        self.send_magic()
+        self.write(frame(0x1FFF, b"\0\0"))
+        self.send_version()
+
+
+@fault("reversed-magic", violates="handshake.magic-value")
+class ReversedMagic(Session):
+    """Sends the magic as a little-endian number of its characters."""
+
+    def send_magic(self) -> None:
+        self.send(message(MAGIC, magic="rVRatleD"))
+
+
+@fault("magic-in-other-case", violates="handshake.magic-value", subtle=True)
+class MagicInOtherCase(Session):
+    """Writes the last letter of the magic in upper case."""
+
+    def send_magic(self) -> None:
+        self.send(message(MAGIC, magic="DeltaRVR"))
+
+
+@fault("version-two", violates="handshake.version-value")
+class VersionTwo(Session):
+    """Says that it speaks version 2."""
+
+    def send_version(self) -> None:
+        self.send(message(VERSION, version=2))
+
+
+@fault("version-as-text", violates="handshake.version-value", subtle=True)
+class VersionAsText(Session):
+    """Sends the version as the digit 1."""
+
+    def send_version(self) -> None:
+        self.write(frame(0x2002, b"1\0\0\0"))
+
+
+@fault("greets-later", violates="handshake.unasked")
+class GreetsLater(Session):
+    """Waits for the peer's handshake before it sends its own."""
+
+    def greet(self) -> None:
+        pass
+
+    def handshake(self, frame: Frame) -> None:
+        if len(self.missing) == 2:
+            super().greet()
+        super().handshake(frame)
+
+
+@fault("version-after-the-peer", violates="handshake.unasked", subtle=True)
+class VersionAfterThePeer(Session):
+    """Sends its magic at once, its version after the peer's first message."""
+
+    def greet(self) -> None:
+        self.send_magic()
+
+    def handshake(self, frame: Frame) -> None:
+        if len(self.missing) == 2:
+            self.send_version()
+        super().handshake(frame)
+
+
+@fault("magic-first-only", violates="handshake.either-order")
+class MagicFirstOnly(Session):
+    """Closes the connection if the version comes before the magic."""
+
+    def handshake(self, frame: Frame) -> None:
+        if frame.name == VERSION and MAGIC in self.missing:
+            self.refuse("the version came before the magic")
+        else:
+            super().handshake(frame)
+
+
+@fault("skips-before-handshake", violates="handshake.closes-different")
+class SkipsBeforeHandshake(Session):
+    """Skips what comes before the handshake."""
+
+    def unexpected(self, frame: Frame) -> None:
+        pass
+
+
+@fault("skips-unknown-before-handshake", violates="handshake.closes-different", subtle=True)
+class SkipsUnknownBeforeHandshake(Session):
+    """Skips what is unknown before the handshake."""
+
+    def unexpected(self, frame: Frame) -> None:
+        if frame.name != UNKNOWN:
+            super().unexpected(frame)
+
+
+@fault("skips-between", violates="handshake.closes-different", subtle=True)
+class SkipsBetween(Session):
+    """Skips what comes between magic and version."""
+
+    def unexpected(self, frame: Frame) -> None:
+        if len(self.missing) == 2:
+            super().unexpected(frame)
+
+
+@fault("endless-patience", violates="handshake.closes-silent")
+class EndlessPatience(Session):
+    """Never drops a peer for want of a handshake."""
+
+    def out_of_patience(self) -> None:
+        pass
+
+
+@fault("content-with-little", violates="handshake.closes-partial")
+class ContentWithLittle(Session):
+    """Drops only a peer that says nothing at all."""
+
+    heard = False
+
+    def receive(self, data: bytes) -> None:
+        self.heard = True
+        super().receive(data)
+
+    def out_of_patience(self) -> None:
+        if not self.heard:
+            super().out_of_patience()
+
+
+@fault("content-with-magic", violates="handshake.closes-partial", subtle=True)
+class ContentWithMagic(Session):
+    """Drops no peer that has sent its magic."""
+
+    def out_of_patience(self) -> None:
+        if MAGIC in self.missing:
+            super().out_of_patience()
+
+
+@fault("any-magic", violates="handshake.closes-wrong-magic")
+class AnyMagic(Session):
+    """Takes any magic."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return name == MAGIC or super().acceptable(name, value)
+
+
+@fault("magic-of-any-case", violates="handshake.closes-wrong-magic", subtle=True)
+class MagicOfAnyCase(Session):
+    """Takes the magic in any case."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        if name == MAGIC:
+            return bool(value["magic"].lower() == "deltarvr")
+        return super().acceptable(name, value)
+
+
+@fault("seven-of-the-magic", violates="handshake.closes-wrong-magic", subtle=True)
+class SevenOfTheMagic(Session):
+    """Does not look at the last character of the magic."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        if name == MAGIC:
+            return bool(value["magic"][:7] == "DeltaRV")
+        return super().acceptable(name, value)
+
+
+@fault("any-version", violates="handshake.closes-wrong-version")
+class AnyVersion(Session):
+    """Takes any version."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return name == VERSION or super().acceptable(name, value)
+
+
+@fault("newer-versions", violates="handshake.closes-wrong-version", subtle=True)
+class NewerVersions(Session):
+    """Takes any version from 1 on."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        if name == VERSION:
+            return bool(value["version"] >= 1)
+        return super().acceptable(name, value)
+
+
+@fault("version-of-either-order", violates="handshake.closes-wrong-version", subtle=True)
+class VersionOfEitherOrder(Session):
+    """Takes a big-endian 1 as well."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        if name == VERSION:
+            return value["version"] in (1, 1 << 24)
+        return super().acceptable(name, value)
+
+
+@fault("greets-again", violates="handshake.once")
+class GreetsAgain(Session):
+    """Sends its handshake again once the peer's has come."""
+
+    def handshake(self, frame: Frame) -> None:
+        super().handshake(frame)
+        if self.shaken:
+            self.greet()
+
+
+@fault("version-again", violates="handshake.once", subtle=True)
+class VersionAgain(AfterThird):
+    """Sends its version again after its first other message."""
+
+    def after_third(self) -> None:
+        self.send_version()
+
+
+@fault("impatient", violates="handshake.patient")
+class Impatient(Session):
+    """Waits a quarter of the time that it declares for the handshake."""
+
+    def opened(self) -> None:
+        self.patience /= 4
+        super().opened()
+
+
+@fault("impatient-between", violates="handshake.patient", subtle=True)
+class ImpatientBetween(Session):
+    """Waits a quarter of that time between magic and version."""
+
+    def handshake(self, frame: Frame) -> None:
+        super().handshake(frame)
+        if not self.shaken:
+            self.later(self.patience / 4, self.out_of_patience)

@@ -1,0 +1,102 @@
+"""Faults with messages of no meaning."""
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import UNKNOWN, frame
+from mocks.deltarobot.both_faults import AfterThird
+from mocks.deltarobot.session import Session
+from mocks.fault import fault
+
+
+def _is_null(frame: Frame) -> bool:
+    return bool(frame.value["identifier"].endswith("000"))
+
+
+@fault("closes-upon-unknown", violates="messages.unknown-skipped")
+class ClosesUponUnknown(Session):
+    """Closes the connection upon a message of an unknown type."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and not _is_null(frame):
+            self.end(f"{frame.value['identifier']} is unknown")
+
+
+@fault("closes-upon-variable", violates="messages.unknown-skipped", subtle=True)
+class ClosesUponVariable(Session):
+    """Closes the connection upon an unknown message of variable length."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.value["identifier"].startswith("0xf") and not _is_null(frame):
+            self.end(f"{frame.value['identifier']} is unknown")
+
+
+@fault("closes-upon-highest", violates="messages.unknown-skipped", subtle=True)
+class ClosesUponHighest(Session):
+    """Closes the connection upon the type 0xFFF."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.value["identifier"].endswith("fff"):
+            self.end("a type out of range")
+
+
+@fault("skips-five-hundred", violates="messages.unknown-skipped", subtle=True)
+class SkipsFiveHundred(Session):
+    """Closes the connection once it has skipped 500 messages."""
+
+    skipped = 0
+
+    def skip(self, frame: Frame) -> None:
+        self.skipped += 1
+        if self.skipped > 500:
+            self.end("too many unknown messages")
+
+
+@fault("ends-by-type-alone", violates="messages.whole-identifier")
+class EndsByTypeAlone(Session):
+    """Takes a message of the type 0x006 and any size for an end of transmission."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and frame.value["identifier"].endswith("006"):
+            self.close()
+
+
+@fault("large-ends", violates="messages.whole-identifier", subtle=True)
+class LargeEnds(Session):
+    """Takes a message 0x4006 for an end of transmission."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and frame.value["identifier"] == "0x4006":
+            self.close()
+
+
+@fault("sends-null", violates="messages.null-not-sent")
+class SendsNull(AfterThird):
+    """Sends one message of the null type."""
+
+    def after_third(self) -> None:
+        self.write(frame(0x0000, b"\0"))
+
+
+@fault("sends-unknown", violates="messages.defined-only")
+class SendsUnknown(AfterThird):
+    """Sends one message of a type that version 1 does not have."""
+
+    def after_third(self) -> None:
+        self.write(frame(0x200A, b"\0\0\0\1"))
+
+
+@fault("closes-upon-null", violates="messages.null-skipped")
+class ClosesUponNull(Session):
+    """Closes the connection upon a message of the null type."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and _is_null(frame):
+            self.end("an invalid null message")
+
+
+@fault("closes-upon-empty-null", violates="messages.null-skipped", subtle=True)
+class ClosesUponEmptyNull(Session):
+    """Closes the connection upon a null message without contents."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and _is_null(frame) and not frame.value["data"]:
+            self.end("an invalid null message")
