@@ -1,0 +1,81 @@
+"""What a message of HTTP is called in this protocol, by what it says alone.
+
+A request is known by its path and, at /rest/pushcmd, by its command; a response by its status, its
+header field Filename and its command. What the protocol has no message for is a `Request` or a
+`Response`; a TLS connection that begins on a plain port is a `TlsHello`.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+TLS_HELLO, OVERSIZED = "TlsHello", "Oversized"
+REQUEST, RESPONSE = "Request", "Response"
+
+PUSHCMD, DOWNLOAD, UPDATE = "/rest/pushcmd", "/rest/download", "/rest/update/"
+SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
+
+_COMMANDS = {
+    "repeat": "Repeat",
+    "abort": "Abort",
+    "update": "Update",
+    "download": "Download",
+    "configuration": "Configuration",
+}
+
+
+def name_of(value: Mapping[str, Any]) -> str:
+    """The name of a request or response in its decoded form."""
+    return _request(value) if "method" in value else _response(value)
+
+
+def _request(value: Mapping[str, Any]) -> str:
+    path, said = urlsplit(value["path"]).path, value.get("json", {})
+    if path == PUSHCMD:
+        return "Register" if said.get("cmd") == "register" else "Push"
+    if path == DOWNLOAD:
+        return "DownloadRequest"
+    if path.startswith(UPDATE):
+        return "UpdateRequest"
+    if value["headers"].get("upgrade", "").lower() == "websocket":
+        return "SensorUpgrade"
+    if "cmd" not in said and ("token" in said or any(map(SENSOR_MEMBER.fullmatch, said))):
+        return "SensorPost"
+    return REQUEST
+
+
+def _response(value: Mapping[str, Any]) -> str:
+    status = value["status"]
+    if status >= 400:
+        return "Refusal"
+    if status == 101:
+        return "SensorUpgraded"
+    if "filename" in value["headers"]:
+        return "File"
+    command = value.get("json", {}).get("cmd")
+    return _COMMANDS.get(command, RESPONSE) if isinstance(command, str) else RESPONSE
+
+
+def with_body(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+    """A decoded message: its head, and its body as `json` or `base64`, unless it is empty."""
+    is_file = "filename" in head["headers"]
+    parsed = None if is_file else json_object(body)
+    if parsed is not None:
+        return {**head, "json": parsed}
+    return {**head, **({"base64": base64.b64encode(body).decode()} if body else {})}
+
+
+def json_object(data: bytes) -> dict[str, Any] | None:
+    """What these bytes say as a JSON object in UTF-8; None if they are none."""
+    try:
+        parsed = json.loads(data.decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")

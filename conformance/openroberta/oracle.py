@@ -1,0 +1,247 @@
+"""The passive judge of a conversation between robots and a lab: what may follow what.
+
+One session is one connection, and a robot may use a new one for each request: what all connections
+of one implementation have in common is a `Conversation`, in which each token goes through COURSE.
+The oracle does not know which side is under test and has no clock. Rules for this module:
+
+- A token changes its step only through COURSE, by what its robot asks and by how that is answered.
+- Answers belong to requests in their order, on each connection.
+- An answer that the robot did not wait for changes nothing.
+- Wherever the specification leaves something open there is no rule: other paths, further requests
+  for a program, pushes that come twice, a registration at any time.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from conformance.judge import Finding
+from conformance.openroberta.naming import REQUEST
+
+ROBOT, LAB = "robot", "lab"
+
+MANDATORY = (
+    *("firmwarename", "robot", "macaddr", "cmd", "firmwareversion"),
+    *("token", "brickname", "battery", "menuversion"),
+)
+CONSTANT = ("firmwarename", "robot", "macaddr", "firmwareversion", "menuversion")
+"""What stays the same in all requests with one token."""
+
+
+class Step(StrEnum):
+    """How far the robot of one token has come."""
+
+    NEW = "that was never registered"
+    REGISTERING = "whose registration was not answered yet"
+    ABORTED = "whose registration was aborted"
+    LINKED = "that is registered"
+    TOLD = "that was told download"
+    FETCHING = "that is fetching its program"
+    RUNNING = "that runs a program"
+    UPDATING = "that was told update"
+    DISMISSED = "whose push was aborted"
+
+
+COURSE: dict[Step, dict[str, Step | str]] = {
+    Step.NEW: {"Register": Step.REGISTERING, "Push": "register.first"},
+    Step.REGISTERING: {
+        "Repeat": Step.LINKED,
+        "Abort": Step.ABORTED,
+        "Refusal": Step.NEW,
+        "Push": "register.first",
+    },
+    Step.ABORTED: {"Register": Step.REGISTERING, "Push": "register.after-abort"},
+    Step.LINKED: {
+        "Register": Step.REGISTERING,
+        "Download": Step.TOLD,
+        "Update": Step.UPDATING,
+        "Abort": Step.DISMISSED,
+    },
+    Step.TOLD: {
+        "Register": Step.REGISTERING,
+        "DownloadRequest": Step.FETCHING,
+        "Push": "run.requests-file",
+    },
+    Step.FETCHING: {
+        "Register": Step.REGISTERING,
+        "File": Step.RUNNING,
+        "Refusal": Step.LINKED,
+        "Push": "run.silent",
+    },
+    Step.RUNNING: {"Register": Step.REGISTERING, "Push": Step.LINKED},
+    Step.UPDATING: {"Register": Step.REGISTERING, "Push": "update.stops-pushing"},
+    Step.DISMISSED: {"Register": Step.REGISTERING, "Push": "robustness.abort-of-push"},
+}
+"""By step and message, which is a request or an answer to one: the next, or what it violates."""
+
+_COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
+
+ANSWERS: dict[str, tuple[str, ...]] = {
+    "Register": ("Repeat", "Abort", "Refusal"),
+    "Push": (*_COMMANDS, "Refusal"),
+    "DownloadRequest": ("File", "Refusal"),
+    "UpdateRequest": ("File", "Refusal"),
+}
+"""By request: the answers it may get."""
+
+_UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
+
+
+@dataclass
+class _Robot:
+    """What is known of the robot of one token."""
+
+    step: Step = Step.NEW
+    registered: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Conversation:
+    """What the connections of one implementation have in common."""
+
+    def __init__(self) -> None:
+        self.robots: dict[str, _Robot] = {}
+
+    def robot(self, data: Any) -> _Robot | None:
+        """The robot of a data object; None where it has no token."""
+        token = data.get("token") if isinstance(data, Mapping) else None
+        if not isinstance(token, str):
+            return None
+        return self.robots.setdefault(token, _Robot())
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request that is to be answered."""
+
+    name: str
+    data: Any = None
+
+    @property
+    def missing(self) -> list[str]:
+        """The mandatory fields that it lacks."""
+        if self.name not in ("Register", "Push") or not isinstance(self.data, Mapping):
+            return []
+        return [name for name in MANDATORY if name not in self.data]
+
+
+class Oracle:
+    """The state of one connection, within its conversation."""
+
+    def __init__(self, conversation: Conversation | None = None) -> None:
+        self.exercised: set[str] = set()
+        self._conversation = conversation or Conversation()
+        self._asked: deque[_Asked] = deque()
+        self._deaf = False  # the robot has gone, or sent what cannot be followed
+
+    def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        if sender == LAB:
+            yield from self._answer(name, value)
+        elif "method" in value:
+            data = value.get("json")
+            if name in ("Register", "Push", "DownloadRequest"):
+                yield from self._request(name, data)
+            self._asked.append(_Asked(name, data))
+
+    def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
+        if foreign:
+            yield Finding("http.messages", f"a {sender} sent {name}, which is its peer's")
+        elif sender == ROBOT and name == REQUEST:
+            self._asked.append(_Asked(name))
+        elif sender == ROBOT:
+            self._deaf = True
+        elif "status" in value:
+            yield from self._answer(name, value)
+
+    def broken(self, sender: str) -> None:
+        if sender == ROBOT:
+            self._deaf = True
+
+    def closed(self, sender: str) -> Iterator[Finding]:
+        if sender == ROBOT:
+            self._deaf = True
+        yield from ()
+
+    # What a robot asks
+
+    def _request(self, name: str, data: Any) -> Iterator[Finding]:
+        robot = self._conversation.robot(data)
+        if robot is None or data.get("cmd") not in ("register", "push"):
+            return
+        if name == "Register":
+            robot.registered = data
+        elif robot.step is Step.NEW and (other := self._linked()):
+            what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
+            yield Finding("data.same-object", what)
+            return
+        yield from self._course(robot, name)
+        for field_ in CONSTANT:
+            before, after = robot.registered.get(field_), data.get(field_)
+            if None not in (before, after) and before != after:
+                what = f"{field_} was {str(before)[:80]!r} and became {str(after)[:80]!r}"
+                yield Finding("data.same-object", what)
+        if name == "Push" and robot.step is Step.LINKED:
+            self.exercised |= {"register.first", "data.same-object"}
+
+    def _linked(self) -> str:
+        """A token that has come beyond its registration, or nothing."""
+        before = (Step.NEW, Step.REGISTERING, Step.ABORTED)
+        robots = self._conversation.robots
+        return next((token for token, robot in robots.items() if robot.step not in before), "")
+
+    def _course(self, robot: _Robot, name: str) -> Iterator[Finding]:
+        step = COURSE[robot.step].get(name)
+        if isinstance(step, Step):
+            robot.step = step
+        elif step is not None:
+            yield Finding(step, f"{name} came from a robot {robot.step}")
+
+    # How a lab answers
+
+    def _answer(self, name: str, value: Any) -> Iterator[Finding]:
+        if not self._asked:
+            # Whoever is told nothing sensible may be refused, and a quiet connection, too.
+            if name != "Refusal" and not self._deaf:
+                yield Finding("http.messages", f"{name} came, and nothing was asked")
+            return
+        asked = self._asked.popleft()
+        missing = asked.missing
+        if missing:
+            yield from self._refused(asked, missing, name)
+        elif asked.name in ANSWERS:
+            yield from self._fitting(asked, name, value)
+        robot = self._conversation.robot(asked.data)
+        if robot and not self._deaf:
+            list(self._course(robot, name))
+
+    def _fitting(self, asked: _Asked, name: str, value: Any) -> Iterator[Finding]:
+        """Whether the answer is one that the request may get."""
+        allowed = ANSWERS[asked.name]
+        if name in allowed:
+            self.exercised |= {"http.messages"}
+            if name in _COMMANDS:
+                self.exercised |= {"commands.lab", "http.json"}
+        elif asked.name in _UNNAMED:
+            what = f"{asked.name} was answered with {_shown(name, value)}, without a Filename"
+            yield Finding(_UNNAMED[asked.name], what)
+        elif name in _COMMANDS:
+            yield Finding("register.repeat", f"a registration was answered with {name}")
+        elif "cmd" in value.get("json", {}):
+            command = str(value["json"]["cmd"])[:80]
+            yield Finding("commands.lab", f"the command {command!r} came, which there is not")
+        else:
+            what = f"{asked.name} was answered with {_shown(name, value)}, without a command"
+            yield Finding("http.json", what)
+
+    def _refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
+        """Whether a request that lacks mandatory fields was answered with an error."""
+        for each in missing:
+            self.exercised.add(f"refuses.{each}")
+            if name != "Refusal":
+                what = f"{asked.name} without {each} was answered with {name}"
+                yield Finding(f"refuses.{each}", what)
+
+
+def _shown(name: str, value: Any) -> str:
+    return f"{name} of status {value.get('status')}"

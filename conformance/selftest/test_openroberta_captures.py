@@ -1,0 +1,257 @@
+"""The openroberta codec and oracle against the golden captures, and against violations."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance import captures, locate, specs
+from conformance.codec import Frame
+from conformance.generation import valid
+from conformance.judge import Judge, judge_capture
+from conformance.openroberta import naming
+from conformance.openroberta.codec import (
+    LIMIT,
+    Decoder,
+    chunks,
+    content,
+    encode,
+    request,
+    response,
+)
+from conformance.openroberta.oracle import ANSWERS, COURSE, MANDATORY, Conversation, Oracle, Step
+
+FOLDER = locate.folder("captures", "openroberta") or Path()
+ALL = sorted(FOLDER.glob("*.jsonl"))
+GOLDEN = [path for path in ALL if not path.name.startswith("violation-")]
+VIOLATIONS = [path for path in ALL if path.name.startswith("violation-")]
+PROTOCOL = specs.load("openroberta")
+
+
+def comparable(frame: Frame) -> Any:
+    """What a message says, without the length of a body, which JSON can be written in."""
+    headers = {k: v for k, v in frame.value.get("headers", {}).items() if k != "content-length"}
+    return frame.name, json.dumps({**frame.value, "headers": headers}, sort_keys=True)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_captures_both_ways(path: Path) -> None:
+    decoders: dict[str, Decoder] = {}
+    for event in captures.read(path).events:
+        if event.data is None or event.sender is None:
+            continue
+        frames = decoders.setdefault(event.sender, Decoder()).feed(event.data)
+        if event.message is None:
+            continue
+        [frame] = frames
+        assert (frame.name, json.dumps(frame.value, sort_keys=True)) == (
+            event.message,
+            json.dumps(event.value, sort_keys=True),
+        )
+        assert frame.raw == event.data
+        if "opcode" in event.value or not event.value:
+            continue  # what a websocket sends is masked anew each time; a TLS hello is none of ours
+        [again] = Decoder().feed(encode(event.value))
+        assert comparable(again) == comparable(frame)
+
+
+def test_every_message_has_a_golden_capture() -> None:
+    seen = {
+        (event.sender, event.message)
+        for path in GOLDEN
+        for event in captures.read(path).events
+        if event.message
+    }
+    assert PROTOCOL.messages.keys() <= seen
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("size", [1, 7])
+def test_pieces_change_nothing(path: Path, size: int) -> None:
+    for role in PROTOCOL.roles:
+        events = captures.read(path).events
+        data = b"".join(e.data for e in events if e.data is not None and e.sender == role)
+        if data.startswith(b"\x16\x03"):
+            continue  # where a TLS hello ends is not followed
+        whole, pieces = Decoder(), Decoder()
+        cut = [data[at : at + size] for at in range(0, len(data), size)]
+        frames = [frame for piece in cut for frame in pieces.feed(piece)] + pieces.end()
+        assert frames == whole.feed(data) + whole.end()
+
+
+# The oracle
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_golden_captures_are_sound(path: Path) -> None:
+    capture = captures.read(path)
+    judged = [capture.iut] if capture.iut else list(PROTOCOL.roles)
+    assert judge_capture(PROTOCOL, capture, judged).findings == []
+
+
+@pytest.mark.parametrize("path", VIOLATIONS, ids=lambda path: path.stem)
+def test_violations_are_named(path: Path) -> None:
+    capture = captures.read(path)
+    found = judge_capture(PROTOCOL, capture, [str(capture.iut)]).findings
+    named = {finding.requirement for finding in found}
+    assert capture.extra["violates"] in named
+    others = named - {capture.extra["violates"]}
+    assert all(PROTOCOL.requirement(name).level == "should" for name in others)
+
+
+def test_every_requirement_that_the_oracle_can_find_has_a_violation() -> None:
+    shown = {captures.read(path).extra["violates"] for path in VIOLATIONS}
+    course = {s for steps in COURSE.values() for s in steps.values() if not isinstance(s, Step)}
+    assert course <= shown
+    assert {f"refuses.{name}" for name in MANDATORY} <= shown
+    assert {f"data.{name}" for name in MANDATORY} <= shown
+    assert shown <= PROTOCOL.requirements.keys()
+
+
+def test_the_tables_are_closed() -> None:
+    names = {name for _, name in PROTOCOL.messages}
+    for steps in COURSE.values():
+        for name, step in steps.items():
+            assert name in names
+            assert isinstance(step, Step) or step in PROTOCOL.requirements
+    assert names >= {*ANSWERS, *(name for answers in ANSWERS.values() for name in answers)}
+
+
+def exchange(asked: Any, told: Any, robot: Judge, lab: Judge) -> None:
+    for judge in (robot, lab):
+        for sender, value in (("robot", asked), ("lab", told)):
+            for frame in judge.decode(sender, encode(value)):
+                judge.frame(None, sender, frame)
+
+
+def test_connections_are_one_conversation() -> None:
+    """A robot with a connection for each request is followed from one to the next."""
+    conversation = Conversation()
+    data = dict.fromkeys(MANDATORY, "a")
+    plan = [
+        ("register", response(200, {}, {"cmd": "repeat"})),
+        ("push", response(200, {}, {"cmd": "download"})),
+        ("push", response(200, {}, {"cmd": "repeat"})),
+    ]
+    found = []
+    for cmd, answer in plan:
+        judges = [
+            Judge(PROTOCOL, ["robot"], conversation=conversation),
+            Judge(PROTOCOL, ["lab"], conversation=Conversation()),
+        ]
+        exchange(request("POST", naming.PUSHCMD, {}, {**data, "cmd": cmd}), answer, *judges)
+        found += [finding.requirement for finding in judges[0].findings]
+        assert judges[1].findings == []
+    assert found == ["run.requests-file"]
+
+
+def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
+    conversation = Conversation()
+    first, second = Oracle(conversation), Oracle(conversation)
+    data = {**dict.fromkeys(MANDATORY, "a"), "cmd": "register"}
+    register = request("POST", naming.PUSHCMD, {}, data)
+    list(first.message("robot", "Register", register))
+    list(first.closed("robot"))
+    list(first.message("lab", "Abort", response(200, {}, {"cmd": "abort"})))
+    list(second.message("robot", "Register", register))
+    list(second.message("lab", "Repeat", response(200, {}, {"cmd": "repeat"})))
+    assert conversation.robots["a"].step is Step.LINKED
+
+
+# The codec alone
+
+
+@settings(max_examples=20, database=None)
+@given(data=st.data())
+def test_what_the_schemas_allow_can_be_encoded(data: st.DataObject) -> None:
+    contents = PROTOCOL.schemas.schema("types/robot-data.json")
+    body = {**dict.fromkeys(MANDATORY, "a"), **data.draw(valid(contents)), "cmd": "register"}
+    [frame] = Decoder().feed(encode(request("POST", naming.PUSHCMD, {}, body)))
+    assert (frame.name, frame.value["json"]) == ("Register", body)
+
+
+@settings(max_examples=100, database=None)
+@given(data=st.binary(max_size=300), size=st.integers(1, 20))
+def test_any_bytes_are_bounded(data: bytes, size: int) -> None:
+    decoder = Decoder()
+    frames = [
+        frame for at in range(0, len(data), size) for frame in decoder.feed(data[at : at + size])
+    ]
+    assert sum(len(frame.raw) for frame in frames + decoder.end()) <= len(data)
+
+
+@pytest.mark.parametrize("body", [bytes(range(256)), b"", b"\r\n0\r\n\r\n" * 9, b"{}"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_files_keep_every_byte(body: bytes, chunked: bool) -> None:
+    headers = {"filename": "a"} | ({"transfer-encoding": "chunked"} if chunked else {})
+    [frame] = Decoder().feed(encode(response(200, headers, body)))
+    assert (frame.name, content(frame.value)) == ("File", body)
+    assert Decoder().feed(encode(frame.value)) == [frame]
+
+
+def test_chunks_of_any_size() -> None:
+    head = b"HTTP/1.1 200 OK\r\nFilename: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    [frame] = Decoder().feed(head + chunks([b"ab", b"", b"c"]))
+    assert frame.value["base64"] == "YWJj"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"hello\r\n\r\n",
+        b"POST /rest/pushcmd HTTP/1.1\r\nContent-Length: -1\r\nHost: a\r\n\r\n",
+        b"POST /rest/pushcmd HTTP/1.1\r\nContent-Length: 1\r\n\r\nx",
+        b"HTTP/1.1 999999 OK\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20_000,
+    ],
+)
+def test_what_is_no_http(data: bytes) -> None:
+    decoder = Decoder()
+    [frame] = decoder.feed(data)
+    assert (frame.name, frame.requirement) == (None, "http.messages")
+    assert decoder.lost
+    assert decoder.feed(data) == decoder.end() == []
+
+
+def test_gigabytes_are_not_held() -> None:
+    decoder = Decoder()
+    head = b"POST /rest/pushcmd HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n"
+    assert decoder.feed(head) == []
+    names = [frame.name for _ in range(20) for frame in decoder.feed(bytes(LIMIT // 10))]
+    assert names == ["Oversized"]
+    websocket = Decoder()
+    upgrade = request("GET", "/ws/", {"connection": "Upgrade", "upgrade": "websocket"})
+    frames = websocket.feed(encode(upgrade) + b"\x81\xff" + b"\x7f" * 8)
+    assert [frame.name for frame in frames] == ["SensorUpgrade", "Oversized"]
+
+
+@pytest.mark.parametrize("value", [None, {}, {"status": 200}, {"opcode": "x", "masked": True}])
+def test_what_is_no_message(value: Any) -> None:
+    with pytest.raises(ValueError, match="no message"):
+        encode(value)
+
+
+def test_a_response_without_an_end_lasts_to_the_end() -> None:
+    decoder = Decoder()
+    assert decoder.feed(b'HTTP/1.0 200 OK\r\n\r\n{"cmd":') == []
+    assert decoder.feed(b'"abort"}') == []
+    [frame] = decoder.end()
+    assert (frame.name, frame.value["version"]) == ("Abort", "1.0")
+
+
+def test_a_refused_upgrade_is_followed_by_requests() -> None:
+    decoder = Decoder()
+    upgrade = request("GET", "/ws/", {"connection": "Upgrade", "upgrade": "websocket"})
+    names = [f.name for f in decoder.feed(encode(upgrade) + encode(request("GET", "/")))]
+    assert names == ["SensorUpgrade", "Request"]
+
+
+def test_interim_answers() -> None:
+    """What a lab says before its answer is neither judged nor lost."""
+    [frame] = Decoder().feed(
+        b"HTTP/1.1 100 Continue\r\n\r\n" + encode(response(200, {}, {"cmd": "repeat"}))
+    )
+    assert frame.name == "Repeat"
