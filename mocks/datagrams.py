@@ -1,0 +1,61 @@
+"""Datagrams of a mock: UDP, to one peer or from anybody."""
+
+import asyncio
+
+from mocks.streams import note, parse
+
+_KEPT = 1024  # datagrams that wait to be read; of more the oldest are lost
+
+
+class Datagrams(asyncio.DatagramProtocol):
+    """A UDP socket. ``read`` returns one datagram, which may be empty."""
+
+    def __init__(self) -> None:
+        self._received: asyncio.Queue[bytes] = asyncio.Queue()
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.DatagramTransport)
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        if self._received.qsize() >= _KEPT:
+            self._received.get_nowait()
+        self._received.put_nowait(data)
+
+    async def read(self) -> bytes:
+        return await self._received.get()
+
+    def write(self, data: bytes) -> None:
+        """Send one datagram to the peer; that nobody receives there is not told."""
+        if self._transport:
+            self._transport.sendto(data)
+
+    def close(self) -> None:
+        if self._transport:
+            self._transport.close()
+
+
+async def connect(address: str) -> Datagrams:
+    """A socket that sends to `HOST:PORT`. Raises OSError or ValueError."""
+    _, made = await asyncio.get_running_loop().create_datagram_endpoint(
+        Datagrams, remote_addr=_place(address)
+    )
+    return made
+
+
+async def bind(address: str) -> Datagrams:
+    """A socket that receives at `HOST:PORT`; port 0 lets the system choose. Raises OSError."""
+    transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
+        Datagrams, local_addr=_place(address)
+    )
+    host, port, *_ = transport.get_extra_info("sockname")
+    note(f"receiving at {host}:{port}")
+    return made
+
+
+def _place(address: str) -> tuple[str, int]:
+    path, host, port = parse(address)
+    if path:
+        raise ValueError(f"{address!r} is no address of datagrams: HOST:PORT was expected")
+    return host, port
