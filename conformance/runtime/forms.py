@@ -66,7 +66,7 @@ def _float(value: float, single: bool) -> bytes:
 def _sized(value: Any, marked: str | None, width: int) -> bytes:
     """What has a length: text, bytes and extensions; anything else has one form only."""
     if isinstance(value, str) or marked == "$raw":
-        data = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])
+        data: bytes = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])
         return _length(_STR, len(data), width) + data
     if marked == "$bin":
         data = bytes.fromhex(value[marked])
