@@ -8,7 +8,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance import specs
 from conformance.deltarobot.codec import SIZES, VARIABLE
-from conformance.deltarobot.parts import MAGIC, VERSION, ping, unknown
+from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
 
 _U64 = st.integers(0, 2**64 - 1)

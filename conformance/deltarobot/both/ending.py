@@ -1,123 +1,121 @@
 """The end of a session: announced by either side, or abrupt."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from conformance.cases import absent, check, requirement
-from conformance.deltarobot.codec import TRUNCATED, encode
-from conformance.deltarobot.parts import (
-    UNKNOWN,
-    curve,
-    end,
-    habits,
-    opened,
-    ping,
-    serves_the_next,
-    unharmed,
-)
+from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
+from conformance.deltarobot.life import habits, held_once, serves_the_next, unharmed
+from conformance.deltarobot.messages import UNKNOWN, curve, end, ping
+from conformance.deltarobot.opening import opened, shake_hands
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
 
 _END = "EndOfTransmission"
-_NO_MESSAGE = (None, TRUNCATED)
 
 
-async def shut_down(session: Session) -> Message | None:
-    """Let the application end the connection; its end of transmission, if one comes."""
+async def shut_down(iut: Iut) -> Session:
+    """A quiet session that the application has ended."""
+    return await held_once(iut, "shut down", _shut_down)
+
+
+async def shut_down_busy(iut: Iut) -> Session:
+    """The same while messages come and go; what is asked for afterwards is not answered."""
+    return await held_once(iut, "shut down busy", _shut_down_busy)
+
+
+async def _shut_down(iut: Iut) -> Session:
+    async with opened(iut) as session:
+        await _close(session)
+        await session.until_closed()
+        return session
+
+
+async def _shut_down_busy(iut: Iut) -> Session:
+    async with opened(iut) as session:
+        upper = session.instance.upper
+        if session.role.name == "client":
+            await session.send(curve((0.0, 0.0, 0.0)), ping(1), UNKNOWN["32-bit"])
+            await session.watch("Pong", within=session.seconds("response"))
+        elif upper.offers("exercise"):
+            await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
+            await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
+        await _close(session)
+        if session.role.name == "client":
+            await session.send(ping(2), ping(3))
+        await session.until_closed(session.seconds("quiet"))
+        return session
+
+
+async def _close(session: Session) -> None:
     answer = await session.instance.upper("close")
     if not answer.ok:
         raise Inconclusive(f"the operation 'close' failed: {answer.error}")
-    return await session.watch(_END, within=session.seconds("response"))
+    await session.watch(_END, OVERSIZED, within=session.seconds("response"))
 
 
-async def announced(session: Session) -> Message:
-    """The same. Raises Inconclusive where none comes: that is for end.announced to judge."""
-    message = await shut_down(session)
-    if message is None:
-        raise Inconclusive("no end of transmission came (end.announced)")
-    return message
+def _announcement(session: Session) -> Message:
+    """Its end of transmission. Raises Inconclusive where there is none."""
+    for message in session.received:
+        if message.name == _END:
+            return message
+    raise Inconclusive("no end of transmission came (end.announced)")
 
 
 @requirement("end.announced")
-async def test_announced(iut: Iut) -> None:
+@pytest.mark.parametrize("held", [shut_down, shut_down_busy], ids=["quiet", "busy"])
+async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) -> None:
     """An application that ends the connection says so before."""
-    async with opened(iut) as session:
-        if await shut_down(session) is None:
-            came = "the connection was closed without one" if session.ended else "none came"
-            raise Violation("an end of transmission before the connection is closed", came)
-
-
-@requirement("end.announced")
-async def test_announced_in_the_middle(iut: Iut) -> None:
-    """The same while messages come and go."""
-    async with opened(iut) as session:
-        await _busy(session)
-        if await shut_down(session) is None:
-            came = "the connection was closed without one" if session.ended else "none came"
-            raise Violation("an end of transmission before the connection is closed", came)
-
-
-async def _busy(session: Session) -> None:
-    upper = session.instance.upper
-    if session.role.name == "client":
-        await session.send(curve((0.0, 0.0, 0.0)), ping(1), UNKNOWN["32-bit"])
-        await session.watch("Pong", within=session.seconds("response"))
-    elif upper.offers("exercise"):
-        await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
+    session = await held(iut)
+    if not any(message.name == _END for message in session.received):
+        came = "the connection was closed without one" if session.ended else "none came"
+        raise Violation("an end of transmission before the connection is closed", came)
 
 
 @requirement("end.reason-ascii")
 async def test_reason(iut: Iut) -> None:
     """What is said as a reason, if anything, is ASCII."""
-    async with opened(iut) as session:
-        message = await announced(session)
-        reason = message.value["reason"]
-        check(reason.isascii(), "ASCII text", f"{reason[:80]!r} came", message.event)
+    message = _announcement(await shut_down(iut))
+    reason = message.value["reason"]
+    check(reason.isascii(), "ASCII text", f"{reason[:80]!r} came", message.event)
 
 
 @requirement("frame.variable-length")
 async def test_length_of_the_reason(iut: Iut) -> None:
     """The length of an end of transmission is that of its reason."""
-    async with opened(iut) as session:
-        await session.instance.upper("close")
-        message = await session.watch(_END, "Oversized", within=session.seconds("response"))
-        await session.until_closed()
-        came = ""
-        if message and message.name == "Oversized":
-            came = f"a length of {message.value['length']} came"
-        elif cut := [
-            e for e in session.theirs if e.data is not None and e.message in (None, "Truncated")
-        ]:
-            came = f"there are more or fewer bytes than it says: {(cut[-1].data or b'')[:60]!r}"
-        if came:
+    session = await shut_down(iut)
+    for event in session.theirs:
+        if event.message == OVERSIZED:
+            came = f"a length of {event.value['length']} came"
             raise Violation("the length of the reason", came, explains=True)
-        if message is None:
-            raise Inconclusive("no end of transmission came (end.announced)")
+        if event.data is not None and event.message in (None, TRUNCATED):
+            came = f"there are more or fewer bytes than it says: {event.data[:60]!r}"
+            raise Violation("the length of the reason", came, explains=True)
+    _announcement(session)
 
 
 @requirement("end.closes")
 async def test_closes_after_it(iut: Iut) -> None:
     """Whoever has said that it will close the connection closes it."""
-    async with opened(iut) as session:
-        await announced(session)
-        closed = await session.until_closed()
-        check(closed, "the connection to be closed after an end of transmission", "it stays open")
+    session = await shut_down(iut)
+    _announcement(session)
+    check(
+        session.ended, "the connection to be closed after an end of transmission", "it stays open"
+    )
 
 
 @requirement("end.nothing-after")
 async def test_nothing_after_it(iut: Iut) -> None:
     """Not even what is asked for, or due, comes after it."""
-    async with opened(iut) as session:
-        await _busy(session)
-        await announced(session)
-        if session.role.name == "client":
-            await session.send(ping(2), ping(3))
-        absent(await session.watch(), "nothing after an end of transmission")
+    session = await shut_down_busy(iut)
+    last = _announcement(session)
+    later = [message for message in session.received if message.event > last.event]
+    absent(later[0] if later else None, "nothing after an end of transmission")
 
 
 REASONS = {
-    "none": "",
     "long": "The exercise is finished. " * 40,
     "odd": "one\r\ntwo\0 Auf Wiederh\xf6ren \xff",
 }
@@ -131,12 +129,14 @@ async def test_received(iut: Iut, reason: str) -> None:
         await session.send(end(REASONS[reason]))
         if not (await habits(iut)).closes or not await session.until_closed():
             await session.finish()
-        check(
-            await session.until_closed(),
-            "the connection to be closed after an end of transmission",
-            "it stays open",
-        )
-        await unharmed(session, "an end of transmission")
+        await _ends(session, "an end of transmission")
+
+
+async def _ends(session: Session, after: str) -> None:
+    check(
+        await session.until_closed(), f"the connection to be closed after {after}", "it stays open"
+    )
+    await unharmed(session, after)
 
 
 @requirement("end.reason-optional")
@@ -152,10 +152,12 @@ async def test_no_reason(iut: Iut) -> None:
             f"the same as with a reason, upon which it {does[with_reason]}",
             f"it {does[closed]}",
         )
-        await unharmed(session, "an end of transmission without a reason")
+        await session.finish()
+        await _ends(session, "an end of transmission without a reason")
 
 
 WHERE = {
+    "at-once": None,
     "between-messages": b"",
     "inside-a-length": encode(UNKNOWN["variable"])[:4],
     "inside-contents": encode(UNKNOWN["128-bit"])[:9],
@@ -166,14 +168,12 @@ WHERE = {
 @pytest.mark.parametrize("where", WHERE)
 async def test_abrupt_end(iut: Iut, where: str) -> None:
     """A peer that is gone without a word is no reason to die, and a server serves the next one."""
-    async with opened(iut) as session:
-        await session.send_bytes(WHERE[where])
+    last = WHERE[where]
+    async with iut.session() as session:
+        if last is not None:
+            await shake_hands(session)
+            await session.send_bytes(last)
         await session.finish()
-        check(
-            await session.until_closed(),
-            "the connection to be closed once the peer has closed it",
-            "it stays open",
-        )
-        await unharmed(session, "an abrupt end")
+        await _ends(session, "an abrupt end")
         if session.role.name == "server":
             await serves_the_next(iut, session, "an abrupt end")

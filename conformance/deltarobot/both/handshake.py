@@ -1,107 +1,98 @@
 """Magic and version: what is sent right after the connection, and what is accepted."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, explore, requirement
+from conformance.cases import check, explore, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.parts import (
+from conformance.deltarobot.life import goes_on, ordinary, serves
+from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
     NULLS,
-    POSITION,
     UNKNOWN,
     VERSION,
-    answer_handshake,
-    dropped,
     end,
-    goes_on,
-    greeted,
-    opened,
     ping,
     pong,
-    refused,
-    serves,
-    shake_hands,
-    vector,
 )
+from conformance.deltarobot.opening import answer_handshake, greeted, shake_hands
+from conformance.deltarobot.refusal import dropped, refused
 from conformance.iut import Iut
+from conformance.session import Message, Session
 from conformance.verdicts import NotExercised, Violation
 
 OPENING = b"".join(map(encode, HANDSHAKE))
 
 
+def first(session: Session, name: str) -> Message:
+    return next(message for message in session.received if message.name == name)
+
+
 @requirement("handshake.magic-sent")
 async def test_magic_sent(iut: Iut) -> None:
     """The magic comes right after the connection."""
-    async with opened(iut):
-        pass
+    await ordinary(iut)
 
 
 @requirement("handshake.version-sent")
 async def test_version_sent(iut: Iut) -> None:
-    """The version comes right after the connection, also where the peer has begun."""
-    async with iut.session() as session:
-        await session.send(*HANDSHAKE)
-        found = await greeted(session)
-        check(
-            any(message.name == "ProtocolVersion" for message in found),
-            "a version",
-            "none came",
-        )
+    """The version comes right after the connection."""
+    await ordinary(iut)
 
 
 @requirement("handshake.first")
 async def test_nothing_before(iut: Iut) -> None:
     """The first two messages are magic and version, in either order."""
-    async with opened(iut) as session:
-        names = [message.name for message in session.received[:2]]
-        check(
-            sorted(names) == ["ProtocolMagic", "ProtocolVersion"],
-            "magic and version as the first messages",
-            f"{' and '.join(names)} came first",
-        )
+    names = [message.name for message in (await ordinary(iut)).received[:2]]
+    check(
+        sorted(names) == ["ProtocolMagic", "ProtocolVersion"],
+        "magic and version as the first messages",
+        f"{' and '.join(names)} came first",
+    )
+
+
+@requirement("handshake.once")
+async def test_once(iut: Iut) -> None:
+    """As long as the session goes on, neither magic nor version comes again."""
+    for name in ("ProtocolMagic", "ProtocolVersion"):
+        came = [message for message in (await ordinary(iut)).received if message.name == name]
+        check(len(came) == 1, f"{name} once", f"it came {len(came)} times", came[-1].event)
 
 
 @requirement("handshake.magic-value")
 async def test_magic_value(iut: Iut) -> None:
     """The magic is DeltaRVr, byte by byte in reading order."""
-    async with opened(iut) as session:
-        value = next(m for m in session.received if m.name == "ProtocolMagic")
-        magic = value.value["magic"]
-        swapped = ", its bytes reversed" if magic == "rVRatleD" else ""
-        check(magic == "DeltaRVr", "'DeltaRVr'", f"{magic!r} came{swapped}", value.event)
+    message = first(await ordinary(iut), "ProtocolMagic")
+    magic = message.value["magic"]
+    swapped = ", its bytes reversed" if magic == "rVRatleD" else ""
+    check(magic == "DeltaRVr", "'DeltaRVr'", f"{magic!r} came{swapped}", message.event)
 
 
 @requirement("handshake.version-value")
 async def test_version_value(iut: Iut) -> None:
     """The version is 1."""
-    async with opened(iut) as session:
-        value = next(m for m in session.received if m.name == "ProtocolVersion")
-        version = value.value["version"]
-        check(version == 1, "version 1", f"{version} came", value.event)
+    message = first(await ordinary(iut), "ProtocolVersion")
+    version = message.value["version"]
+    check(version == 1, "version 1", f"{version} came", message.event)
 
 
 @requirement("frame.byte-order")
 async def test_version_in_little_endian(iut: Iut) -> None:
     """The version is sent with its least significant byte first."""
-    async with opened(iut) as session:
-        value = next(m for m in session.received if m.name == "ProtocolVersion")
-        swapped = value.value["version"] == 1 << 24
-        check(not swapped, "01 00 00 00", "00 00 00 01 came, which is big-endian", value.event)
+    message = first(await ordinary(iut), "ProtocolVersion")
+    swapped = message.value["version"] == 1 << 24
+    check(not swapped, "01 00 00 00", "00 00 00 01 came, which is big-endian", message.event)
 
 
 @requirement("frame.identifier")
 async def test_identifiers(iut: Iut) -> None:
     """Magic and version are sent as 01 30 and 02 20, each followed by its contents."""
-    async with opened(iut) as session:
-        begun = sorted((event.data or b"")[:2] for event in list(session.theirs)[:2])
-        came = " and ".join(start.hex(" ") for start in begun)
-        check(begun == [b"\x01\x30", b"\x02\x20"], "01 30 and 02 20", f"{came} came")
-        await serves(iut, session, "the handshake")
+    begun = sorted((event.data or b"")[:2] for event in list((await ordinary(iut)).theirs)[:2])
+    came = " and ".join(start.hex(" ") for start in begun)
+    check(begun == [b"\x01\x30", b"\x02\x20"], "01 30 and 02 20", f"{came} came")
 
 
 @requirement("handshake.unasked")
@@ -113,41 +104,30 @@ async def test_unasked(iut: Iut) -> None:
         await serves(iut, session, "a handshake that waited for the other")
 
 
-@requirement("handshake.once")
-async def test_once(iut: Iut) -> None:
-    """While the session goes on, neither magic nor version comes again."""
-    async with opened(iut) as session:
-        await serves(iut, session, "the handshake")
-        again = await session.watch("ProtocolMagic", "ProtocolVersion")
-        absent(again, "no further magic or version")
-
-
 @requirement("handshake.either-order")
-@pytest.mark.parametrize("order", [(MAGIC, VERSION), (VERSION, MAGIC)], ids=["usual", "reversed"])
-async def test_either_order(iut: Iut, order: Sequence[Any]) -> None:
+async def test_version_first(iut: Iut) -> None:
     """A peer that sends its version first is served like one that sends its magic first."""
     async with iut.session() as session:
-        await shake_hands(session, *order)
-        await goes_on(iut, session, "a handshake in this order")
+        await shake_hands(session, VERSION, MAGIC)
+        await goes_on(iut, session, "a version that came before the magic")
 
 
-DIFFERENT: dict[str, Any] = {
-    "ping": ping(1),
-    "pong": pong(1),
-    "end": end("bye"),
-    "position": vector(POSITION, 1.0, -2.5, 0.125),
-    "unknown": UNKNOWN["variable"],
-    "null": NULLS["32-bit"],
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "known": {"server": pong(1), "client": ping(1)},
+    "end": dict.fromkeys(("server", "client"), end("bye")),
+    "unknown": dict.fromkeys(("server", "client"), UNKNOWN["variable"]),
+    "null": dict.fromkeys(("server", "client"), NULLS["32-bit"]),
 }
+"""What may come instead of a handshake, by the role that gets it."""
 
 
 @requirement("handshake.closes-different")
-@pytest.mark.parametrize("first", DIFFERENT)
-async def test_different_message_first(iut: Iut, first: str) -> None:
+@pytest.mark.parametrize("kind", DIFFERENT)
+async def test_different_message_first(iut: Iut, kind: str) -> None:
     """A peer that begins with something else is not served, even if its handshake follows."""
     async with iut.session() as session:
-        await session.send(DIFFERENT[first], *HANDSHAKE)
-        await refused(iut, session, f"a message of the kind '{first}' before magic and version")
+        await session.send(DIFFERENT[kind][session.role.name], *HANDSHAKE)
+        await refused(iut, session, f"a message of the kind '{kind}' before magic and version")
 
 
 @requirement("handshake.closes-different")
@@ -217,19 +197,22 @@ async def test_wrong_version(iut: Iut, version: int) -> None:
 
 
 @requirement("handshake.patient")
-@pytest.mark.parametrize("waits", ["at-all", "between"])
-async def test_late_peer(iut: Iut, waits: str) -> None:
-    """A peer that takes half of the time that it has, before or in its handshake, is served."""
+async def test_late_peer(iut: Iut) -> None:
+    """A peer that takes half of the time that it has, before and in its handshake, is served."""
     patience = iut.configuration.declared("handshake")
     if patience is None:
         raise NotExercised("what is late is not known; declare --timing handshake=SECONDS")
     async with iut.session() as session:
-        if waits == "between":
-            await session.send(MAGIC)
-        if await session.until_closed(patience / 2):
-            raise Violation(
-                f"a peer to have {patience:g} s for its handshake",
-                f"the connection was closed after {session.now:.2f} s",
-            )
-        await shake_hands(session, *(HANDSHAKE if waits == "at-all" else (VERSION,)))
+        await _still_open(session, patience / 8)
+        await session.send(MAGIC)
+        await _still_open(session, patience * 3 / 8)
+        await shake_hands(session, VERSION)
         await serves(iut, session, f"a handshake after {session.now:.2f} s")
+
+
+async def _still_open(session: Session, pause: float) -> None:
+    if await session.until_closed(pause):
+        raise Violation(
+            f"a peer to have {session.seconds('handshake'):g} s for its handshake",
+            f"the connection was closed after {session.now:.2f} s",
+        )

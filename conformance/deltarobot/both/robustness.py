@@ -7,15 +7,9 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.parts import (
-    HANDSHAKE,
-    VERSION,
-    announcing,
-    lives_on,
-    opened,
-    serves_the_next,
-    unharmed,
-)
+from conformance.deltarobot.life import lives_on, serves_the_next, unharmed
+from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
+from conformance.deltarobot.opening import opened
 from conformance.iut import Iut
 from conformance.session import Session
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.parts import CURRENT, DESIRED, POSITION
+from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 

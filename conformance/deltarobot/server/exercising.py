@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.deltarobot.parts import PROGRESS
+from conformance.deltarobot.messages import PROGRESS
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 

@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.parts import (
+from conformance.deltarobot.life import drained, goes_on
+from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
     POSITION,
     PROGRESS,
     curve,
-    drained,
     end,
-    goes_on,
-    opened,
     ping,
     vector,
 )
+from conformance.deltarobot.opening import opened
 from conformance.deltarobot.server.exercising import (
     EXERCISE,
     SQUARE,

@@ -5,7 +5,8 @@ from typing import Any
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.both.frames import *  # noqa: F403  both roles have the same
-from conformance.deltarobot.parts import goes_on, opened
+from conformance.deltarobot.life import goes_on
+from conformance.deltarobot.opening import opened
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 

@@ -1,21 +1,14 @@
 """Pings: that they come, and what is made of pongs."""
 
+import itertools
+from typing import Any
+
 import pytest
 
 from conformance.cases import absent, in_one_loop, requirement
-from conformance.deltarobot.parts import (
-    HANDSHAKE,
-    MAGIC,
-    SIGNS,
-    VERSION,
-    answer_handshake,
-    following,
-    greeted,
-    lives_on,
-    opened,
-    pong,
-    serves,
-)
+from conformance.deltarobot.life import SIGNS, following, lives_on, serves
+from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, pong
+from conformance.deltarobot.opening import greeted, opened, shake_hands
 from conformance.deltarobot.server.exercising import do
 from conformance.iut import Iut
 from conformance.session import Message, Session
@@ -73,18 +66,19 @@ async def test_numbers_are_random(iut: Iut) -> None:
 
 
 @requirement("handshake.before-service")
-@pytest.mark.parametrize("sent", [(), (MAGIC,), (VERSION,)], ids=["nothing", "magic", "version"])
-async def test_waits_for_the_client(iut: Iut, sent: tuple[object, ...]) -> None:
+@pytest.mark.parametrize("order", [(MAGIC, VERSION), (VERSION, MAGIC)], ids=["usual", "reversed"])
+async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
     """As long as the client's handshake is not finished, neither ping nor exercise data comes."""
     async with iut.session() as session:
-        await session.send(*sent)
-        await greeted(session)
-        if session.instance.upper.offers("exercise"):
+        upper = session.instance.upper
+        if upper.offers("exercise"):
             await do(session, "exercise", curve=[[0, 0, 0]])
-        absent(
-            await session.watch(*SIGNS["server"]), "nothing before the client's magic and version"
-        )
-        await answer_handshake(session, *(part for part in HANDSHAKE if part not in sent))
+        for message in order:
+            early = await session.watch(*SIGNS["server"])
+            absent(early, "nothing before the client's magic and version")
+            if message is order[0]:
+                await session.send(message)
+        await shake_hands(session, order[1])
         await serves(iut, session, "a handshake that took its time")
 
 
@@ -100,14 +94,15 @@ async def test_missing_pongs(iut: Iut) -> None:
 
 
 @requirement("robustness.odd-pongs")
-@pytest.mark.parametrize("by", [1, 1 << 32, 1 << 63])
-async def test_wrong_pongs(iut: Iut, by: int) -> None:
-    """Nor does one that answers with another number."""
+async def test_wrong_pongs(iut: Iut) -> None:
+    """Nor does one that answers with another number, each time with another one."""
+    wrong = itertools.cycle((1, 1 << 32, 1 << 63))
     async with iut.session() as session:
-        session.answer("Ping", lambda message: pong((message.value["number"] + by) % 2**64))
+        session.answer("Ping", lambda m: pong((m.value["number"] + next(wrong)) % 2**64))
         await session.send(*HANDSHAKE)
         await greeted(session)
-        await session.watch("Ping", within=session.seconds("ping"))
+        for _ in range(3):
+            await session.watch("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pongs with a wrong number")
 
 

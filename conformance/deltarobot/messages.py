@@ -1,0 +1,88 @@
+"""Messages that the test cases of both roles are made of, in their decoded form."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.deltarobot.codec import frame, message
+
+MAGIC = message("ProtocolMagic", magic="DeltaRVr")
+VERSION = message("ProtocolVersion", version=1)
+HANDSHAKE = (MAGIC, VERSION)
+
+POSITION, CURRENT, DESIRED = (
+    "CurrentActuatorPosition",
+    "CurrentDirectionVector",
+    "DesiredDirectionVector",
+)
+PROGRESS = (POSITION, CURRENT, DESIRED)
+
+
+def ping(number: int) -> dict[str, Any]:
+    return message("Ping", number=number)
+
+
+def pong(number: int) -> dict[str, Any]:
+    return message("Pong", number=number)
+
+
+def end(reason: str = "") -> dict[str, Any]:
+    return message("EndOfTransmission", reason=reason)
+
+
+def curve(*points: Sequence[Any]) -> dict[str, Any]:
+    return message("Curve", points=[list(point) for point in points])
+
+
+def vector(name: str, x: Any, y: Any, z: Any, u: Any = 0.0) -> dict[str, Any]:
+    return message(name, x=x, y=y, z=z, u=u)
+
+
+def unknown(identifier: int, data: str) -> dict[str, Any]:
+    """A message of any identifier, its contents in hex."""
+    return {"identifier": f"{identifier:#06x}", "data": data}
+
+
+def announcing(identifier: int, length: int, contents: bytes = b"") -> bytes:
+    """The beginning of a message of variable length that says that so much is to come."""
+    return frame(identifier, contents)[:2] + length.to_bytes(4, "little") + contents
+
+
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "8-bit": unknown(0x0123, "ff"),
+    "16-bit": unknown(0x1123, "ffff"),
+    "32-bit": unknown(0x2123, "ff" * 4),
+    "64-bit": unknown(0x3123, "ff" * 8),
+    "128-bit": unknown(0x4123, "ff" * 16),
+    "variable": unknown(0xF123, "ff" * 5),
+    "variable-empty": unknown(0xF123, ""),
+    "highest-type": unknown(0x4FFF, "0430" * 8),
+    "like-a-ping": unknown(0xF7FF, "0430" + "11" * 8),
+}
+"""Messages of unknown types, of each defined size.
+
+Where one is not skipped by its size, contents of FF are read as a message that never ends.
+"""
+
+OTHER_SIZES: dict[str, dict[str, Any]] = {
+    "magic-of-32": unknown(0x2001, "44656c74"),
+    "version-of-64": unknown(0x3002, "0200000000000000"),
+    "position-variable": unknown(0xF003, "00" * 16),
+    "pong-of-16": unknown(0x1005, "0102"),
+    "pong-variable": unknown(0xF005, "01" * 8),
+    "end-of-8": unknown(0x0006, "62"),
+    "end-of-128": unknown(0x4006, "62" * 16),
+    "direction-of-64": unknown(0x3007, "00" * 8),
+    "curve-of-128": unknown(0x4009, "00" * 16),
+}
+"""Known types with a size that they do not have. No pings: a pong to one is a graver thing."""
+
+NULLS: dict[str, dict[str, Any]] = {
+    "8-bit": unknown(0x0000, "00"),
+    "16-bit": unknown(0x1000, "0000"),
+    "32-bit": unknown(0x2000, "00000000"),
+    "64-bit": unknown(0x3000, "0430000000000000"),
+    "128-bit": unknown(0x4000, "ff" * 16),
+    "variable": unknown(0xF000, "000000"),
+    "variable-empty": unknown(0xF000, ""),
+}
+"""Messages of the reserved type 0x000, of each defined size."""

@@ -1,0 +1,70 @@
+"""What becomes of a peer whose handshake is wrong, or does not come."""
+
+from conformance.deltarobot.life import SIGNS, fresh_number, unharmed
+from conformance.deltarobot.messages import ping
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+
+
+async def refused(iut: Iut, session: Session, what: str, requirement: str | None = None) -> None:
+    """Raise Violation unless the connection is closed, and nothing is served, after this handshake.
+
+    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    """
+    expected = f"the connection to be closed after {what}"
+    if session.role.name == "client":
+        await session.send(ping(fresh_number()))
+    sign = await session.watch(*SIGNS[session.role.name], within=session.seconds("response"))
+    if sign and not await _serves_anybody(iut):
+        raise Violation(expected, f"{sign.name} came: the peer is served", requirement, sign.event)
+    if not await _closes(iut, session, "wrong"):
+        raise Violation(expected, "it stays open", requirement)
+    await unharmed(session, what)
+
+
+async def _serves_anybody(iut: Iut) -> bool:
+    """Whether a peer that has not said a word is served as well, so that this shows nothing."""
+    if "serves anybody" not in iut.memory:
+        async with iut.session() as session:
+            sign = None
+            if session.role.name == "server":
+                within = session.seconds("response")
+                sign = await session.watch(*SIGNS["server"], within=within)
+            iut.memory["serves anybody"] = sign is not None
+    return bool(iut.memory["serves anybody"])
+
+
+async def dropped(iut: Iut, session: Session, what: str) -> None:
+    """Raise Violation unless a peer that says no more is dropped within the declared patience.
+
+    Raises Inconclusive where none is declared and it is kept for as long as a test may wait.
+    """
+    if await _closes(iut, session, "silent"):
+        await unharmed(session, what)
+        return
+    declared = iut.configuration.declared("handshake")
+    if declared is None:
+        raise Inconclusive(
+            f"{what} is kept for more than {iut.configuration.max_wait:g} s, and the "
+            "specification sets no limit; declare --timing handshake=SECONDS"
+        )
+    raise Violation(
+        f"the connection to be closed about {declared:g} s after {what}",
+        f"it was still open after {session.now:.1f} s",
+    )
+
+
+async def _closes(iut: Iut, session: Session, peer: str) -> bool:
+    """Whether it closes in the time that it may take: until its patience is over.
+
+    Where that is not declared, it is waited out once in a run for each kind of peer.
+    """
+    declared = iut.configuration.declared("handshake")
+    if declared is not None:
+        return await session.until_closed(2 * declared + session.seconds("response"))
+    if iut.memory.get(f"keeps a {peer} peer"):
+        return session.ended
+    closed = await session.until_closed(iut.configuration.max_wait)
+    iut.memory[f"keeps a {peer} peer"] = not closed
+    return closed
