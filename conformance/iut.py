@@ -16,6 +16,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Conclusion, NotExercised
 
+SPARES = 2  # instances that wait at most: of the program in use, and of the one before
 FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
 
 
@@ -44,43 +45,47 @@ class Ahead:
 
     def __init__(self, start: Callable[[str | None], Coroutine[Any, Any, Instance]]) -> None:
         self._start = start
-        self._spare: asyncio.Task[Instance] | None = None
+        self._spares: dict[str | None, asyncio.Task[Instance]] = {}
         self._latest: str | None = None
         self._unused: set[asyncio.Task[None]] = set()
 
     async def take(self, program: str | None) -> Instance:
-        """The instance that was started ahead, if it is what is wanted and fresh, or a new one."""
-        if self._latest != program:
-            self._discard()
-        spare, self._spare = self._spare, None
-        instance = await (spare or self._start(program))
-        if spare and not _fresh(instance):
-            await instance.stop()
-            instance = await self._start(program)
+        """The instance that was started ahead, if there is one and it is fresh, or a new one."""
+        spare = self._spares.pop(program, None)
+        if spare and spare.done() and not _fresh(spare):
+            self._discard(spare)
+            spare = None
+        starting = spare or asyncio.create_task(self._start(program))
         if self._latest == program:
-            self._spare = asyncio.create_task(self._start(program))
+            self._add(program)
         self._latest = program
-        return instance
+        return await starting
+
+    def _add(self, program: str | None) -> None:
+        while len(self._spares) >= SPARES:
+            self._discard(self._spares.pop(next(iter(self._spares))))
+        self._spares[program] = asyncio.create_task(self._start(program))
 
     async def close(self) -> None:
-        self._discard()
+        while self._spares:
+            self._discard(self._spares.popitem()[1])
         await asyncio.gather(*self._unused)
 
-    def _discard(self) -> None:
-        async def discard(spare: asyncio.Task[Instance]) -> None:
+    def _discard(self, spare: asyncio.Task[Instance]) -> None:
+        async def discard() -> None:
             with contextlib.suppress(Conclusion):
                 await (await spare).stop()
 
-        if self._spare:
-            task = asyncio.create_task(discard(self._spare))
-            self._unused.add(task)
-            task.add_done_callback(self._unused.discard)
-            self._spare = None
+        task = asyncio.create_task(discard())
+        self._unused.add(task)
+        task.add_done_callback(self._unused.discard)
 
 
-def _fresh(instance: Instance) -> bool:
+def _fresh(spare: asyncio.Task[Instance]) -> bool:
     """It still runs, and has not waited so long that it may be about to give up."""
-    process = instance.process
+    if spare.exception():
+        return False
+    process = spare.result().process
     age = asyncio.get_running_loop().time() - process.started if process else 0.0
     return age < FRESH and not (process and process.exit)
 

@@ -72,7 +72,8 @@ class Trial:
 
     def words(self, report: Path) -> list[str]:
         """The command that repeats it."""
-        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        words = ["run", self.role, "--transport", self.transport, "-n", "1"]
+        words += ["--report", str(report)]
         words += ["--fault", self.fault] if self.fault else []
         return words + (
             ["--requirement", self.requirement] if self.fault and not self.whole else []

@@ -1,8 +1,9 @@
-"""Declares, finds and combines faults: deliberate violations that a mock can commit."""
+"""Declares, finds and combines faults: deliberate violations that a mock can commit.
 
-import difflib
+Every start of a mock imports this: what only lists or mistakes need is imported where it is used.
+"""
+
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -71,6 +72,8 @@ def faulty(role: str, names: Iterable[str]) -> type[Any]:
 
 def roles() -> list[str]:
     """Every role that has a mock: the modules that have a module of faults beside them."""
+    import pkgutil
+
     import mocks
 
     found = []
@@ -85,12 +88,21 @@ def roles() -> list[str]:
 
 def role_module(role: str) -> ModuleType:
     """The module of a role. Raises UnknownName."""
-    if role not in roles():
-        raise UnknownName(f"no mock plays {role!r}{_hint(role, roles())}")
-    return importlib.import_module(_module_name(role))
+    name = _module_name(role)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and not f"{name}.".startswith(f"{error.name}."):
+            raise
+    else:
+        if hasattr(module, "PEER"):
+            return module
+    raise UnknownName(f"no mock plays {role!r}{_hint(role, roles())}")
 
 
 def _hint(name: str, known: list[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known)
     return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(known)}"
 
@@ -115,6 +127,8 @@ def _peers(role: str) -> dict[str, type[Any]]:
 
 def _fault_modules(name: str) -> list[ModuleType]:
     """A module of faults, or all modules of a package of faults."""
+    import pkgutil
+
     module = importlib.import_module(name)
     inner = pkgutil.iter_modules(getattr(module, "__path__", ()))
     return [

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import selectors
 import sys
 from collections.abc import Awaitable, Callable
 from typing import IO, Any
@@ -66,7 +67,7 @@ class Stream:
 
 
 class _File(asyncio.WriteTransport):
-    """A regular file to write to, which no event loop can watch."""
+    """A file to write to that no event loop can watch."""
 
     def __init__(self, file: IO[bytes], protocol: asyncio.BaseProtocol) -> None:
         super().__init__()
@@ -102,20 +103,30 @@ async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     incoming: asyncio.BaseTransport | None = None
-    try:
+    if _watchable(source):
         incoming, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), source
         )
-    except ValueError:
+    else:
         reader.feed_data(source.read())
         reader.feed_eof()
     protocol = asyncio.StreamReaderProtocol(asyncio.StreamReader())
     outgoing: asyncio.WriteTransport
-    try:
+    if _watchable(sink):
         outgoing, _ = await loop.connect_write_pipe(lambda: protocol, sink)
-    except ValueError:
+    else:
         outgoing = _File(sink, protocol)
     return Stream(reader, asyncio.StreamWriter(outgoing, protocol, None, loop), incoming)
+
+
+def _watchable(file: IO[bytes]) -> bool:
+    """Whether the system tells of its readiness, as it does not for a regular file or /dev/null."""
+    with selectors.DefaultSelector() as selector:
+        try:
+            selector.register(file, selectors.EVENT_READ)
+        except OSError:
+            return False
+        return True
 
 
 async def connect(address: str) -> Stream:

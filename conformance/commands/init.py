@@ -67,6 +67,8 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
     )
     yield '# cwd = "."'
     yield '# env = { LOG_LEVEL = "debug" }'
+    yield from _comment("How many of it can be tested at a time, if that does not disturb them:")
+    yield "# workers = 2"
     if role.hooks:
         yield from _comment(
             "Whether it runs the operations of the upper tester over its standard input and output "

@@ -42,7 +42,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--examples", type=_positive, metavar="N", help="drawn sessions a property")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same run")
     parser.add_argument(
-        "-n", dest="workers", type=_workers, metavar="WORKERS", help="run in parallel: N or auto"
+        "-n",
+        dest="workers",
+        type=_workers,
+        metavar="WORKERS",
+        help="how many tests run at a time: N or auto",
     )
     parser.add_argument("--allure", metavar="DIR", help="write Allure results as well")
 
@@ -67,9 +71,13 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
     chosen = options_of_iut.chosen(args, args.role, command)
+    if chosen.listen and (args.workers or "1") != "1":
+        raise ConfigurationError(f"-n {args.workers}: only one worker can listen at an address")
     return replace(
         chosen,
         examples=args.examples or chosen.examples,
+        # A few tests are done before further workers have started.
+        workers=args.workers or ("1" if args.keyword or args.requirement else chosen.workers),
         seed=args.seed,
         strict=args.strict,
         report=str(Path(args.report).resolve()),
@@ -91,7 +99,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
     words += [word for id_ in args.requirement for word in ("--requirement", id_)]
     words += [f"--hypothesis-seed={chosen.seed}"]
     words += ["-k", args.keyword] if args.keyword else []
-    words += ["-n", args.workers] if args.workers else []
+    words += ["-n", chosen.workers] if chosen.workers != "1" else []
     words += ["--alluredir", args.allure] if args.allure else []
     words += extra or ["-p", "no:terminal"]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:

@@ -80,7 +80,7 @@ def complaint(
         (["run", SIMULATOR, "--set", "ports=naked"], "it can be tagged or bare"),
         (["run", SIMULATOR, "--fault", "ready-twic"], "did you mean ready-twice"),
         (["run", SIMULATOR, "--fault", "ready-twice", "--", *IUT], "for the reference mock"),
-        (["run", SIMULATOR, "--connect", "nonsense"], "expected HOST:PORT or unix:PATH"),
+        (["run", SIMULATOR, "--connect", "nonsense"], "is no address: expected HOST:PORT"),
         (["run", SIMULATOR, "--connect", "h:1", "--", *IUT], "not command and connect"),
         (["run", SIMULATOR, "--listen", "127.0.0.1:0"], "use --connect, not --listen"),
         (["run", "vexide/frontend", "--connect", "h:1"], "use --listen, not --connect"),

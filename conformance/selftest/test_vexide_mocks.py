@@ -1,6 +1,7 @@
 """The vexide mocks as processes, their worlds, and the list of their faults."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,18 @@ def listening(*options: str) -> Iterator[str]:
             yield process.stderr.readline().split()[-1]
         finally:
             process.terminate()
+
+
+@pytest.mark.parametrize("source", ["file", os.devnull])
+def test_files_for_standard_streams(source: str, tmp_path: Path) -> None:
+    """As in a shell or in CI: what no event loop can watch is read to its end, and written."""
+    given, said = tmp_path / "in", tmp_path / "out"
+    given.write_bytes(encode(HELLO))
+    words = [*MOCK, "vexide/simulator"]
+    with open(given if source == "file" else source) as stdin, open(said, "w") as stdout:
+        done = subprocess.run(words, stdin=stdin, stdout=stdout, timeout=DEADLINE, check=False)
+    assert done.returncode == 0
+    assert ("VCodeSig" in said.read_text()) == (source == "file")
 
 
 def test_frontend_against_simulator(tmp_path: Path) -> None:
