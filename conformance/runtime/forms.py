@@ -66,15 +66,14 @@ def _float(value: float, single: bool) -> bytes:
 def _sized(value: Any, marked: str | None, width: int) -> bytes:
     """What has a length: text, bytes and extensions; anything else has one form only."""
     if isinstance(value, str) or marked == "$raw":
-        data: bytes = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])
+        data = value.encode() if isinstance(value, str) else bytes.fromhex(value["$raw"])
         return _length(_STR, len(data), width) + data
     if marked == "$bin":
         data = bytes.fromhex(value[marked])
         return _length(_BIN, len(data), width) + data
     if marked == "$ext":
-        code, text = value[marked]
-        data = bytes.fromhex(text)
-        return _length(_EXT, len(data), width) + code.to_bytes(1, "big", signed=True) + data
+        data = bytes.fromhex(value[marked][1])
+        return _length(_EXT, len(data), width) + bytes([value[marked][0] & 0xFF]) + data
     return encode(value)
 
 

@@ -53,6 +53,8 @@ class Oracle:
         self._lenient = False
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        if sender in (CLIENT, SERVER):
+            self.exercised.add("rpc.own-direction")
         if name in _TEXTS:
             yield from self._strings(name, value)
         yield from self._RULES[name](self, value)

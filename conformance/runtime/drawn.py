@@ -1,0 +1,35 @@
+"""Strategies for what a peer may send: values of any type, plans of requests, and cuts."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+    | st.binary(max_size=40).map(lambda data: {"$bin": data.hex()})
+)
+_KEYS = st.text("abcäöü€_ .", min_size=1, max_size=8)
+
+
+def values() -> SearchStrategy[Any]:
+    """Values of every type that MessagePack has, but for extensions, in their decoded form."""
+    return st.recursive(
+        _SCALARS,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+def plans() -> SearchStrategy[list[list[Any] | None]]:
+    """What a client sends: the arguments of requests, and None for a notification."""
+    return st.lists(st.none() | st.lists(values(), max_size=3), min_size=1, max_size=12)
+
+
+def cuts() -> SearchStrategy[list[int]]:
+    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
+    return st.lists(st.integers(-20, 200), max_size=6)

@@ -1,0 +1,127 @@
+"""What the test cases of RPC have in common: requests, responses, and the procedures to call."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from conformance.iut import Iut
+from conformance.runtime.codec import RESPONSE
+from conformance.session import Message, Session
+from conformance.verdicts import NotExercised, Violation
+
+ABSENT = "conformance_no_such_procedure"
+"""The name of a procedure that no server has."""
+
+_PROBES: dict[str, list[Any]] = {"echo": [], "subtract": [0, 0], "nothing": [], "sleep": [0]}
+"""By procedure: arguments with which it does not fail."""
+
+
+def request(number: int, method: str, *params: Any) -> list[Any]:
+    return [0, number, method, list(params)]
+
+
+def notification(method: str, *params: Any) -> list[Any]:
+    return [2, method, list(params)]
+
+
+def response(number: Any, error: Any, result: Any) -> list[Any]:
+    return [1, number, error, result]
+
+
+async def answers(
+    session: Session, numbers: Iterable[int], to: str = ""
+) -> dict[int, tuple[Any, Any]]:
+    """Error and result of the response to each of these requests, in whatever order they come.
+
+    Raises Violation of `rpc.each-answered` where one does not come.
+    """
+    came: dict[int, tuple[Any, Any]] = {}
+    missing = list(numbers)
+    while missing:
+        text = f"to request {missing[0]}{to}"
+        message = await session.expect(RESPONSE, to=text, requirement="rpc.each-answered")
+        number = of(message)
+        if number in missing:
+            missing.remove(number)
+            came[number] = (message.value[2], message.value[3])
+    return came
+
+
+def of(message: Message) -> int | None:
+    """The id of a response, if it has one that a request can have."""
+    value = message.value
+    return value[1] if len(value) == 4 and type(value[1]) is int else None
+
+
+async def call(session: Session, number: int, method: str, *params: Any) -> tuple[Any, Any]:
+    """Send one request; error and result of its response."""
+    await session.send(request(number, method, *params))
+    return (await answers(session, [number]))[number]
+
+
+async def procedure(iut: Iut, session: Session, name: str) -> str:
+    """What a procedure is called by the IUT. Raises NotExercised where it has none of the kind.
+
+    Whether one that nothing is declared of is there at all is tried once.
+    """
+    declared = iut.configuration.procedures.get(name)
+    wanted = f"needs the procedure '{name}' ({iut.role.procedures[name]})"
+    if declared == "":
+        raise NotExercised(f"{wanted}, which it is declared not to have")
+    known: dict[str, Any] = iut.memory.setdefault("procedures", {})
+    if declared is None and name in _PROBES and name not in known:
+        known[name], _ = await call(session, 4_000_000_000, name, *_PROBES[name])
+    if known.get(name) is not None:
+        raise NotExercised(
+            f"{wanted}; the server answers {shown(known[name])}. Where it has another name, "
+            f"declare [procedures] {name} or --set procedures.{name}=NAME"
+        )
+    return declared or name
+
+
+def names(iut: Iut) -> list[str]:
+    """What the IUT calls the procedures that it is not declared not to have."""
+    declared = iut.configuration.procedures
+    return [name for name in (declared.get(each, each) for each in iut.role.procedures) if name]
+
+
+def shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def alike(sent: Any, came: Any) -> bool:
+    """Whether a value has passed unchanged; a float that is whole may have become an integer."""
+    if isinstance(sent, dict):
+        return (
+            isinstance(came, dict)
+            and sent.keys() == came.keys()
+            and all(alike(sent[key], came[key]) for key in sent)
+        )
+    if isinstance(sent, list):
+        return (
+            isinstance(came, list)
+            and len(sent) == len(came)
+            and all(alike(one, other) for one, other in zip(sent, came, strict=True))
+        )
+    kinds = (float, int) if type(sent) is float else (type(sent),)
+    return type(came) in kinds and bool(sent == came)
+
+
+def check_success(outcome: Sequence[Any], wanted: Any, what: str, requirement: str | None) -> None:
+    """Raise Violation unless error and result are nil and what was wanted."""
+    error, result = outcome
+    if error is not None or not alike(wanted, result):
+        came = f"the error {shown(error)}" if error is not None else shown(result)
+        raise Violation(f"{what} to answer {shown(wanted)}", f"{came} came", requirement)
+
+
+def check_failure(outcome: Sequence[Any], what: str, requirement: str | None = None) -> None:
+    """Raise Violation unless the error is something."""
+    error, result = outcome
+    if error is None:
+        raise Violation(
+            f"{what} to be answered by an error",
+            f"nil came for the error, and {shown(result)} for the result",
+            requirement,
+        )

@@ -1,0 +1,12 @@
+"""Test cases for an RPC server: the suite plays its clients."""
+
+from conformance.iut import Iut
+from conformance.runtime.rpc import ABSENT, call
+
+SMOKE = "rpc.response-form"
+
+
+async def smoke(iut: Iut) -> None:
+    """A request is answered, whatever by."""
+    async with iut.session() as session:
+        await call(session, 1, ABSENT)

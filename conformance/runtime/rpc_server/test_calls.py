@@ -1,0 +1,144 @@
+"""What a call comes to: arguments, results and errors."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.rpc import (
+    ABSENT,
+    answers,
+    call,
+    check_failure,
+    check_success,
+    procedure,
+    request,
+    shown,
+)
+from conformance.verdicts import NotExercised
+
+pytestmark = in_one_loop
+
+
+@requirement("rpc.result")
+async def test_results(iut: Iut) -> None:
+    """A call that succeeds has nil for its error and the procedure's value for its result."""
+    async with iut.session() as session:
+        subtract = await procedure(iut, session, "subtract")
+        for number, (one, other, result) in enumerate([(7, 3, 4), (3, 3, 0), (0.5, 0.25, 0.25)]):
+            outcome = await call(session, number, subtract, one, other)
+            check_success(outcome, result, f"{one} less {other}", None)
+        echo = await procedure(iut, session, "echo")
+        check_success(await call(session, 9, echo, "x"), ["x"], "echo of x", None)
+
+
+@requirement("rpc.nil-result")
+async def test_nothing(iut: Iut) -> None:
+    """A procedure that has nothing to answer is answered with nil and nil."""
+    async with iut.session() as session:
+        nothing = await procedure(iut, session, "nothing")
+        check_success(await call(session, 1, nothing), None, "nothing", None)
+
+
+@requirement("rpc.arguments")
+async def test_order(iut: Iut) -> None:
+    """The first argument is the first, and the second the second."""
+    async with iut.session() as session:
+        subtract = await procedure(iut, session, "subtract")
+        check_success(await call(session, 1, subtract, 10, 3), 7, "10 less 3", None)
+        check_success(await call(session, 2, subtract, 3, 10), -7, "3 less 10", None)
+
+
+ARGUMENTS: list[list[Any]] = [
+    *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [[[]]], [False], [0], [""]),
+    *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": "d"}, None], [[1, 2], [3, 4]]),
+    *(list(range(15)), list(range(16)), list(range(17)), [None] * 40),
+]
+
+
+@requirement("rpc.arguments")
+async def test_as_many_as_were_sent(iut: Iut) -> None:
+    """None, one, an array as the only one, and forty: all arrive, and no more."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        await session.send(*(request(n, echo, *params) for n, params in enumerate(ARGUMENTS)))
+        came = await answers(session, range(len(ARGUMENTS)))
+        for number, params in enumerate(ARGUMENTS):
+            check_success(came[number], params, f"echo of {shown(params)}", None)
+
+
+VALUES: dict[str, list[Any]] = {
+    "integers": [
+        *(0, 1, 127, 128, 255, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63),
+        *(2**64 - 1, -1, -32, -33, -128, -129, -32768, -32769, -(2**31), -(2**31) - 1, -(2**63)),
+    ],
+    "floats": [
+        *(0.5, -0.5, 0.1, 1e300, 5e-324, 3.4028234663852886e38, 1.0, -0.0, 16777217.0),
+        *({"$float": name} for name in ("inf", "-inf", "nan")),
+    ],
+    "text": ["", "a", "ä€😀", "new\nline\t", '"\\', "x" * 31, "x" * 32, "x" * 256, "ß" * 40000],
+    "bytes": [{"$bin": data.hex()} for data in (b"", b"\0\xff", bytes(range(256)), b"x" * 70000)],
+    "others": [
+        *(None, True, False, [None], {"none": None}, [], [[]], [1, [2, [3, []]]], [*range(16)]),
+        *([*range(300)], [[[[[[[["deep"]]]]]]]], {}, {"": 0}, {"a": {"b": {"c": [{}]}}}),
+        *({"ä": "ö", "with blank": True}, {f"key{number}": number for number in range(20)}),
+    ],
+}  # fmt: skip
+
+
+@requirement("rpc.values")
+@pytest.mark.parametrize("kinds", [("integers", "floats"), ("text", "bytes"), ("others",)])
+async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
+    """Values of every type come back as they were sent."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        for number, value in enumerate(value for kind in kinds for value in VALUES[kind]):
+            outcome = await call(session, number, echo, value)
+            check_success(outcome, [value], f"echo of {shown(value)}", None)
+
+
+ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", "echo\n", "😀"]
+
+
+@requirement("rpc.unknown-procedure")
+async def test_unknown_procedures(iut: Iut) -> None:
+    """What is not offered is answered with an error, also where the language knows the name."""
+    async with iut.session() as session:
+        for number, name in enumerate(ABSENT_NAMES):
+            outcome = await call(session, number, name)
+            check_failure(outcome, f"the unknown procedure {shown(name)}")
+        outcome = await call(session, 99, ABSENT, 1, "two")
+        check_failure(outcome, "an unknown procedure with arguments")
+
+
+@requirement("rpc.failing-procedure")
+async def test_failure(iut: Iut) -> None:
+    """A procedure that fails is answered with an error, each time; then others still work."""
+    if iut.configuration.procedures.get("fail") == "":
+        raise NotExercised("needs the procedure 'fail', which it is declared not to have")
+    async with iut.session() as session:
+        fail = iut.configuration.procedures.get("fail", "fail")
+        for number in range(3):
+            check_failure(await call(session, number, fail), "a failing procedure")
+        await call(session, 3, "echo")
+
+
+@requirement("rpc.error-without-result")
+async def test_errors_without_results(iut: Iut) -> None:
+    """Beside an error the result is nil."""
+    async with iut.session() as session:
+        for number, name in enumerate((ABSENT, "fail", "subtract")):
+            error, result = await call(session, number, name)
+            expected = f"nil beside the error {shown(error)}"
+            check(error is None or result is None, expected, f"{shown(result)} came")
+
+
+@requirement("rpc.wrong-arguments")
+async def test_wrong_arguments(iut: Iut) -> None:
+    """Too few arguments, or too many, are answered with an error."""
+    async with iut.session() as session:
+        subtract = await procedure(iut, session, "subtract")
+        for number, params in enumerate(([], [1], [1, 2, 3])):
+            outcome = await call(session, number, subtract, *params)
+            check_failure(outcome, f"{subtract} with {len(params)} arguments")

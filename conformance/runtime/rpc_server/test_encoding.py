@@ -1,0 +1,94 @@
+"""What a server takes from the stream: every encoding, however it is cut."""
+
+import pytest
+
+from conformance.cases import absent, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.codec import RESPONSE, encode
+from conformance.runtime.forms import forms
+from conformance.runtime.rpc import answers, call, check_success, procedure, request
+from conformance.segmentation import Segmentation, byte_by_byte, split_at
+from conformance.session import Session
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+PARAMS = [5, -1, 1.5, "text", {"$bin": "00ff"}, [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
+
+
+@requirement("encoding.wider-forms")
+async def test_wider_forms(iut: Iut) -> None:
+    """A request means the same with wider integers, lengths and counts, and narrower floats."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        for number, name in enumerate(forms(None)):
+            await session.send_bytes(forms(request(number, echo, *PARAMS))[name])
+            try:
+                outcome = (await answers(session, [number]))[number]
+            except Violation as missing:
+                raise Violation(f"a request in {name} to be answered", missing.came) from missing
+            check_success(outcome, PARAMS, f"echo in {name}", None)
+
+
+@requirement("encoding.messagepack")
+async def test_objects_back_to_back(iut: Iut) -> None:
+    """Responses stand right behind each other, with nothing between them."""
+    async with iut.session() as session:
+        await session.send(*(request(number, "echo", "x" * number) for number in range(40)))
+        await answers(session, range(40))
+
+
+@requirement("encoding.segmentation")
+async def test_cut_anywhere(iut: Iut) -> None:
+    """A request that comes in two pieces is one, wherever it is cut."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        whole = encode(request(70000, echo, *PARAMS))
+        for place in range(1, len(whole)):
+            await session.send_bytes(whole, segmentation=split_at([place]))
+            await _echoed(session, 70000, f"cut behind byte {place}")
+
+
+@requirement("encoding.segmentation")
+@pytest.mark.parametrize(
+    "cut", [byte_by_byte, split_at([-1]), split_at(range(3, 500, 3))], ids=["bytes", "last", "3"]
+)
+async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
+    """Three requests that come in small pieces are three."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        await session.send(*(request(n, echo, *PARAMS) for n in (1, 2, 3)), segmentation=cut)
+        for number in (1, 2, 3):
+            await _echoed(session, number, "in small pieces")
+        absent(await session.watch(RESPONSE), "one response for each request")
+
+
+@requirement("encoding.segmentation")
+async def test_together(iut: Iut) -> None:
+    """Requests that come in one write, the last one cut, are all answered."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        values = [request(number, echo, *PARAMS) for number in range(5)]
+        await session.send(*values, segmentation=split_at([-9]))
+        for number in range(5):
+            await _echoed(session, number, "in one write")
+
+
+@requirement("encoding.segmentation")
+async def test_long_request(iut: Iut) -> None:
+    """So is one of half a megabyte, and the short one behind it."""
+    text = "0123456789" * 50_000
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        await session.send(request(1, echo, text), request(2, echo))
+        came = await answers(session, [1, 2])
+        check_success(came[1], [text], "a long echo", None)
+        await call(session, 3, echo)
+
+
+async def _echoed(session: Session, number: int, how: str) -> None:
+    try:
+        outcome = (await answers(session, [number]))[number]
+    except Violation as missing:
+        raise Violation(f"a request {how} to be answered", missing.came) from missing
+    check_success(outcome, PARAMS, f"a request {how}", None)

@@ -1,0 +1,177 @@
+"""Responses: one for each request, with its id, in whatever order."""
+
+from typing import Any
+
+from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime import drawn
+from conformance.runtime.codec import RESPONSE
+from conformance.runtime.rpc import (
+    ABSENT,
+    answers,
+    call,
+    check_success,
+    names,
+    notification,
+    of,
+    procedure,
+    request,
+)
+from conformance.segmentation import split_at
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+IDS = [
+    *(0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x00FF00FF),
+    *(2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1),
+]
+
+
+@requirement("rpc.response-form")
+async def test_form(iut: Iut) -> None:
+    """A response is an array of four elements, whether the call has succeeded or failed."""
+    async with iut.session() as session:
+        await call(session, 1, ABSENT)
+        await call(session, 2, "echo", 1)
+        await call(session, 3, "nothing")
+
+
+@requirement("rpc.response-id")
+async def test_ids(iut: Iut) -> None:
+    """The id comes back as it was, whichever of the unsigned integers of 32 bits it is."""
+    async with iut.session() as session:
+        for number in IDS:
+            await session.send(request(number, "echo"))
+            answer = await session.expect(RESPONSE, to=f"to request {number}")
+            check(of(answer) == number, f"the id {number}", f"{answer.value} came", answer.event)
+
+
+@requirement("rpc.response-id")
+async def test_ids_together(iut: Iut) -> None:
+    """The same where all of them wait at the same time."""
+    async with iut.session() as session:
+        await session.send(*(request(number, "echo") for number in IDS))
+        await answers(session, IDS)
+
+
+@requirement("rpc.each-answered")
+async def test_one_after_another(iut: Iut) -> None:
+    """Each of many requests is answered, once, and so is one whose id was used before."""
+    async with iut.session() as session:
+        for number in range(300):
+            await call(session, number, "echo")
+        for _ in range(3):
+            await call(session, 5, "echo")
+        absent(await session.watch(RESPONSE), "one response for each request")
+
+
+@requirement("rpc.each-answered")
+@explore(plan=drawn.plans(), cuts=drawn.cuts())
+async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
+    """Whatever requests and notifications come, however cut, all requests are answered right."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        requests = {number: params for number, params in enumerate(plan) if params is not None}
+        values = [
+            notification(echo, number) if params is None else request(number, echo, *params)
+            for number, params in enumerate(plan)
+        ]
+        await session.send(*values, segmentation=split_at(cuts))
+        came = await answers(session, requests)
+        for number, params in requests.items():
+            check_success(came[number], params, f"request {number}", "rpc.values")
+
+
+@requirement("rpc.pipelining")
+async def test_hundred_at_once(iut: Iut) -> None:
+    """A hundred requests in one write are all answered, each with what belongs to it."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        numbers = [1000 + 7 * index for index in range(100)]
+        await session.send(*(request(number, echo, number) for number in numbers))
+        came = await _all(session, numbers)
+        for number in numbers:
+            check_success(came[number], [number], f"request {number}", "rpc.result")
+
+
+@requirement("rpc.pipelining")
+async def test_slow_and_fast(iut: Iut) -> None:
+    """Requests that come while others are being served are answered, before those or after."""
+    async with iut.session() as session:
+        sleep = await procedure(iut, session, "sleep")
+        slow = range(10, 18)
+        await session.send(*(request(number, sleep, 0.05) for number in slow))
+        await session.send(*(request(number, sleep, 0) for number in (1, 2, 3)))
+        await _all(session, [*slow, 1, 2, 3])
+        absent(await session.watch(RESPONSE), "one response for each request")
+
+
+async def _all(session: Any, numbers: list[int]) -> dict[int, tuple[Any, Any]]:
+    try:
+        return await answers(session, numbers, " among others")
+    except Violation as missing:
+        raise Violation(missing.expected, missing.came) from missing
+
+
+@requirement("rpc.notification-unanswered")
+async def test_notifications(iut: Iut) -> None:
+    """Notifications are not answered, whatever comes of them; a request between them is."""
+    async with iut.session() as session:
+        for number, method in enumerate([*names(iut), ABSENT]):
+            await session.send(notification(method, 0.02, 0.01), request(number, "echo"))
+            await session.send(notification(method), notification(method, 0.02))
+            answer = await session.expect(RESPONSE, to=f"to request {number}")
+            mine = of(answer) == number
+            expected = f"only request {number} to be answered, and not '{method}'"
+            check(mine, expected, f"{answer.value} came", answer.event)
+        more = await session.watch(RESPONSE)
+        absent(more, "no answer to a notification")
+
+
+@requirement("rpc.notification-unanswered")
+async def test_notifications_alone(iut: Iut) -> None:
+    """The same where nothing but notifications comes, one of them wrongly called."""
+    async with iut.session() as session:
+        await session.send(*[notification(method, 1, 2, 3) for method in [*names(iut), ABSENT]])
+        absent(await session.watch(RESPONSE), "no answer to a notification")
+        await call(session, 1, "echo")
+
+
+@requirement("rpc.clients-apart")
+async def test_two_clients(iut: Iut) -> None:
+    """Two clients with the same id at the same time each get their own result."""
+    async with (
+        iut.instance() as instance,
+        iut.connect(instance) as one,
+        iut.connect(instance) as other,
+    ):
+        echo = await procedure(iut, one, "echo")
+        for number in (0, 7, 2**32 - 1):
+            await one.send(request(number, echo, "one"))
+            await other.send(request(number, echo, "other"))
+            for session, text in ((other, "other"), (one, "one")):
+                await _own(session, number, [text])
+
+
+@requirement("rpc.clients-apart")
+async def test_slow_client(iut: Iut) -> None:
+    """The same where the first is answered only after the second."""
+    async with (
+        iut.instance() as instance,
+        iut.connect(instance) as one,
+        iut.connect(instance) as other,
+    ):
+        sleep = await procedure(iut, one, "sleep")
+        echo = await procedure(iut, one, "echo")
+        await one.send(request(3, sleep, 0.1))
+        await other.send(request(3, echo, "fast"))
+        await _own(other, 3, ["fast"])
+        await _own(one, 3, None)
+        absent(await other.watch(RESPONSE), "only its own response for each client")
+
+
+async def _own(session: Any, number: int, wanted: Any) -> None:
+    answer = await session.expect(RESPONSE, to=f"to its request {number}")
+    own = of(answer) == number and answer.value[2:] == [None, wanted]
+    check(own, f"the client's own result {wanted}", f"{answer.value} came", answer.event)

@@ -1,0 +1,172 @@
+"""What any sane server survives: malformed requests, broken bytes, clients that go."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.runtime.codec import RESPONSE, encode
+from conformance.runtime.rpc import of, procedure, request
+from conformance.session import Session
+from conformance.verdicts import Unreachable, Violation
+
+pytestmark = in_one_loop
+
+_PROBE = 123_456_789  # an id that nothing else uses
+
+MALFORMED: dict[str, Any] = {
+    "type 3": [3, 1, "echo", []],
+    "a negative type": [-1, 1, "echo", []],
+    "a string for its type": ["0", 1, "echo", []],
+    "one element": [0],
+    "two elements": [0, 1],
+    "no arguments": [0, 1, "echo"],
+    "five elements": [0, 1, "echo", [], None],
+    "no elements": [],
+    "a map": {"id": 1, "method": "echo", "params": []},
+    "an integer": 5,
+    "nil": None,
+    "a string for its id": [0, "1", "echo", []],
+    "nil for its id": [0, None, "echo", []],
+    "a negative id": [0, -1, "echo", []],
+    "an id of 33 bits": [0, 2**32, "echo", []],
+    "a float for its id": [0, 1.5, "echo", []],
+    "an array for its id": [0, [1], "echo", []],
+    "nil for its arguments": [0, 1, "echo", None],
+    "a map for its arguments": [0, 1, "echo", {"a": 1}],
+    "a string for its arguments": [0, 1, "echo", "arguments"],
+    "an integer for its procedure": [0, 1, 5, []],
+    "nil for its procedure": [0, 1, None, []],
+    "a map for its procedure": [0, 1, {"echo": 1}, []],
+    "a bin for its procedure": [0, 1, {"$bin": "ff"}, []],
+    "a notification of two": [2, "echo"],
+    "a notification with nil": [2, "echo", None],
+    "a notification with a map": [2, {}, {"a": 1}],
+}
+
+
+class Served:
+    """A server to which all kinds of things are done, and which has to serve on."""
+
+    def __init__(self, iut: Iut, instance: Instance, session: Session) -> None:
+        self.iut = iut
+        self.instance = instance
+        self.session = session
+
+    async def still(self, after: str) -> None:
+        """Raise Violation unless a request is answered, here or, if it was closed, on a new one."""
+        if not self.session.ended:
+            await self.session.send(request(_PROBE, "echo"))
+            if await self._answered():
+                return
+            check(self.session.ended, *_wanted(after, "nothing came"))
+        await self.anew(after)
+
+    async def anew(self, after: str) -> None:
+        """Raise Violation unless a new client is served."""
+        try:
+            async with self.iut.connect(self.instance) as session:
+                await session.send(request(_PROBE, "echo"))
+                await session.expect(
+                    RESPONSE, where=lambda answer: of(answer) == _PROBE, to=f"after {after}"
+                )
+        except Unreachable as error:
+            raise Violation(*_wanted(after, str(error))) from error
+
+    async def _answered(self) -> bool:
+        """Whether the probe is answered, rather than the connection closed."""
+        try:
+            await self.session.expect(RESPONSE, where=lambda answer: of(answer) == _PROBE)
+        except Violation:
+            return False
+        return True
+
+
+def _wanted(after: str, came: str) -> tuple[str, str]:
+    return f"the next request to be served after {after}", came
+
+
+@requirement("robustness.malformed-requests")
+@pytest.mark.parametrize("kind", ["arrays", "others"])
+async def test_malformed_requests(iut: Iut, kind: str) -> None:
+    """After each malformed request the next one is served, here or on a new connection."""
+    chosen = {
+        what: value
+        for what, value in MALFORMED.items()
+        if (isinstance(value, list) and len(value) == 4) == (kind == "arrays")
+    }
+    async with iut.instance() as instance:
+        left = list(chosen.items())
+        while left:
+            async with iut.connect(instance) as session:
+                served = Served(iut, instance, session)
+                while left and not session.ended:
+                    what, value = left.pop(0)
+                    await session.send(value)
+                    await served.still(f"a request with {what}")
+
+
+@requirement("robustness.many-malformed")
+@pytest.mark.parametrize("what", ["nil for its arguments", "no arguments", "a string for its id"])
+async def test_twenty_malformed(iut: Iut, what: str) -> None:
+    """After twenty malformed requests in a row, requests are served."""
+    async with iut.instance() as instance:
+        sent = 0
+        while sent < 20:
+            async with iut.connect(instance) as session:
+                while sent < 20 and not session.ended:
+                    await session.send(MALFORMED[what])
+                    await session.taken()
+                    sent += 1
+                served = Served(iut, instance, session)
+                await served.still(f"{sent} requests with {what}")
+
+
+BROKEN: dict[str, bytes] = {
+    "the byte c1": b"\xc1" * 4,
+    "a request of HTTP": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a request that is cut off": encode(request(1, "echo", "x" * 20))[:-3],
+    "an array of four thousand million elements": b"\xdd\xff\xff\xff\xff\x00",
+    "a name of four gigabytes": b"\x94\x00\x01\xdb\xff\xff\xff\xffecho",
+    "a map of four thousand million keys": b"\x94\x00\x01\xa4echo\x91\xdf\xff\xff\xff\xff\x00",
+    "a hundred thousand arrays in each other": b"\x94\x00\x01\xa4echo" + b"\x91" * 100_000,
+}
+
+
+@requirement("robustness.broken-bytes")
+async def test_broken_bytes(iut: Iut) -> None:
+    """Whatever is done about bytes that are no request, the next client is served."""
+    async with iut.instance() as instance:
+        for what, data in BROKEN.items():
+            async with iut.connect(instance) as session:
+                await session.send_bytes(data)
+                await session.until_closed(session.seconds("quiet") / 4)
+                await session.close()
+            await Served(iut, instance, session).anew(what)
+
+
+@requirement("robustness.foreign-messages")
+async def test_responses_to_a_server(iut: Iut) -> None:
+    """A response, of which nobody asked anything, changes nothing."""
+    async with iut.instance() as instance, iut.connect(instance) as session:
+        served = Served(iut, instance, session)
+        for value in ([1, 0, None, "result"], [1, 2**32 - 1, "error", None], [1, _PROBE, None, 0]):
+            await session.send(value)
+            await served.still("a response that was sent to it")
+
+
+@requirement("robustness.clients-leave")
+@pytest.mark.parametrize("how", ["resets", "ends"])
+async def test_clients_leave(iut: Iut, how: str) -> None:
+    """A client that goes away in the middle of its calls leaves the server able to serve."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            sleep = await procedure(iut, session, "sleep")
+            calls = [request(number, sleep, 0.05) for number in range(20)]
+            echoes = [request(number, "echo", "x" * 20_000) for number in range(20, 60)]
+            await session.send(*calls, *echoes)
+            await (session.close() if how == "resets" else session.finish())
+            await session.until_closed(0.1)
+        await Served(iut, instance, session).anew("a client that left")

@@ -1,0 +1,188 @@
+"""The reference RPC server: offers echo, subtract, fail, nothing and sleep."""
+
+import argparse
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.runtime.codec import NOTIFICATION, REQUEST, Decoder, encode
+from conformance.runtime.oracle import is_notification, is_request
+from mocks import streams
+from mocks.streams import Stream, note
+
+
+class Failed(Exception):
+    """A procedure has failed; `error`, any object but None, says how."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def echo(*args: Any) -> Any:
+    return list(args)
+
+
+def subtract(minuend: Any, subtrahend: Any) -> Any:
+    return minuend - subtrahend
+
+
+def fail() -> Any:
+    raise Failed({"message": "failed as it was asked to"})
+
+
+def nothing() -> None:
+    pass
+
+
+async def sleep(seconds: Any) -> None:
+    await asyncio.sleep(float(seconds))
+
+
+PROCEDURES: Mapping[str, Callable[..., Any]] = {
+    "echo": echo,
+    "subtract": subtract,
+    "fail": fail,
+    "nothing": nothing,
+    "sleep": sleep,
+}
+
+
+class Server:
+    """One connection. `number` counts them from 1."""
+
+    PROCEDURES = PROCEDURES
+
+    stream: Stream
+
+    def __init__(self, number: int = 1) -> None:
+        self.number = number
+        self.decoder = self.make_decoder()
+        self.closing = False
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(self, stream: Stream) -> None:
+        """Serve the client until it goes."""
+        self.stream = stream
+        try:
+            while not self.closing and (data := await stream.read()):
+                self.receive(data)
+                await stream.drain()
+        finally:
+            for task in self._running:
+                task.cancel()
+            await stream.closed()
+
+    # What comes
+
+    def make_decoder(self) -> Decoder:
+        return Decoder()
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data):
+            self.take(frame)
+
+    def take(self, frame: Frame) -> None:
+        if frame.name is None:
+            self.unreadable(frame)
+        elif frame.name == REQUEST and is_request(frame.value):
+            _, number, method, params = frame.value
+            self.request(number, method, params)
+        elif frame.name == NOTIFICATION and is_notification(frame.value):
+            _, method, params = frame.value
+            self.notification(method, params)
+        else:
+            self.malformed(frame.value)
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.call(method, params, lambda error, result: self.answer(number, error, result))
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        self.call(method, params, lambda error, result: None)
+
+    def malformed(self, value: Any) -> None:
+        """An object that is no request: answered by an error where it has something like an id."""
+        if isinstance(value, list) and len(value) > 1 and type(value[1]) is int:
+            self.answer(value[1], {"message": "malformed request"}, None)
+
+    def unreadable(self, frame: Frame) -> None:
+        """Bytes that are no MessagePack: nothing behind them can be told apart any more."""
+        note(f"{self.number}: {frame.error}")
+        self.closing = True
+
+    # What is done about it
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        """Call a procedure; `then` is told its error and its result."""
+        try:
+            result = self.procedure(method)(*params)
+        except Exception as error:
+            then(self.error(error), None)
+            return
+        if asyncio.iscoroutine(result):
+            task = asyncio.create_task(self.finish(result, then))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        else:
+            then(None, result)
+
+    async def finish(self, running: Any, then: Callable[[Any, Any], None]) -> None:
+        try:
+            then(None, await running)
+        except Exception as error:
+            then(self.error(error), None)
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        if method not in self.PROCEDURES:
+            raise Failed({"message": "no such procedure", "method": method})
+        return self.PROCEDURES[method]
+
+    def error(self, error: Exception) -> Any:
+        """The error object of a response."""
+        if isinstance(error, Failed):
+            return error.error
+        return {"message": str(error) or type(error).__name__}
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        self.send(self.response(number, error, result))
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return [1, number, error, result]
+
+    def send(self, value: Any) -> None:
+        try:
+            data = self.encode(value)
+        except (OverflowError, TypeError, ValueError) as error:
+            data = self.encode(
+                [1, value[1], {"message": f"no MessagePack has this: {error}"}, None]
+            )
+        self.stream.write(data)
+
+    def encode(self, value: Any) -> bytes:
+        return encode(value)
+
+
+PEER = Server
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+async def main(args: argparse.Namespace, peer: type[Server]) -> int:
+    """Serve any number of clients until it is ended."""
+    if not (args.listen or args.connect):
+        raise ValueError("a server needs --listen")
+    sessions = 0
+
+    async def session(stream: Stream) -> None:
+        nonlocal sessions
+        sessions += 1
+        await peer(sessions).run(stream)
+
+    if args.connect:
+        await session(await streams.connect(args.connect))
+    else:
+        await streams.serve(args.listen, session)
+    return 0
