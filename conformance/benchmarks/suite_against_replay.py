@@ -1,0 +1,88 @@
+"""Wall time of the suite against the mock, as a ratio to a bare replay of the same bytes.
+
+The suite is run with one example a property and one test at a time, so that its transcripts hold
+every session but the earlier ones of a few tests. Then each is played again by hand: a fresh
+process, its input in the same writes, each once as much output has come as in the transcript;
+nothing is decoded, judged or written down, and no time is spent on waiting for nothing.
+"""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from conformance import captures, configuration, specs
+from conformance.captures import Capture
+from conformance.configuration import expand
+
+ROLE = "vexide/simulator"
+ROUNDS = 3
+LONGEST = 1.0  # seconds that output is waited for: a run of a program need not say the same twice
+
+
+def main() -> None:
+    ratios = []
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        for _ in range(ROUNDS):
+            judged = suite(Path(folder))
+            recorded = [captures.read(path) for path in Path(folder, "transcripts").iterdir()]
+            began = time.perf_counter()
+            for capture in recorded:
+                replay(capture)
+            bare = time.perf_counter() - began
+            ratios.append(judged / bare)
+            print(f"suite {judged:5.1f} s   replay of {len(recorded)} sessions {bare:5.1f} s")
+    print(f"ratio {sorted(ratios)[ROUNDS // 2]:.2f}  (median of {ROUNDS})")
+
+
+def suite(folder: Path) -> float:
+    """Seconds that the whole run takes."""
+    words = [sys.executable, "-m", "conformance", "run", ROLE, "-n", "1", "--examples", "1"]
+    began = time.perf_counter()
+    subprocess.run([*words, "--report", str(folder)], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def replay(capture: Capture) -> None:
+    chosen = configuration.embedded(specs.role(ROLE))
+    default = next(iter(chosen.programs))
+    program = chosen.programs[str(capture.extra.get("program") or default)]
+    argv = [expand(word, {"program": program}) for word in chosen.command]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(argv, **streams) as process:
+        assert process.stdin and process.stdout
+        output = process.stdout.fileno()
+        outstanding = 0
+        for event in capture.events:
+            if event.sender == "simulator":
+                outstanding += len(event.data or b"")
+                continue
+            outstanding = drain(output, outstanding)
+            if event.event == "closed":
+                process.stdin.close()
+            elif event.data:
+                try:
+                    os.write(process.stdin.fileno(), event.data)
+                except BrokenPipeError:
+                    break
+        drain(output, outstanding)
+        process.stdin.close()
+        process.kill()
+
+
+def drain(output: int, outstanding: int) -> int:
+    """Read so many bytes, unless they do not come; how many are left, negative if more came."""
+    until = time.perf_counter() + LONGEST
+    while outstanding > 0 and (left := until - time.perf_counter()) > 0:
+        ready, _, _ = select.select([output], [], [], left)
+        if not ready or not (data := os.read(output, 65536)):
+            break
+        outstanding -= len(data)
+    return outstanding
+
+
+if __name__ == "__main__":
+    main()
