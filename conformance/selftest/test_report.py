@@ -115,8 +115,8 @@ def test_known_failure_that_passes() -> None:
 
 def test_unsupported() -> None:
     """A claim makes a requirement not applicable, unless the IUT was seen to violate it."""
-    without = report(record("a"), unsupported={"logs": "there are none"})
-    assert verdict(without, "log.any-time") == "not-applicable"
+    without = report(record("a"), unsupported={"battery-voltage": "not modelled"})
+    assert verdict(without, "battery.voltage") == "not-applicable"
     broken = report(
         record("a", against=("transport.others",)), unsupported={"transport.others": "x"}
     )

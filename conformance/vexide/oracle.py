@@ -186,11 +186,6 @@ class Oracle:
         self.exercised.add("exit.exited-sent")
         yield from ()
 
-    def _log(self, fields: Any) -> Iterator[Finding]:
-        if self.phase not in _BEFORE_HANDSHAKE:
-            self.exercised.add("log.any-time")
-        yield from ()
-
     def _signature(self, fields: Any) -> Iterator[Finding]:
         self._signed = True
         self.exercised |= {"signature.sent", "signature.cold-header"}
@@ -279,7 +274,6 @@ _RULES = {
     (FRONTEND, "StartExecution"): Oracle._starts,
     (SIMULATOR, "Serial"): Oracle._serial,
     (SIMULATOR, "Exited"): Oracle._exited,
-    (SIMULATOR, "Log"): Oracle._log,
     (SIMULATOR, "VCodeSig"): Oracle._signature,
     (SIMULATOR, "Battery"): Oracle._battery,
     (FRONTEND, "ConfigureDevice"): Oracle._configures,

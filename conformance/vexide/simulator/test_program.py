@@ -95,15 +95,6 @@ async def test_print_is_no_log(iut: Iut) -> None:
         )
 
 
-@requirement("log.any-time")
-async def test_logs(iut: Iut) -> None:
-    """A Log may come at any time after the handshake; this looks whether any does."""
-    async with iut.session(program=either(iut, "crash")) as session:
-        await start(session)
-        if not await session.watch("Log", within=session.seconds("program")):
-            raise NotExercised("no session showed a Log")
-
-
 # Screen
 
 
