@@ -1,48 +1,80 @@
 """Generated messages a second over the wire, against Hypothesis generating the same ones alone.
 
-Both draw the sessions of the property over setup commands, with the same seed and in turn; over the
-wire each session has a fresh process of the mock, and everything that comes back is judged.
+All draw the sessions of the property over setup commands, with the same seed and in turn. Over the
+wire everything that comes back is judged; each session has a connection of its own to a mock that
+keeps listening, or a process of its own, as where a command starts the IUT.
 """
 
 import asyncio
+import contextlib
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
 
 from conformance import configuration, specs
+from conformance.configuration import Configuration
 from conformance.iut import Iut
 from conformance.vexide import drawn
 from conformance.vexide.play import START, shake_hands, shows
 
+ROLE = "vexide/simulator"
 SESSIONS = 40
 ROUNDS = 3
 
 
 def main() -> None:
-    role = specs.role("vexide/simulator")
-    with asyncio.Runner() as runner:
-        iut = Iut(configuration.embedded(role))
-
-        async def session(commands: list[Any]) -> None:
-            async with iut.session() as wire:
-                await shake_hands(wire)
-                await wire.send(*commands)
-                await wire.expect("Ready")
-                await wire.send(START)
-                await shows(iut, wire)
-            assert not wire.judge.findings
-            iut.settle()
-
-        alone, over_wire = [], []
+    with asyncio.Runner() as runner, listening() as address:
+        fresh_process = configuration.embedded(specs.role(ROLE))
+        connection = replace(fresh_process, command=(), connect=address)
+        ways = {"a connection each": connection, "a process each": fresh_process}
+        ratios: dict[str, list[float]] = {name: [] for name in ways}
         for seed in range(ROUNDS):
-            alone.append(rate(seed, lambda commands: None))
-            over_wire.append(rate(seed, lambda commands: runner.run(session(commands))))
-            print(f"alone {alone[-1]:7.0f}/s   over the wire {over_wire[-1]:7.0f}/s")
+            alone = rate(seed, lambda commands: None)
+            print(f"alone {alone:.0f}/s", end="")
+            for name, way in ways.items():
+                over_wire = rate_over(way, runner, seed)
+                ratios[name].append(over_wire / alone)
+                print(f"   {name} {over_wire:.0f}/s", end="")
+            print()
+    for name, found in ratios.items():
+        print(f"ratio {sorted(found)[ROUNDS // 2]:.2f}  {name}  (median of {ROUNDS})")
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[str]:
+    """A simulator that listens; its address."""
+    words = [sys.executable, "-m", "mocks", ROLE, "--listen", "127.0.0.1:0", "--program", "print"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        try:
+            yield process.stderr.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
+    """Messages a second, drawn and sent, each list of them in a session that is judged."""
+    iut = Iut(way)
+
+    async def session(commands: list[Any]) -> None:
+        async with iut.session() as wire:
+            await shake_hands(wire)
+            await wire.send(*commands)
+            await wire.expect("Ready")
+            await wire.send(START)
+            await shows(iut, wire)
+        assert not wire.judge.findings
+        iut.settle()
+
+    try:
+        return rate(seed, lambda commands: runner.run(session(commands)))
+    finally:
         runner.run(iut.close())
-    ratios = sorted(wire / bare for wire, bare in zip(over_wire, alone, strict=True))
-    print(f"ratio {ratios[len(ratios) // 2]:.2f}  (median of {ROUNDS})")
 
 
 def rate(seed: int, body: Callable[[list[Any]], None]) -> float:
