@@ -14,8 +14,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
         self._transport: asyncio.DatagramTransport | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: object) -> None:

@@ -1,0 +1,134 @@
+"""The calls that an RPC client makes for its program, and what comes of them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from conformance.harness.upper import Answer
+from conformance.iut import Iut
+from conformance.runtime.codec import REQUEST
+from conformance.runtime.operating import connected, ended, sent
+from conformance.runtime.rpc import alike, response, shown
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+PROMPT = "conformance_prompt"
+"""What is notified where nothing but that makes a client connect."""
+
+
+class Call:
+    """One call that is on its way: what the client has sent for it, and what will become of it."""
+
+    def __init__(self, running: asyncio.Task[Answer], request: Message) -> None:
+        self.running = running
+        self.request = request
+
+    @property
+    def number(self) -> int:
+        """The id of its request. Raises LookupError where the request has none."""
+        number: int = self.request.value[1]
+        return number
+
+    def answer(self, error: Any, result: Any) -> list[Any]:
+        return response(self.number, error, result)
+
+
+class Caller:
+    """A session with a client that can be made to call."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._running: list[asyncio.Task[Answer]] = []
+
+    def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
+        """Have a procedure called; `more` are further arguments of the operation."""
+        operation = self.session.operate("call", method=method, params=list(params), **more)
+        self._running.append(asyncio.create_task(operation))
+        return self._running[-1]
+
+    async def call(self, method: str, *params: Any, **more: Any) -> Call:
+        """Have a procedure called, and wait for the request. Raises Violation where none comes."""
+        running = self.begin(method, *params, **more)
+
+        def mine(message: Message) -> bool:
+            return method in message.value
+
+        return Call(running, await sent(self.session, REQUEST, running, f"for {method}", mine))
+
+    async def calls(self, count: int) -> list[Call]:
+        """That many calls which wait at the same time. Raises NotExercised where there are none."""
+        methods = [f"method{number}" for number in range(count)]
+        running = {method: self.begin(method, number) for number, method in enumerate(methods)}
+        first = await sent(self.session, REQUEST, running[methods[0]], "for a call")
+        requests = {self._method(first): first}
+        while len(requests) < count:
+            try:
+                message = await self.session.expect(REQUEST)
+            except Violation as missing:
+                raise NotExercised(
+                    f"needs {count} calls that wait at the same time, and {len(requests)} do: "
+                    "rpc.concurrent-calls"
+                ) from missing
+            requests[self._method(message)] = message
+        for method in methods:
+            if method not in requests:
+                came = f"{', '.join(requests)} came"
+                raise Violation(f"a request for {method}", came, "rpc.request-content")
+        return [Call(running[method], requests[method]) for method in methods]
+
+    def _method(self, request: Message) -> str:
+        return str(request.value[2])
+
+    async def outcome(self, call: Call, after: str = "its response") -> Answer:
+        """What becomes of a call now. Raises Violation where nothing does, or the client dies."""
+        seconds = 2 * self.session.seconds("response")
+        await asyncio.wait({call.running}, timeout=seconds)
+        if not call.running.done():
+            raise Violation(f"the call to end after {after}", f"it still waits after {seconds:g} s")
+        try:
+            return call.running.result()
+        except Inconclusive:
+            process = self.session.instance.process
+            if process and await process.wait(0.3):
+                end = self.session.instance.describe_end()
+                raise Violation(f"the client to live on after {after}", f"it died{end}") from None
+            raise
+
+    async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
+        """Raise Violation unless the call has this result."""
+        answer = await self.outcome(call, after)
+        if not answer.ok or not alike(result, answer.result):
+            came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
+            expected = f"the result {shown(result)} for {call.request.value} after {after}"
+            raise Violation(expected, f"{came} came", event=call.request.event)
+
+    async def fails(self, call: Call, after: str) -> Any:
+        """What the program learns of the failure of the call. Raises Violation if it succeeds."""
+        answer = await self.outcome(call, after)
+        if answer.ok:
+            expected = f"the call to fail after {after}"
+            raise Violation(expected, f"it had the result {shown(answer.result)}")
+        return answer.error
+
+    async def works(self, after: str) -> None:
+        """Raise Violation unless a further call works, here or, if it was closed, not at all."""
+        if self.session.ended:
+            return
+        call = await self.call("still", after)
+        await self.session.send(call.answer(None, "works"))
+        await self.succeeds(call, "works", f"its response, which came after {after}")
+
+    async def close(self) -> None:
+        await ended(self._running)
+
+
+@contextlib.asynccontextmanager
+async def calling(iut: Iut) -> AsyncIterator[Caller]:
+    """A session with a client whose calls are given up at its end."""
+    async with connected(iut, "notify", method=PROMPT, params=[]) as session:
+        caller = Caller(session)
+        try:
+            yield caller
+        finally:
+            await caller.close()

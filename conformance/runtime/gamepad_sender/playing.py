@@ -1,0 +1,83 @@
+"""How test cases play on gamepads, and look at what is sent of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from conformance.runtime.codec import GAMEPADS, mark
+from conformance.runtime.operating import done
+from conformance.runtime.rpc import shown
+from conformance.session import Session
+from conformance.verdicts import Violation
+
+AXES = ("lx", "ly", "rx", "ry")
+BUTTONS = 17
+NEAR = 1e-3  # of the radius of the unit circle: how exact a position is asked to be
+
+Pad = Mapping[str, Any]
+
+
+def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
+    """Raw input: up to four axes, of which the others are at rest, and the pressed buttons."""
+    return {
+        "axes": [*axes, *[0.0] * (4 - len(axes))],
+        "buttons": [number in pressed for number in range(BUTTONS)],
+    }
+
+
+async def play(session: Session, **pads: Pad) -> None:
+    """Put the gamepads of these indices (`_0`, `_3`) into a state."""
+    await done(
+        session, "gamepads", gamepads={name.removeprefix("_"): p for name, p in pads.items()}
+    )
+
+
+async def shows(
+    session: Session, expected: str, holds: Callable[[Any], bool], index: str = "0"
+) -> Any:
+    """A gamepad for which it holds, sent next, or soon if it is sent all the time.
+
+    Raises Violation where there is none.
+    """
+    came: list[Any] = []
+
+    def right(message: Any) -> bool:
+        pads = message.value.get("gamepads")
+        came[:] = [pads.get(index, "no such gamepad") if isinstance(pads, dict) else pads]
+        return bool(holds(came[0])) if isinstance(came[0], dict) and not mark(came[0]) else False
+
+    try:
+        message = await session.expect(GAMEPADS, where=right)
+    except Violation as missing:
+        last = f"{shown(came[0])} came" if came else missing.came
+        raise Violation(expected, last) from missing
+    return message.value["gamepads"][index]
+
+
+def at(**positions: float) -> Callable[[Any], bool]:
+    """Whether the axes of these names are at these positions."""
+    return lambda came: all(
+        isinstance(came.get(name), int | float) and abs(came[name] - value) <= NEAR
+        for name, value in positions.items()
+    )
+
+
+def along(name: str, raw: float, directed: bool) -> Callable[[Any], bool]:
+    """Whether this axis is where one is that was moved so far, and all others are at 0.
+
+    Where it is not moved to its end, any place between is right; `directed`: its sign is known.
+    """
+    others = at(**{other: 0.0 for other in AXES if other != name})
+
+    def holds(came: Any) -> bool:
+        value = came.get(name)
+        if not isinstance(value, int | float) or not others(came):
+            return False
+        reached = abs(abs(value) - 1) <= NEAR if abs(raw) == 1 else 0 < abs(value) < 1
+        return reached and (not directed or value * raw > 0)
+
+    return holds
+
+
+def masked(mask: int) -> Callable[[Any], bool]:
+    """Whether btn is this bitmask."""
+    return lambda came: came.get("btn") == mask

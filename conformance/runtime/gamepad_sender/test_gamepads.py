@@ -1,0 +1,157 @@
+"""Gamepads: where their joysticks are, and which buttons are pressed."""
+
+import math
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.codec import GAMEPADS
+from conformance.runtime.gamepad_sender.playing import (
+    AXES,
+    BUTTONS,
+    along,
+    at,
+    masked,
+    pad,
+    play,
+    shows,
+)
+
+pytestmark = in_one_loop
+
+REST = dict.fromkeys(AXES, 0.0)
+
+
+@requirement("gamepad.form")
+async def test_form(iut: Iut) -> None:
+    """A message has the gamepads, and each of them its four axes and its buttons."""
+    async with iut.session() as session:
+        for raw in (pad(), pad(0.5, -0.5, 0.25, 0.25, pressed=[0, 16])):
+            await play(session, _0=raw)
+            await session.expect(GAMEPADS, to="for a gamepad")
+
+
+@requirement("gamepad.index")
+async def test_indices(iut: Iut) -> None:
+    """The index of a gamepad is a string, be it of two digits."""
+    async with iut.session() as session:
+        for index in ("0", "1", "10"):
+            await play(session, **{index: pad(pressed=[1])})
+            await shows(session, f"a gamepad '{index}'", masked(2), index)
+
+
+@requirement("gamepad.each")
+async def test_two_gamepads(iut: Iut) -> None:
+    """Two gamepads are both there, each with its own state."""
+    async with iut.session() as session:
+        one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[16])
+        for _ in range(2):
+            await play(session, _0=one, _3=other)
+            message = await session.expect(
+                GAMEPADS, where=lambda m: len(m.value.get("gamepads")) == 2, to="with two gamepads"
+            )
+            pads = message.value["gamepads"]
+            check(pads.keys() == {"0", "3"}, "the keys 0 and 3", f"{list(pads)} came")
+            mine = at(lx=0, rx=1)(pads["0"]) and masked(1)(pads["0"])
+            check(mine, "gamepad 0 with its own state", f"{pads['0']} came", message.event)
+            own = at(lx=-1, rx=0)(pads["3"]) and masked(1 << 16)(pads["3"])
+            check(own, "gamepad 3 with its own state", f"{pads['3']} came", message.event)
+
+
+@requirement("gamepad.each")
+async def test_one_comes_and_goes(iut: Iut) -> None:
+    """One gamepad alone is sent under its own index, whichever was there before."""
+    async with iut.session() as session:
+        await play(session, _2=pad(pressed=[3]))
+        await shows(session, "gamepad 2 with button 3", masked(8), "2")
+        await play(session, _1=pad(pressed=[4]))
+        await shows(session, "gamepad 1 with button 4", masked(16), "1")
+
+
+@requirement("gamepad.at-rest")
+async def test_at_rest(iut: Iut) -> None:
+    """Joysticks at rest are at 0 and 0, from the beginning and again after they were moved."""
+    async with iut.session() as session:
+        for raw in (pad(), pad(0.6, -0.7, 1.0, 0.2), pad()):
+            await play(session, _0=raw)
+            if raw == pad():
+                await shows(session, "all axes at 0", at(**REST))
+
+
+@requirement("gamepad.axes")
+@pytest.mark.parametrize("name", AXES)
+async def test_axes(iut: Iut, name: str) -> None:
+    """A joystick that is moved along one axis is at its end there, and all others are at 0."""
+    async with iut.session() as session:
+        ends = []
+        for raw in (1.0, -1.0, 0.5):
+            await play(session, _0=pad(*(raw if axis == name else 0.0 for axis in AXES)))
+            # Whether up is positive is not specified.
+            holds = along(name, raw, directed=name.endswith("x"))
+            expected = f"{name} for this axis at {raw}, and the others at 0"
+            ends.append((await shows(session, expected, holds))[name])
+        opposite = ends[0] * ends[1] < 0 and ends[0] * ends[2] > 0
+        check(opposite, f"{name} to change its sign with the axis", f"{ends} came")
+
+
+@requirement("gamepad.unit-circle")
+async def test_corners(iut: Iut) -> None:
+    """In the corners, and anywhere else, both joysticks are within the unit circle."""
+    turns = [2 * math.pi * step / 16 for step in range(16)]
+    edges = [
+        (max(-1, min(1, 1.5 * math.cos(a))), max(-1, min(1, 1.5 * math.sin(a)))) for a in turns
+    ]
+    async with iut.session() as session:
+        for x, y in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), *edges, (0.8, 0.7)]:
+            for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
+                await play(session, _0=raw)
+                await session.expect(GAMEPADS, to=f"for a joystick at ({x:.2f}, {y:.2f})")
+
+
+@requirement("gamepad.buttons")
+async def test_each_button(iut: Iut) -> None:
+    """Each button alone has its own bit, which is 0 again once it is released."""
+    async with iut.session() as session:
+        for number in range(BUTTONS):
+            await play(session, _0=pad(pressed=[number]))
+            await shows(session, f"btn {1 << number} for button {number}", masked(1 << number))
+            await play(session, _0=pad())
+            await shows(session, f"btn 0 once button {number} is released", masked(0))
+
+
+@requirement("gamepad.buttons")
+async def test_several_buttons(iut: Iut) -> None:
+    """Buttons that are pressed together have all their bits, and only those."""
+    async with iut.session() as session:
+        for pressed in ([0, 1], [0, 16], [7, 8, 9], list(range(BUTTONS)), [1, 3, 5, 7, 9, 11, 13]):
+            mask = sum(1 << number for number in pressed)
+            await play(session, _0=pad(0.5, 0.5, pressed=pressed))
+            await shows(session, f"btn {mask} for the buttons {pressed}", masked(mask))
+
+
+@requirement("gamepad.buttons-integer")
+async def test_no_buttons(iut: Iut) -> None:
+    """btn is an integer also where no button is pressed, or all are."""
+    async with iut.session() as session:
+        for count in (0, BUTTONS):
+            await play(session, _0=pad(pressed=range(count)))
+            await session.expect(GAMEPADS, to=f"with {count} buttons")
+
+
+@requirement("gamepad.axes-floats")
+async def test_floats(iut: Iut) -> None:
+    """Axes are floats, at rest and at their ends as well."""
+    async with iut.session() as session:
+        for raw in (pad(), pad(1.0, 0.0, -1.0, 0.0), pad(0.5)):
+            await play(session, _0=raw)
+            await session.expect(GAMEPADS, to="for a gamepad")
+
+
+@requirement("encoding.messagepack")
+async def test_one_message_a_datagram(iut: Iut) -> None:
+    """Each datagram is one message, of one gamepad or of four, and nothing else."""
+    async with iut.session() as session:
+        for count in (1, 4):
+            await play(session, **{str(number): pad(0.25) for number in range(count)})
+            await session.expect(GAMEPADS, to=f"for {count} gamepads")

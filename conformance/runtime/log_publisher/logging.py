@@ -1,0 +1,64 @@
+"""How test cases have a program log, and find the message that comes of it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from conformance.iut import Iut
+from conformance.runtime.codec import LOG
+from conformance.runtime.operating import connected, done
+from conformance.runtime.rpc import shown
+from conformance.session import Message, Session
+from conformance.verdicts import Violation
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+LOGGER = "runtime.conformance.test"
+
+_PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER, "extra": {}}
+
+
+@contextlib.asynccontextmanager
+async def publishing(iut: Iut) -> AsyncIterator[Session]:
+    """A session with a publisher."""
+    async with connected(iut, "log", **_PROMPT) as session:
+        yield session
+
+
+async def log(
+    session: Session,
+    event: str,
+    level: str = "error",
+    logger: str = LOGGER,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Have a program log this."""
+    await done(session, "log", level=level, event=event, logger=logger, extra=extra or {})
+
+
+async def published(session: Session, event: str) -> Message:
+    """The message of what was logged with this text; whatever else is logged is passed over.
+
+    Raises Violation of `log.event` where only other texts come, of `log.each-once` where nothing
+    does.
+    """
+    before = len(session.received)
+    try:
+        return await session.expect(
+            LOG,
+            where=lambda message: message.value.get("event") == event,
+            to=f"of {shown(event)}",
+            requirement="log.each-once",
+        )
+    except Violation as missing:
+        others = [m for m in session.received[before:] if m.name == LOG]
+        if not others:
+            raise
+        came = f"{shown(others[-1].value.get('event'))} came"
+        expected = f"the text {shown(event)}"
+        raise Violation(expected, came, "log.event", others[-1].event) from missing
+
+
+async def logged(session: Session, event: str, **more: Any) -> Message:
+    """Have a program log this; the message that comes of it."""
+    await log(session, event, **more)
+    return await published(session, event)

@@ -1,0 +1,235 @@
+"""Log messages: what the program logs, and when."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.codec import LOG
+from conformance.runtime.log_publisher.logging import (
+    LEVELS,
+    LOGGER,
+    log,
+    logged,
+    published,
+    publishing,
+)
+from conformance.runtime.rpc import alike, shown
+from conformance.verdicts import Inconclusive, Violation
+
+pytestmark = in_one_loop
+
+TEXTS = [
+    *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
+    *("%s %d %(event)s", "{event} {0}", "ä€😀", "\x1b[31mred\x1b[0m", "null", "5", "x" * 31),
+    *("x" * 32, "x" * 256, "ß" * 35_000),
+]
+LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
+CONTEXT: list[dict[str, Any]] = [
+    {"uid": "226673591177742970880"},
+    {"number": 5, "negative": -1, "large": 2**53 - 1, "real": 0.25, "yes": True, "nothing": None},
+    {"nested": {"list": [1, [2, {"deep": None}]]}, "empty": {}, "none": []},
+    {"ä€": "😀", "with blank": "", "with.dot": 1},
+    {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": {"extra": 1}},
+    {f"key{number}": number for number in range(20)},
+]
+_CLOCK = timedelta(seconds=2)  # between our clock, which is the IUT's, and a timestamp of just now
+
+
+@requirement("log.form")
+async def test_form(iut: Iut) -> None:
+    """A message has event, logger, level and timestamp, whatever is logged."""
+    async with publishing(iut) as session:
+        await logged(session, "without context", level="warning")
+        await logged(session, "with context", extra={"key": "value"})
+
+
+@requirement("log.extra-present")
+async def test_extra_is_there(iut: Iut) -> None:
+    """It has extra as well, also where the program gave no context."""
+    async with publishing(iut) as session:
+        message = await logged(session, "without context")
+        check("extra" in message.value, "extra, empty", "it was left out", message.event)
+
+
+@requirement("log.extra")
+async def test_extra_is_a_map(iut: Iut) -> None:
+    """extra is a map, with context and without."""
+    async with publishing(iut) as session:
+        for extra in ({}, {"key": "value"}, {"0": "a", "1": "b"}):
+            await logged(session, f"with {len(extra)}", extra=extra)
+
+
+@requirement("log.event")
+async def test_texts(iut: Iut) -> None:
+    """Any text comes as it was logged: long, empty, of several lines, with signs of formats."""
+    async with publishing(iut) as session:
+        for text in TEXTS:
+            await log(session, text)
+            try:
+                await published(session, text)
+            except Violation as missing:
+                about = None if missing.requirement == "log.event" else missing.requirement
+                raise Violation(missing.expected, missing.came, about, missing.event) from missing
+
+
+@requirement("log.logger")
+async def test_loggers(iut: Iut) -> None:
+    """The logger is the module that logged, with all its parts."""
+    async with publishing(iut) as session:
+        for name in LOGGERS:
+            message = await logged(session, f"by {name}", logger=name)
+            came = message.value.get("logger")
+            check(came == name, f"the logger {name}", f"{shown(came)} came", message.event)
+
+
+async def _levels(iut: Iut) -> dict[str, Any]:
+    """By level the message of what was logged at it, as far as one came."""
+    came: dict[str, Any] = {}
+    async with publishing(iut) as session:
+        for level in LEVELS:
+            await log(session, f"at {level}", level=level)
+        last = await published(session, f"at {LEVELS[-1]}")
+        await session.watch("nothing but what is on its way")
+        for message in session.received:
+            event = message.value.get("event") if message.name == LOG else None
+            if isinstance(event, str) and event.startswith("at "):
+                came[event.removeprefix("at ")] = message
+    assert last.value["event"].removeprefix("at ") in came
+    return came
+
+
+@requirement("log.level-words")
+async def test_words(iut: Iut) -> None:
+    """Each level is one of the five words."""
+    for level, message in (await _levels(iut)).items():
+        word = message.value.get("level")
+        check(word in LEVELS, f"one of the five words, for {level}", f"{shown(word)} came")
+
+
+@requirement("log.level")
+async def test_levels(iut: Iut) -> None:
+    """Each of the five levels is the one at which was logged."""
+    for level, message in (await _levels(iut)).items():
+        word = message.value.get("level")
+        check(word == level, f"the level {level}", f"{shown(word)} came", message.event)
+
+
+@requirement("log.each-once")
+async def test_every_level(iut: Iut) -> None:
+    """What is logged at any level is published, but perhaps for the lowest."""
+    came = await _levels(iut)
+    left = [level for level in LEVELS if level not in came]
+    for level in left:
+        if any(LEVELS.index(lower) < LEVELS.index(level) for lower in came):
+            raise Violation(f"a message of what was logged at {level}", "none came, as of others")
+    if left:
+        raise Inconclusive(
+            f"what is logged at {' and '.join(left)} is not published: if it has a threshold, "
+            "set it to debug for the test"
+        )
+
+
+@requirement("log.timestamp-form")
+async def test_timestamp_form(iut: Iut) -> None:
+    """The timestamp is a date and time of ISO 8601."""
+    async with publishing(iut) as session:
+        for number in range(3):
+            await logged(session, f"step {number}")
+
+
+@requirement("log.timestamp")
+async def test_timestamps(iut: Iut) -> None:
+    """It is the time at which was logged, twice."""
+    async with publishing(iut) as session:
+        for number in range(2):
+            before = datetime.now(UTC)
+            message = await logged(session, f"step {number}")
+            text = str(message.value["timestamp"])
+            came = _time(text)
+            if came is None:
+                raise Inconclusive(f"the timestamp {text!r} is of a form that cannot be compared")
+            after = datetime.now(UTC)
+            expected = f"a time between {before.isoformat()} and {after.isoformat()}"
+            near = _near(came, before, after)
+            check(near, expected, f"{text!r} came", message.event)
+            await session.watch("nothing, while some time passes")
+
+
+def _time(text: str) -> datetime | None:
+    """The time that a timestamp tells; None where Python does not know its form."""
+    # It takes six digits of a fraction at most.
+    try:
+        return datetime.fromisoformat(re.sub(r"([.,]\d{6})\d+", r"\1", text))
+    except ValueError:
+        return None
+
+
+def _near(came: datetime, before: datetime, after: datetime) -> bool:
+    """Whether it lies between them, as far as its precision tells; in any zone if it names none."""
+    margin = timedelta(minutes=1) if not (came.second or came.microsecond) else _CLOCK
+    if came.tzinfo is not None:
+        return before - margin <= came <= after + margin
+    off = came.replace(tzinfo=UTC) - before
+    quarters = round(off / timedelta(minutes=15))
+    there = before + timedelta(minutes=15) * quarters
+    return abs(quarters) <= 14 * 4 and (
+        there - margin <= came.replace(tzinfo=UTC) <= there + (after - before) + margin
+    )
+
+
+@requirement("log.context")
+async def test_context(iut: Iut) -> None:
+    """What the program knows besides stands in extra, whatever its names; the rest stays right."""
+    async with publishing(iut) as session:
+        for number, extra in enumerate(CONTEXT):
+            message = await logged(session, f"step {number}", extra=extra, level="error")
+            came = message.value.get("extra")
+            there = isinstance(came, dict) and all(
+                name in came and alike(extra[name], came[name]) for name in extra
+            )
+            check(there, f"{shown(extra)} in extra", f"{shown(came)} came", message.event)
+            rest = {name: message.value.get(name) for name in ("level", "logger")}
+            right = rest == {"level": "error", "logger": LOGGER}
+            check(right, "level and logger of the message", f"{shown(rest)} came", message.event)
+
+
+@requirement("log.each-once")
+async def test_equal_messages(iut: Iut) -> None:
+    """What is logged five times gives five messages."""
+    async with publishing(iut) as session:
+        for _ in range(5):
+            await logged(session, "again")
+        absent(await session.watch(LOG), "one message for each time")
+
+
+@requirement("log.order")
+async def test_order(iut: Iut) -> None:
+    """Fifty messages come in the order in which was logged, each once."""
+    async with publishing(iut) as session:
+        for number in range(50):
+            await log(session, f"step {number}", level=LEVELS[2 + number % 3])
+        await published(session, "step 49")
+        texts = [message.value.get("event") for message in session.received]
+        came = [text for text in texts if str(text).startswith("step ")]
+        wanted = [f"step {number}" for number in range(50)]
+        wrong = next((pair for pair in zip(wanted, came, strict=False) if pair[0] != pair[1]), None)
+        if wrong:
+            raise Violation(f"{wrong[0]} to come before {wrong[1]}", f"{wrong[1]} came first")
+
+
+@requirement("encoding.messagepack")
+async def test_back_to_back(iut: Iut) -> None:
+    """Messages of all sizes stand right behind each other, with nothing between them."""
+    async with publishing(iut) as session:
+        for number in range(40):
+            await log(session, "x" * 100 * number + str(number), extra={"n": number})
+        await published(session, "x" * 3900 + "39")
+
+
+@requirement("encoding.strings")
+async def test_strings(iut: Iut) -> None:
+    """All that is text is a str of UTF-8."""
+    async with publishing(iut) as session:
+        await logged(session, "ä€😀", extra={"ä": "€"})

@@ -1,0 +1,79 @@
+"""How test cases have an IUT do something, and see on the wire that it does."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from conformance.harness.instance import Instance
+from conformance.harness.upper import Answer
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.verdicts import Conclusion, Inconclusive, Violation
+
+_EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
+
+
+@contextlib.asynccontextmanager
+async def connected(iut: Iut, operation: str, **arguments: Any) -> AsyncIterator[Session]:
+    """A session with an IUT that connects by itself, or else as soon as it has something to send.
+
+    Where it does not connect soon, it is made to do this operation. What it then sends belongs to
+    the session.
+    """
+    prompts: list[asyncio.Task[None]] = []
+    async with iut.instance() as instance:
+        prompt = asyncio.get_running_loop().call_later(
+            _EAGER,
+            lambda: prompts.append(asyncio.create_task(_prompt(instance, operation, arguments))),
+        )
+        try:
+            async with iut.connect(instance) as session:
+                prompt.cancel()
+                yield session
+        finally:
+            prompt.cancel()
+            await ended(prompts)
+
+
+async def ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Give up what still runs."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any]) -> None:
+    with contextlib.suppress(Conclusion):
+        await instance.upper(operation, **arguments)
+
+
+async def done(session: Session, operation: str, **arguments: Any) -> Any:
+    """The result of an operation that has to succeed. Raises Inconclusive where it does not."""
+    answer = await session.operate(operation, **arguments)
+    if not answer.ok:
+        raise Inconclusive(f"the operation '{operation}' failed: {answer.error}"[:400])
+    return answer.result
+
+
+async def sent(
+    session: Session,
+    name: str,
+    running: asyncio.Task[Answer],
+    to: str,
+    where: Callable[[Message], bool] = lambda message: True,
+) -> Message:
+    """The message that the IUT sends because of an operation, which may wait for our answer.
+
+    Raises Violation where none comes.
+    """
+    waiting = asyncio.create_task(session.expect(name, where=where, to=to))
+    await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+    if running.done() and not waiting.done() and (error := running.exception()):
+        await ended([waiting])
+        raise error
+    try:
+        return await waiting
+    except Violation as missing:
+        outcome = f"; the operation ended with {running.result()}" if running.done() else ""
+        raise Violation(missing.expected, f"{missing.came}{outcome}"[:600]) from missing

@@ -1,0 +1,126 @@
+"""What a client sends: requests with ids of their own, and notifications."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.calling import PROMPT, calling
+from conformance.runtime.codec import NOTIFICATION, REQUEST
+from conformance.runtime.operating import sent
+from conformance.runtime.rpc import alike, shown
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+PARAMS: list[list[Any]] = [
+    *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),
+    *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": {"d": None}}, 0.5], [-1, -32769, 2**53 - 1, 255]),
+    *(["ä€😀", 'quote " and \\', "x" * 300], [1e300, -0.25], list(range(20)), [[[[["deep"]]]]]),
+]
+
+
+@requirement("rpc.request-form")
+async def test_form(iut: Iut) -> None:
+    """A request has four elements, of which the last is an array, also where it is empty."""
+    async with calling(iut) as caller:
+        for params in PARAMS[:4]:
+            call = await caller.call("method", *params)
+            await caller.session.send(call.answer(None, None))
+            await caller.outcome(call)
+
+
+@requirement("rpc.request-id")
+async def test_ids(iut: Iut) -> None:
+    """The ids of many calls, one after another, are unsigned integers of 32 bits."""
+    async with calling(iut) as caller:
+        for number in range(40):
+            call = await caller.call("method", number)
+            await caller.session.send(call.answer(None, number))
+            await caller.outcome(call)
+
+
+@requirement("rpc.ids-differ")
+async def test_ids_in_flight(iut: Iut) -> None:
+    """The ids of three hundred calls that wait at the same time all differ."""
+    async with calling(iut) as caller:
+        calls = await caller.calls(300)
+        numbers = [call.number for call in calls]
+        again = {number for number in numbers if numbers.count(number) > 1}
+        check(not again, "300 different ids", f"{sorted(again)[:5]} came more than once")
+
+
+@requirement("rpc.ids-differ")
+async def test_ids_of_later_calls(iut: Iut) -> None:
+    """So does that of a call that is made while an old one still waits."""
+    async with calling(iut) as caller:
+        old = (await caller.calls(2))[0]
+        for number in range(20):
+            call = await caller.call("later", number)
+            differs = call.number != old.number
+            check(differs, "an id that no call waits with", f"{old.number} came again")
+            await caller.session.send(call.answer(None, None))
+            await caller.outcome(call)
+
+
+@requirement("rpc.request-content")
+async def test_content(iut: Iut) -> None:
+    """The request has the procedure and the arguments that the program gives."""
+    async with calling(iut) as caller:
+        for number, params in enumerate(PARAMS):
+            method = f"module.method_{number}"
+            running = caller.begin(method, *params)
+            request = await sent(caller.session, REQUEST, running, f"for {method}")
+            mine = request.value[2] == method and alike(params, request.value[3])
+            expected = f"a request for {method} with {shown(params)}"
+            check(mine, expected, f"{shown(request.value)} came", request.event)
+            await caller.session.send([1, request.value[1], None, None])
+            await running
+
+
+@requirement("rpc.concurrent-calls")
+async def test_two_calls(iut: Iut) -> None:
+    """A call is made while another one waits."""
+    async with calling(iut) as caller:
+        await caller.call("first")
+        caller.begin("second")
+        await caller.session.expect(REQUEST, to="for a second call, while the first one waits")
+
+
+@requirement("rpc.notification-form")
+@pytest.mark.parametrize("count", [0, 3])
+async def test_notification(iut: Iut, count: int) -> None:
+    """A notification has three elements: 2, the procedure and its arguments."""
+    params: list[Any] = [1, "two", {"three": [None]}][:count]
+    async with calling(iut) as caller:
+        session = caller.session
+        answer = await session.operate("notify", method="method", params=params)
+        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
+        came = await session.expect(
+            NOTIFICATION,
+            REQUEST,
+            where=lambda message: PROMPT not in message.value,
+            to="for the operation 'notify'",
+        )
+        mine = came.value[:2] == [2, "method"] and alike(params, came.value[-1])
+        expected = f"[2, method, {shown(params)}]"
+        check(mine and len(came.value) == 3, expected, f"{shown(came.value)} came", came.event)
+        absent(await session.watch(NOTIFICATION, REQUEST), "one notification")
+
+
+@requirement("rpc.notification-waits-for-nothing")
+async def test_notifying_ends(iut: Iut) -> None:
+    """To notify ends although nothing comes, also while calls wait."""
+    async with calling(iut) as caller:
+        waiting = await caller.call("waits")
+        for number in range(3):
+            began = caller.session.now
+            answer = await caller.session.operate("notify", method="method", params=[number])
+            took = caller.session.now - began
+            in_time = answer.ok and took <= caller.session.seconds("response")
+            if not in_time:
+                ending = f"it took {took:.1f} s" if answer.ok else f"it failed: {answer.error}"
+                raise Violation("the operation 'notify' to end at once", ending)
+        await caller.session.send(waiting.answer(None, "result"))
+        await caller.succeeds(waiting, "result")

@@ -1,0 +1,162 @@
+"""What a client makes of responses: whose they are, and whether they are successes."""
+
+import random
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.calling import calling
+from conformance.runtime.codec import encode
+from conformance.runtime.forms import forms
+from conformance.runtime.rpc import alike, shown
+from conformance.segmentation import byte_by_byte, split_at
+
+pytestmark = in_one_loop
+
+RESULTS: list[Any] = [
+    *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
+    *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
+]
+ERRORS: list[Any] = [
+    *({"message": "failed", "code": 17}, "failed", ["failed", {}], 17, -1, 0.5, True),
+    *(False, 0, "", [], {}, 0.0, [None], {"message": None}),
+]
+
+
+@requirement("rpc.matching")
+async def test_in_reverse(iut: Iut) -> None:
+    """Three calls whose responses come in reverse each have their own result."""
+    async with calling(iut) as caller:
+        calls = await caller.calls(3)
+        for number, call in reversed(list(enumerate(calls))):
+            await caller.session.send(call.answer(None, [number, call.number]))
+        for number, call in enumerate(calls):
+            await caller.succeeds(call, [number, call.number])
+
+
+@requirement("rpc.matching")
+async def test_in_any_order(iut: Iut) -> None:
+    """So do thirty whose responses come together in any order, some of them errors."""
+    async with calling(iut) as caller:
+        calls = list(enumerate(await caller.calls(30)))
+        shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
+        answers = [
+            call.answer(f"error {number}", None) if number % 3 == 0 else call.answer(None, number)
+            for number, call in shuffled
+        ]
+        await caller.session.send(*answers)
+        for number, call in calls:
+            if number % 3:
+                await caller.succeeds(call, number)
+            else:
+                await caller.fails(call, f"the error {number}")
+
+
+@requirement("rpc.matching")
+async def test_one_after_another(iut: Iut) -> None:
+    """Each of many calls has the result of its own response."""
+    async with calling(iut) as caller:
+        for number in range(30):
+            call = await caller.call("method", number)
+            await caller.session.send(call.answer(None, f"result {number}"))
+            await caller.succeeds(call, f"result {number}")
+
+
+@requirement("rpc.success")
+async def test_results(iut: Iut) -> None:
+    """Where the error is nil the call succeeds, and has the result that came."""
+    async with calling(iut) as caller:
+        for result in RESULTS:
+            call = await caller.call("method")
+            await caller.session.send(call.answer(None, result))
+            await caller.succeeds(call, result)
+
+
+@requirement("rpc.failure")
+async def test_errors(iut: Iut) -> None:
+    """Where the error is anything else the call fails, be it false, 0 or empty."""
+    async with calling(iut) as caller:
+        for error in ERRORS:
+            call = await caller.call("method")
+            await caller.session.send(call.answer(error, None))
+            await caller.fails(call, f"the error {shown(error)}")
+
+
+@requirement("rpc.failure")
+async def test_errors_with_results(iut: Iut) -> None:
+    """So it does where a result stands beside the error."""
+    async with calling(iut) as caller:
+        for error in ("failed", {"message": "failed"}, False):
+            call = await caller.call("method")
+            await caller.session.send(call.answer(error, 42))
+            await caller.fails(call, f"the error {shown(error)} with the result 42")
+
+
+@requirement("rpc.error-reachable")
+async def test_error_objects(iut: Iut) -> None:
+    """The program learns what the error was."""
+    async with calling(iut) as caller:
+        for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
+            call = await caller.call("method")
+            await caller.session.send(call.answer(error, None))
+            told = await caller.fails(call, f"the error {shown(error)}")
+            text = told if isinstance(told, str) else shown(told)
+            check(
+                _within(error, told) or "jammed" in text,
+                f"the error {shown(error)} to be told",
+                f"{text[:120]} was",
+            )
+
+
+def _within(part: Any, whole: Any) -> bool:
+    """Whether a value stands somewhere in another."""
+    inner = list(whole.values()) if isinstance(whole, dict) else whole
+    return alike(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
+
+
+RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
+
+
+@requirement("encoding.wider-forms")
+async def test_wider_forms(iut: Iut) -> None:
+    """A response means the same with wider integers, lengths and counts, and narrower floats."""
+    async with calling(iut) as caller:
+        for name in forms(None):
+            call = await caller.call("method")
+            await caller.session.send_bytes(forms(call.answer(None, RESULT))[name])
+            await caller.succeeds(call, RESULT, f"its response in {name}")
+
+
+@requirement("encoding.segmentation")
+async def test_cut_anywhere(iut: Iut) -> None:
+    """A response that comes in pieces is one, wherever it is cut."""
+    async with calling(iut) as caller:
+        call = await caller.call("method")
+        whole = encode(call.answer(None, RESULT))
+        await caller.session.send_bytes(whole, segmentation=byte_by_byte)
+        await caller.succeeds(call, RESULT, "its response, byte by byte")
+        for place in range(1, len(whole), 3):
+            call = await caller.call("method")
+            whole = encode(call.answer(None, RESULT))
+            await caller.session.send_bytes(whole, segmentation=split_at([place]))
+            await caller.succeeds(call, RESULT, f"its response, cut behind byte {place}")
+
+
+@requirement("encoding.segmentation")
+async def test_together(iut: Iut) -> None:
+    """Three responses that come in one write, the last one cut, are three."""
+    async with calling(iut) as caller:
+        calls = await caller.calls(3)
+        answers = [call.answer(None, number) for number, call in enumerate(calls)]
+        await caller.session.send(*answers, segmentation=split_at([-2]))
+        for number, call in enumerate(calls):
+            await caller.succeeds(call, number, "its response, together with others")
+
+
+@requirement("encoding.segmentation")
+async def test_long_response(iut: Iut) -> None:
+    """So is one of a hundred kilobytes."""
+    async with calling(iut) as caller:
+        call = await caller.call("method")
+        await caller.session.send(call.answer(None, "0123456789" * 10_000))
+        await caller.succeeds(call, "0123456789" * 10_000, "a long response")

@@ -1,0 +1,123 @@
+"""What any sane client survives: responses of nobody, malformed ones, none at all."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.calling import Call, calling
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+
+@requirement("robustness.unknown-ids")
+async def test_unknown_ids(iut: Iut) -> None:
+    """A response with an id that no call waits for is passed over, and the true one counts."""
+    async with calling(iut) as caller:
+        done = await caller.call("before")
+        await caller.session.send(done.answer(None, "before"))
+        await caller.succeeds(done, "before")
+        call = await caller.call("method")
+        used = {done.number, call.number}
+        strange = [n for n in (0, 1, 2**16, 2**32 - 1, (call.number + 1) % 2**32) if n not in used]
+        for number in [*strange, done.number]:
+            await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
+        await caller.session.send(call.answer(None, "right"))
+        await caller.succeeds(call, "right", "responses with unknown ids")
+
+
+@requirement("robustness.unknown-ids")
+async def test_second_response(iut: Iut) -> None:
+    """A second response to one request is passed over."""
+    async with calling(iut) as caller:
+        call = await caller.call("method")
+        await caller.session.send(call.answer(None, "first"), call.answer(None, "second"))
+        await caller.succeeds(call, "first", "two responses")
+        await caller.session.send(call.answer("third", None))
+        await caller.works("a second and third response")
+
+
+MALFORMED: dict[str, Callable[[Call], Any]] = {
+    "a response of three elements": lambda call: [1, call.number, None],
+    "a response of five elements": lambda call: [1, call.number, None, "wrong", None],
+    "an array of type 7": lambda call: [7, call.number, None, "wrong"],
+    "a response with a string for its id": lambda call: [1, str(call.number), None, "wrong"],
+    "a response with nil for its id": lambda call: [1, None, None, "wrong"],
+    "a map": lambda call: {"id": call.number, "error": None, "result": "wrong"},
+    "an integer": lambda call: call.number,
+    "nil": lambda call: None,
+    "an empty array": lambda call: [],
+    "a request": lambda call: [0, call.number, "method", ["wrong"]],
+    "a notification": lambda call: [2, "method", ["wrong"]],
+    "a request with its error and result": lambda call: [0, call.number, None, "wrong"],
+}
+
+
+@requirement("robustness.malformed-responses")
+async def test_malformed_responses(iut: Iut) -> None:
+    """None of them is taken for the response; the true one counts, unless the client has closed."""
+    left = list(MALFORMED.items())
+    while left:
+        async with calling(iut) as caller:
+            while left and not caller.session.ended:
+                what, make = left.pop(0)
+                call = await caller.call("method")
+                await caller.session.send(make(call))
+                await caller.session.taken()
+                await caller.session.send(call.answer(None, "right"))
+                answer = await caller.outcome(call, what)
+                if answer.ok:
+                    await caller.succeeds(call, "right", what)
+                else:
+                    # Whoever takes it for a violation of the protocol may give up the connection.
+                    closed = await caller.session.until_closed()
+                    check(closed, f"the response to count after {what}", f"{answer.error} came")
+
+
+BROKEN = {
+    "c1": b"\xc1",
+    "text": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "cut": b"\x94\x01",
+    "huge-array": b"\xdd\xff\xff\xff\xff\x00",
+    "deep": b"\x91" * 100_000,
+}
+
+
+@requirement("robustness.broken-bytes")
+@pytest.mark.parametrize("kind", BROKEN)
+async def test_broken_bytes(iut: Iut, kind: str) -> None:
+    """Whatever is done about bytes that are no response, the client does not die of it."""
+    async with calling(iut) as caller:
+        await caller.call("method")
+        await caller.session.send_bytes(BROKEN[kind])
+        await caller.session.taken()
+        await caller.session.finish()
+        await caller.session.until_closed(caller.session.seconds("quiet"))
+        process = caller.session.instance.process
+        if process and process.exit:
+            await process.wait(0)
+        if process and process.crashed:
+            end = caller.session.instance.describe_end()
+            raise Violation("the client to live on, or to end in order", f"it died{end}")
+
+
+@requirement("robustness.no-response")
+async def test_no_response(iut: Iut) -> None:
+    """A call that is not answered fails after its timeout; a late response changes nothing."""
+    async with calling(iut) as caller:
+        call = await caller.call("method", timeout=0.2)
+        await caller.fails(call, "its timeout of 0.2 s")
+        await caller.session.send(call.answer(None, "late"))
+        await caller.works("a call that was not answered")
+
+
+@requirement("robustness.no-response")
+async def test_server_goes(iut: Iut) -> None:
+    """Calls that wait when the connection ends have failed."""
+    async with calling(iut) as caller:
+        call = await caller.call("method")
+        await caller.session.close()
+        await caller.fails(call, "the end of the connection")

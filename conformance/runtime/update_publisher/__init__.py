@@ -1,0 +1,11 @@
+"""Test cases for an update publisher: the suite receives its updates."""
+
+from conformance.iut import Iut
+
+SMOKE = "update.form"
+
+
+async def smoke(iut: Iut) -> None:
+    """It starts; whether it can be given devices is the business of the tests."""
+    async with iut.session() as session:
+        await session.taken()

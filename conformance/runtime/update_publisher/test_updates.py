@@ -1,0 +1,236 @@
+"""Updates: all devices, what has changed about them, and their aliases."""
+
+from typing import Any
+
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.codec import UPDATE
+from conformance.runtime.operating import done
+from conformance.runtime.rpc import alike, shown
+from conformance.runtime.update_publisher.updating import (
+    LARGEST,
+    LINGERING,
+    ONE,
+    OTHER,
+    ROUNDS,
+    Told,
+    aliases,
+    change,
+    connect,
+    devices,
+    listed,
+    until,
+)
+from conformance.session import Session
+
+pytestmark = in_one_loop
+
+VALUES: dict[str, Any] = {
+    "yes": True,
+    "no": False,
+    "zero": 0,
+    "large": 2**53 - 1,
+    "negative": -32769,
+    "real": 0.3,
+    "tiny": 1e-300,
+    "numbers": [1, -2, 300],
+    "reals": [0.5, -0.25, 0.1],
+    "flags": [True, False],
+    "text": "ä€",
+}
+CHANGED: dict[str, Any] = {
+    "yes": False,
+    "no": True,
+    "zero": 7,
+    "large": 0,
+    "negative": -(2**31),
+    "real": -0.7,
+    "tiny": 1e300,
+    "numbers": [3, 2, 1],
+    "reals": [0.1, 0.2, 0.3],
+    "flags": [False, False],
+    "text": "",
+}
+
+
+@requirement("update.form")
+async def test_form(iut: Iut) -> None:
+    """An update has sd and aliases, both maps, with devices and without aliases."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"value": 1})
+        await listed(session, ONE)
+
+
+@requirement("update.uid-form")
+async def test_uids(iut: Iut) -> None:
+    """A UID is its number in decimal digits, be it 0 or of 88 bits."""
+    uids = ["0", "1", ONE, LARGEST, "4294967296", "9007199254740993", "18446744073709551616"]
+    async with iut.session() as session:
+        for uid in uids:
+            await connect(session, uid, {"value": 1}, f"alias of {uid}")
+        await until(
+            session,
+            f"the UIDs {', '.join(uids)}",
+            lambda update: set(uids) == devices(update).keys() == aliases(update).keys(),
+        )
+
+
+@requirement("update.all-uids")
+async def test_all_uids(iut: Iut) -> None:
+    """Once a device is connected every update has it, whichever device has changed."""
+    async with iut.session() as session:
+        for uid in (ONE, OTHER, LARGEST):
+            await connect(session, uid, {"value": 0})
+        seen = await listed(session, ONE, OTHER, LARGEST)
+        for number in range(1, ROUNDS):
+            await change(session, OTHER, {"value": number})
+            await Told(session, OTHER).comes_to({"value": number}, "update.changed")
+        for message in session.received:
+            if message.name == UPDATE and message.event >= seen.event:
+                missing = {ONE, OTHER, LARGEST} - devices(message).keys()
+                check(
+                    not missing,
+                    "all three devices in every update",
+                    f"{', '.join(missing)} was not there",
+                    message.event,
+                )
+
+
+@requirement("update.goes-on")
+async def test_goes_on(iut: Iut) -> None:
+    """Updates go on where nothing changes, and tell all devices."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"value": 1})
+        await listed(session, ONE)
+        for _ in range(3):
+            update = await session.expect(
+                UPDATE, within=session.seconds("response") + ROUNDS * session.seconds("update")
+            )
+            there = ONE in devices(update)
+            check(there, f"{ONE} in every update", f"{shown(update.value)} came", update.event)
+
+
+@requirement("update.changed")
+async def test_changes(iut: Iut) -> None:
+    """What has changed is told, with its new value, one parameter after another."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"a": 0, "b": False, "c": 0.5})
+        told = Told(session, ONE)
+        for number in range(1, 6):
+            await change(session, ONE, {"a": number})
+            await told.comes_to({"a": number})
+        await change(session, ONE, {"b": True, "c": -0.5})
+        await told.comes_to({"a": 5, "b": True, "c": -0.5})
+        await change(session, ONE, {"b": False})
+        await told.comes_to({"b": False})
+
+
+@requirement("update.changed")
+async def test_changes_at_any_moment(iut: Iut) -> None:
+    """No change is lost, whenever between two updates it comes."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"a": 0, "b": 0})
+        await connect(session, OTHER, {"a": 0})
+        await listed(session, ONE, OTHER)
+        for number in range(1, 61):
+            await change(session, ONE, {"ab"[number % 2]: number})
+            if number % 3 == 0:
+                await change(session, OTHER, {"a": number})
+        await Told(session, ONE).comes_to({"a": 60, "b": 59})
+        await Told(session, OTHER).comes_to({"a": 60})
+
+
+@requirement("update.changed")
+async def test_changes_of_two_devices(iut: Iut) -> None:
+    """Changes of two devices at the same time are told under the UID of each."""
+    async with iut.session() as session:
+        for uid in (ONE, OTHER):
+            await connect(session, uid, {"value": 0})
+        await listed(session, ONE, OTHER)
+        await change(session, ONE, {"value": 1})
+        await change(session, OTHER, {"value": 2})
+        await Told(session, ONE).comes_to({"value": 1})
+        await Told(session, OTHER).comes_to({"value": 2})
+
+
+@requirement("update.values")
+async def test_values(iut: Iut) -> None:
+    """Values keep their types: booleans, integers, floats, arrays of them, and text."""
+    async with iut.session() as session:
+        await connect(session, ONE, VALUES)
+        await Told(session, ONE).comes_to(VALUES)
+        await change(session, ONE, CHANGED)
+        await Told(session, ONE).comes_to(CHANGED)
+
+
+@requirement("update.values")
+async def test_own_parameters(iut: Iut) -> None:
+    """A device is told with its own parameters and no others, as they are, in every update."""
+    params = {ONE: {"a": 1, "b": 2}, OTHER: {"c": 3}}
+    async with iut.session() as session:
+        for uid, values in params.items():
+            await connect(session, uid, values)
+        await listed(session, *params)
+        for uid, values in params.items():
+            await Told(session, uid).comes_to(values, "update.changed")
+        await _rounds(session, 2)
+        for message in session.received:
+            for uid, told in devices(message).items() if message.name == UPDATE else ():
+                known = params.get(uid, {})
+                right = all(name in known and alike(known[name], told[name]) for name in told)
+                expected = f"nothing but {shown(known)} of {uid}"
+                check(right, expected, f"{shown(told)} came", message.event)
+
+
+@requirement("update.aliases")
+async def test_aliases(iut: Iut) -> None:
+    """A device has the alias that it was given; one without has none."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"value": 1}, "left motor")
+        await connect(session, OTHER, {"value": 1})
+        update = await listed(session, ONE, OTHER)
+        await _named(session, {ONE: "left motor"})
+        for message in session.received:
+            if message.event >= update.event and OTHER in aliases(message):
+                absent(message, f"no alias of {OTHER}")
+        await done(session, "alias", uid=OTHER, alias="ä€ arm")
+        await _named(session, {ONE: "left motor", OTHER: "ä€ arm"})
+        await done(session, "alias", uid=ONE, alias="right motor")
+        await _named(session, {ONE: "right motor", OTHER: "ä€ arm"})
+
+
+async def _named(session: Session, wanted: dict[str, str]) -> None:
+    await until(session, f"the aliases {shown(wanted)}", lambda update: aliases(update) == wanted)
+
+
+@requirement("update.disconnected")
+async def test_disconnected(iut: Iut) -> None:
+    """A device that has gone is soon told of no more; when it comes again, it is."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"value": 1}, "gone soon")
+        await connect(session, OTHER, {"value": 1})
+        await listed(session, ONE, OTHER)
+        await done(session, "disconnect", uid=ONE)
+        await until(
+            session,
+            f"updates without {ONE}",
+            lambda update: devices(update).keys() == {OTHER} and not aliases(update),
+            within=session.seconds("response") + LINGERING + ROUNDS * session.seconds("update"),
+        )
+        await connect(session, ONE, {"value": 2})
+        await listed(session, ONE, OTHER)
+
+
+@requirement("encoding.messagepack")
+async def test_one_update_a_datagram(iut: Iut) -> None:
+    """Each datagram is one update and nothing else, with many devices as well."""
+    async with iut.session() as session:
+        for number in range(20):
+            await connect(session, str(2**80 + number), {"value": number}, f"device {number}")
+        await listed(session, *(str(2**80 + number) for number in range(20)))
+
+
+async def _rounds(session: Session, count: int) -> None:
+    """Wait for some updates, or as long as they would take, if none come without changes."""
+    for _ in range(count):
+        await session.watch(UPDATE, within=2 * session.seconds("update"))

@@ -1,0 +1,102 @@
+"""How test cases connect devices, and find what the updates tell of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.runtime.codec import UPDATE, mark
+from conformance.runtime.operating import done
+from conformance.runtime.rpc import alike, shown
+from conformance.session import Message, Session
+from conformance.verdicts import Violation
+
+ONE, OTHER, LARGEST = "47223664828696452137", "12884901889", str(2**88 - 1)
+ROUNDS = 5  # updates in which something has to show
+LINGERING = 1.0  # seconds that a device may still be told of once it has gone
+
+
+async def connect(
+    session: Session, uid: str, params: dict[str, Any], alias: str | None = None
+) -> None:
+    named = {} if alias is None else {"alias": alias}
+    await done(session, "connect", uid=uid, params=params, **named)
+
+
+async def change(session: Session, uid: str, values: dict[str, Any]) -> None:
+    await done(session, "change", uid=uid, values=values)
+
+
+def devices(message: Message) -> dict[str, Any]:
+    return _members(message.value.get("sd"))
+
+
+def aliases(message: Message) -> dict[str, Any]:
+    return _members(message.value.get("aliases"))
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) and not mark(value) else {}
+
+
+async def until(
+    session: Session,
+    expected: str,
+    holds: Callable[[Message], bool],
+    requirement: str | None = None,
+    within: float | None = None,
+) -> Message:
+    """The first update from now on for which it holds. Raises Violation where none comes."""
+    latest: list[Message] = []
+
+    def right(message: Message) -> bool:
+        latest[:] = [message]
+        return holds(message)
+
+    period = ROUNDS * session.seconds("update")
+    seconds = session.seconds("response") + period if within is None else within
+    try:
+        return await session.expect(UPDATE, where=right, within=seconds)
+    except Violation as missing:
+        came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
+        raise Violation(expected, came, requirement) from missing
+
+
+async def listed(session: Session, *uids: str) -> Message:
+    """The first update with these devices."""
+    return await until(
+        session,
+        f"an update with the devices {', '.join(uids)}",
+        lambda message: set(uids) <= devices(message).keys(),
+        "update.all-uids",
+    )
+
+
+class Told:
+    """What all updates of a session together say of a device's parameters: the latest of each."""
+
+    def __init__(self, session: Session, uid: str) -> None:
+        self.session = session
+        self.uid = uid
+
+    def values(self) -> dict[str, Any]:
+        told: dict[str, Any] = {}
+        for message in self.session.received:
+            if message.name == UPDATE:
+                told |= _members(devices(message).get(self.uid))
+        return told
+
+    async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
+        """Raise Violation unless these parameters come to be told with these values."""
+
+        def holds(message: Message) -> bool:
+            told = self.values()
+            return all(name in told and alike(wanted[name], told[name]) for name in wanted)
+
+        if self.session.received and holds(self.session.received[-1]):
+            return
+        expected = f"{shown(wanted)} to be told of {self.uid}"
+        try:
+            await until(self.session, expected, holds, requirement)
+        except Violation as missing:
+            told = self.values()
+            came = shown({name: told[name] for name in wanted if name in told})
+            raise Violation(expected, f"{came} was", requirement) from missing

@@ -1,0 +1,98 @@
+"""The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask."""
+
+import argparse
+import asyncio
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.runtime.codec import encode
+from mocks import datagrams, upper_tester
+from mocks.datagrams import Datagrams
+
+Pad = Mapping[str, Any]
+"""Raw input: `axes`, four numbers, and `buttons`, booleans, as the DOM has them."""
+
+
+class Sender:
+    """Sends to one receiver."""
+
+    def __init__(self, out: Datagrams) -> None:
+        self.out = out
+
+    def gamepads(self, pads: Mapping[str, Pad]) -> None:
+        """Send the state of all gamepads, by their indices."""
+        self.send(self.message(pads))
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return {"gamepads": {self.index(index): self.pad(pads[index]) for index in pads}}
+
+    def index(self, index: str) -> Any:
+        return str(int(index))
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        lx, ly, rx, ry = map(float, raw["axes"])
+        left, right = self.joystick(lx, ly), self.joystick(rx, ry)
+        axes = dict(zip(("lx", "ly", "rx", "ry"), (*left, *right), strict=True))
+        return {**{name: self.axis(value) for name, value in axes.items()}, **self.btn(raw)}
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        """A position within the unit circle: one outside is brought to its edge."""
+        radius = max(math.hypot(x, y), 1.0)
+        return x / radius, y / radius
+
+    def axis(self, value: float) -> Any:
+        return value
+
+    def btn(self, raw: Pad) -> dict[str, Any]:
+        return {"btn": self.mask(raw["buttons"])}
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return sum(1 << number for number, pressed in enumerate(buttons) if pressed)
+
+    def send(self, message: Any) -> None:
+        self.write(encode(message))
+
+    def write(self, data: bytes) -> None:
+        self.out.write(data)
+
+
+PEER = Sender
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--rate", type=float, default=50.0, metavar="HZ", help="of a demonstration")
+
+
+async def main(args: argparse.Namespace, peer: type[Sender]) -> int:
+    """Send what the upper tester says, or else a gamepad that is played with, until it is ended."""
+    if not args.connect:
+        raise ValueError("a sender needs --connect")
+    out = await datagrams.connect(args.connect)
+    sender = peer(out)
+    try:
+        if args.upper_tester:
+            await upper_tester.serve(operations(sender))
+        else:
+            await _play(sender, args.rate)
+    finally:
+        out.close()
+    return 0
+
+
+async def _play(sender: Sender, rate: float) -> None:
+    """The joysticks go round in opposite directions, and one button after the other is pressed."""
+    for step in itertools.count():
+        x, y = math.cos(step / rate), math.sin(step / rate)
+        buttons = [number == step // int(rate + 1) % 17 for number in range(17)]
+        sender.gamepads({"0": {"axes": [x, y, x, -y], "buttons": buttons}})
+        await asyncio.sleep(1 / rate)
+
+
+def operations(sender: Sender) -> Mapping[str, upper_tester.Operation]:
+    async def gamepads(args: dict[str, Any]) -> None:
+        sender.gamepads(args["gamepads"])
+
+    return {"gamepads": gamepads}

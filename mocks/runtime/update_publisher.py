@@ -1,0 +1,131 @@
+"""The reference update publisher: tells at a fixed rate what has changed about Smart Devices."""
+
+import argparse
+import asyncio
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.runtime.codec import encode
+from mocks import datagrams, upper_tester
+from mocks.datagrams import Datagrams
+
+Values = dict[str, Any]
+
+
+class Publisher:
+    """The devices that are connected, and what has changed about them since the last update."""
+
+    def __init__(self, out: Datagrams, period: float) -> None:
+        self.out = out
+        self.period = period
+        self.devices: dict[str, Values] = {}
+        self.changed: dict[str, Values] = {}
+        self.aliases: dict[str, str] = {}
+
+    async def run(self) -> None:
+        while True:
+            self.update()
+            await asyncio.sleep(self.period)
+
+    def connect(self, uid: str, params: Values, alias: str | None) -> None:
+        self.devices[uid] = dict(params)
+        self.changed[uid] = dict(params)
+        if alias is not None:
+            self.alias(uid, alias)
+
+    def change(self, uid: str, values: Values) -> None:
+        if uid not in self.devices:
+            raise ValueError(f"there is no device {uid}")
+        self.devices[uid].update(values)
+        self.changed[uid].update(values)
+
+    def alias(self, uid: str, alias: str) -> None:
+        self.aliases[uid] = alias
+
+    def disconnect(self, uid: str) -> None:
+        for known in (self.devices, self.changed, self.aliases):
+            known.pop(uid, None)
+
+    def update(self) -> None:
+        """Send one update; what it tells is not changed any more."""
+        message = self.message()
+        self.clear()
+        self.send(message)
+
+    def message(self) -> dict[str, Any]:
+        return {"sd": self.sd(), "aliases": self.named()}
+
+    def sd(self) -> dict[Any, Any]:
+        return {self.uid(uid): self.values(uid) for uid in self.devices}
+
+    def values(self, uid: str) -> Any:
+        return dict(self.changed[uid])
+
+    def named(self) -> dict[Any, Any]:
+        return {self.uid(uid): alias for uid, alias in self.aliases.items()}
+
+    def uid(self, uid: str) -> Any:
+        return uid
+
+    def clear(self) -> None:
+        self.changed = {uid: {} for uid in self.devices}
+
+    def send(self, message: Any) -> None:
+        self.write(encode(message))
+
+    def write(self, data: bytes) -> None:
+        self.out.write(data)
+
+
+PEER = Publisher
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--period", type=float, default=0.1, metavar="S", help="of the updates")
+
+
+async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
+    """Publish the upper tester's devices, or else two of its own, until it is ended."""
+    if not args.connect:
+        raise ValueError("a publisher needs --connect")
+    out = await datagrams.connect(args.connect)
+    publisher = peer(out, args.period)
+    running = asyncio.ensure_future(publisher.run())
+    try:
+        if args.upper_tester:
+            await upper_tester.serve(operations(publisher))
+        else:
+            await _work(publisher)
+    finally:
+        running.cancel()
+        out.close()
+    return 0
+
+
+async def _work(publisher: Publisher) -> None:
+    """A limit switch that opens and closes, and a motor that slowly speeds up."""
+    switch, motor = "18446744073709551616", "226673591177742970880"
+    publisher.connect(switch, {"switch0": False, "switch1": False}, None)
+    publisher.connect(motor, {"duty_cycle": 0.0}, "left motor")
+    for step in itertools.count():
+        await asyncio.sleep(1)
+        publisher.change(switch, {"switch0": step % 2 == 0})
+        publisher.change(motor, {"duty_cycle": step % 100 / 100})
+
+
+def operations(publisher: Publisher) -> Mapping[str, upper_tester.Operation]:
+    async def connect(args: dict[str, Any]) -> None:
+        publisher.connect(str(args["uid"]), args["params"], args.get("alias"))
+
+    async def change(args: dict[str, Any]) -> None:
+        publisher.change(str(args["uid"]), args["values"])
+
+    async def alias(args: dict[str, Any]) -> None:
+        publisher.alias(str(args["uid"]), args["alias"])
+
+    async def disconnect(args: dict[str, Any]) -> None:
+        publisher.disconnect(str(args["uid"]))
+
+    return {"connect": connect, "change": change, "alias": alias, "disconnect": disconnect}
