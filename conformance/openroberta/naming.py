@@ -16,6 +16,12 @@ TLS_HELLO, OVERSIZED = "TlsHello", "Oversized"
 REQUEST, RESPONSE = "Request", "Response"
 
 PUSHCMD, DOWNLOAD, UPDATE = "/rest/pushcmd", "/rest/download", "/rest/update/"
+MANDATORY = (
+    *("firmwarename", "robot", "macaddr", "cmd", "firmwareversion"),
+    *("token", "brickname", "battery", "menuversion"),
+)
+"""The fields of a robot's data object that must be there. Source: JsonObject."""
+
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
 _COMMANDS = {

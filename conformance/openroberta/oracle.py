@@ -18,14 +18,10 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.judge import Finding
-from conformance.openroberta.naming import REQUEST
+from conformance.openroberta.naming import MANDATORY, REQUEST
 
 ROBOT, LAB = "robot", "lab"
 
-MANDATORY = (
-    *("firmwarename", "robot", "macaddr", "cmd", "firmwareversion"),
-    *("token", "brickname", "battery", "menuversion"),
-)
 CONSTANT = ("firmwarename", "robot", "macaddr", "firmwareversion", "menuversion")
 """What stays the same in all requests with one token."""
 

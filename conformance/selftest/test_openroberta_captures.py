@@ -22,7 +22,8 @@ from conformance.openroberta.codec import (
     request,
     response,
 )
-from conformance.openroberta.oracle import ANSWERS, COURSE, MANDATORY, Conversation, Oracle, Step
+from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.oracle import ANSWERS, COURSE, Conversation, Oracle, Step
 
 FOLDER = locate.folder("captures", "openroberta") or Path()
 ALL = sorted(FOLDER.glob("*.jsonl"))

@@ -1,0 +1,35 @@
+"""Strategies for what a peer may say: robots of any name, and answers with more in them."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+def robots() -> SearchStrategy[dict[str, str]]:
+    """What some robots tell about themselves, where its form is open."""
+    free = _TEXTS.filter(str.strip)
+    volts = st.sampled_from(["8.4", "0.000", "12", "100"])
+    optional = {"firmwareversion": free, "brickname": free, "battery": volts}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+def members() -> SearchStrategy[dict[str, Any]]:
+    """Members of an answer that the protocol does not have."""
+    names = _TEXTS.filter(lambda name: name != "cmd")
+    plain = st.none() | st.booleans() | st.integers() | _TEXTS
+    values = st.recursive(plain, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
+    return st.dictionaries(names, values, max_size=5)
+
+
+def cuts() -> SearchStrategy[list[int]]:
+    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
+    return st.lists(st.integers(-40, 400), max_size=6)
+
+
+def programs() -> SearchStrategy[bytes]:
+    """Programs of any bytes, some of them like the ends of lines and chunks."""
+    odd = st.sampled_from([b"\r\n", b"0\r\n\r\n", b"\0", b"\xff", b"\n"])
+    return st.lists(odd | st.binary(max_size=40), max_size=20).map(b"".join)

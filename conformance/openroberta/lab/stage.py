@@ -1,0 +1,275 @@
+"""How test cases play robots towards a lab, and its user by the upper tester."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.openroberta import naming
+from conformance.openroberta.codec import request
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+_AGAIN = 0.02  # seconds between two looks at a robot's state, or two tries of its user
+
+DATA = {
+    "firmwarename": "ev3dev",
+    "robot": "ev3",
+    "macaddr": "02:fc:00:00:00:01",
+    "cmd": "register",
+    "firmwareversion": "4.14.80\n",
+    "token": "",
+    "brickname": "ev3",
+    "battery": "8.4",
+    "menuversion": "1.3.0",
+}
+"""What a robot tells about itself; without an exit value, which no program has given it yet."""
+
+
+def new_token() -> str:
+    """A token that no earlier robot has had."""
+    return "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(8))
+
+
+class Held:
+    """A request that waits for its answer on a connection."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session = session
+        self.name = name
+        self.asked = session.now
+
+    async def answer(
+        self, *names: str, within: float | None = None, requirement: str | None = None
+    ) -> Message:
+        """Its answer. Raises Violation where none comes, or another than one of these."""
+        seconds = self.session.seconds("response") if within is None else within
+        message = await self.session.expect(
+            within=seconds, to=f"as the answer to {self.name}", requirement=requirement
+        )
+        if names and message.name not in names:
+            raise self.wrong(" or ".join(names), message, requirement)
+        return message
+
+    async def taken(self) -> None:
+        """Raise Violation where it is answered at once, by an error or anything else."""
+        message = await self.session.watch(within=self.session.seconds("quiet"))
+        if message is not None:
+            raise self.wrong("no answer for a while", message)
+
+    async def silent(self, seconds: float) -> None:
+        """Raise Violation where it is answered within so many seconds after it was sent."""
+        left = seconds - (self.session.now - self.asked)
+        message = await self.session.watch(within=max(left, 0))
+        if message is not None:
+            raise self.wrong(f"no answer within {seconds:.2f} s", message)
+
+    async def between(self, name: str, low: float, high: float, latest: float) -> float:
+        """Seconds until its answer, which is to have this name and not to come before `low`.
+
+        Raises Violation where it comes earlier, or not until `latest`; Inconclusive where it comes
+        between `high` and `latest`, for to be late alone decides nothing.
+        """
+        left = latest - (self.session.now - self.asked)
+        message = await self.session.watch(within=max(left, 0))
+        if message is None:
+            what = "the connection was closed" if self.session.ended else "nothing came"
+            expected = f"{name} as the answer to {self.name}"
+            raise self._violation(expected, f"{what} within {latest:.1f} s")
+        took = message.at - self.asked
+        if message.name != name or took < low:
+            raise self.wrong(f"{name}, after {low:.2f} s or later", message)
+        if took > high:
+            raise Inconclusive(f"expected {name} within {high:.2f} s; it came after {took:.2f} s")
+        return took
+
+    def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Violation:
+        """The violation that this answer is."""
+        status = message.value.get("status", 200)
+        came = message.name if status == 200 else f"{message.name} of status {status}"
+        came = f"{came} came after {message.at - self.asked:.2f} s"
+        text = f"{expected} as the answer to {self.name}"
+        return self._violation(text, came, requirement, message.event)
+
+    def _violation(
+        self, expected: str, came: str, requirement: str | None = None, event: int | None = None
+    ) -> Violation:
+        violation = Violation(expected, came, requirement, event)
+        violation.session = self.session
+        return violation
+
+
+class Robot:
+    """A robot that the suite plays: what it tells about itself, and its requests."""
+
+    def __init__(self, stage: "Stage", **told: Any) -> None:
+        self.stage = stage
+        self.data: dict[str, Any] = {**DATA, "token": new_token(), **told}
+        self.headers: dict[str, str] = {}
+        self.session: Session | None = None
+        """The one connection that it keeps to, if it does."""
+
+    @property
+    def token(self) -> str:
+        return str(self.data["token"])
+
+    def object(self, cmd: str, without: str = "") -> dict[str, Any]:
+        """The data object with this command."""
+        told = {**self.data, "cmd": cmd}
+        return {name: value for name, value in told.items() if name != without}
+
+    async def register(self, **how: Any) -> Held:
+        return await self.ask(naming.PUSHCMD, self.object("register"), **how)
+
+    async def push(self, **how: Any) -> Held:
+        return await self.ask(naming.PUSHCMD, self.object("push"), **how)
+
+    async def download(self, **how: Any) -> Held:
+        return await self.ask(naming.DOWNLOAD, self.object("push"), **how)
+
+    async def ask(
+        self, path: str, body: Any, *, method: str = "POST", segmentation: Segmentation = whole
+    ) -> Held:
+        """A request, on a connection of its own unless the robot keeps to one."""
+        value = request(method, path, self.headers, body)
+        session = self.session or await self.stage.connection()
+        held = Held(session, naming.name_of(value))
+        await session.send(value, segmentation=segmentation)
+        return held
+
+    async def link(self) -> None:
+        """Register, and have the token entered."""
+        held = await self.register()
+        await self.linked_by(held)
+
+    async def linked_by(self, held: Held) -> None:
+        """Have the token entered while this registration is held."""
+        entered = await self.stage.insists("pair", token=self.token)
+        if not entered.ok:
+            expected, came = "the token of a registration to be taken", f"{entered.error}"
+            raise Violation(expected, came, "register.repeat")
+        await held.answer("Repeat", requirement="register.repeat")
+
+    async def told(
+        self, operation: str, command: str, requirement: str
+    ) -> tuple[Any, Message, Held]:
+        """A user's operation while a push is held: its result, the command, and the push.
+
+        Should the push be answered before, or the user have to wait, the robot goes on pushing.
+        """
+        held = await self.push()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + held.session.seconds("response")
+        doing = asyncio.create_task(self.stage.insists(operation, token=self.token))
+        try:
+            message = await held.answer(requirement=requirement)
+            while message.name == "Repeat" and loop.time() < deadline:
+                held = await self.push()
+                message = await held.answer(requirement=requirement)
+            if message.name != command:
+                raise held.wrong(command, message, requirement)
+            answered = await doing
+        finally:
+            doing.cancel()
+        if not answered.ok:
+            raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+        return answered.result, message, held
+
+    async def fetch(self, requirement: str | None = None) -> tuple[Any, Message]:
+        """Have a program run, and get it: what the user's operation told of it, and the file."""
+        result, _, _ = await self.told("run", "Download", "run.command")
+        held = await self.download()
+        file = await held.answer("File", requirement=requirement or "run.filename")
+        return result, file
+
+
+class Stage:
+    """One lab, its user, and the connections of the robots that the suite plays."""
+
+    def __init__(
+        self, iut: Iut, instance: Instance, connections: contextlib.AsyncExitStack
+    ) -> None:
+        self.iut = iut
+        self.instance = instance
+        self._connections = connections
+
+    def robot(self, **told: Any) -> Robot:
+        return Robot(self, **told)
+
+    async def linked(self, **told: Any) -> Robot:
+        """A robot that is registered."""
+        robot = self.robot(**told)
+        await robot.link()
+        return robot
+
+    async def connection(self, segmentation: Segmentation = whole) -> Session:
+        opened = self.iut.connect(self.instance, segmentation=segmentation)
+        return await self._connections.enter_async_context(opened)
+
+    def seconds(self, timing: str) -> float:
+        return self.iut.configuration.seconds(timing)
+
+    def worth(self, seconds: float, *timings: str) -> None:
+        """Raise NotExercised where waiting so long is more than a test may."""
+        limit = self.iut.configuration.max_wait
+        if seconds > limit:
+            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
+            raise NotExercised(
+                f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the lab with "
+                f"shorter times and declare {words}, or raise --max-wait"
+            )
+
+    # The user
+
+    def offers(self, operation: str) -> bool:
+        return self.instance.upper.offers(operation)
+
+    async def upper(self, operation: str, **arguments: Any) -> Any:
+        """An operation, whether it succeeds or not. Raises NotExercised where it is not offered."""
+        return await self.instance.upper(operation, **arguments)
+
+    async def insists(self, operation: str, **arguments: Any) -> Any:
+        """The same, tried again while it fails: the lab may not have read yet what was sent."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.seconds("response")
+        while True:
+            await asyncio.sleep(_AGAIN)
+            answered = await self.upper(operation, **arguments)
+            if answered.ok or loop.time() > deadline:
+                return answered
+
+    async def user(self, operation: str, **arguments: Any) -> Any:
+        """The result of an operation. Raises Inconclusive where it fails, again and again."""
+        answered = await self.insists(operation, **arguments)
+        if not answered.ok:
+            raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+        return answered.result
+
+    async def state(self, robot: Robot) -> Mapping[str, Any]:
+        """What the user sees of a robot. Raises Inconclusive where that cannot be read."""
+        answered = await self.upper("state", token=robot.token)
+        seen = answered.result if answered.ok else answered.error
+        if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
+            raise Inconclusive(f"the operation 'state' answered {str(seen)[:200]}, and no state")
+        return seen
+
+    async def becomes(self, robot: Robot, key: str, wanted: Any, within: float) -> Any:
+        """Wait until the user sees this of a robot; what is seen in the end."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while True:
+            seen = (await self.state(robot)).get(key)
+            if seen == wanted or loop.time() > deadline:
+                return seen
+            await asyncio.sleep(_AGAIN)
+
+
+@contextlib.asynccontextmanager
+async def staged(iut: Iut) -> AsyncIterator[Stage]:
+    """A lab of its own, and whatever connections a test opens to it."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
+        yield Stage(iut, instance, connections)

@@ -1,0 +1,175 @@
+"""What a lab makes of data objects: those that lack something, and those that have more."""
+
+from typing import Any
+
+from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta import drawn
+from conformance.openroberta.codec import encode, request
+from conformance.openroberta.lab.stage import Robot, Stage, staged
+from conformance.openroberta.naming import MANDATORY, PUSHCMD
+
+pytestmark = in_one_loop
+
+
+async def refused(robot: Robot, cmd: str, without: str) -> None:
+    """Raise Violation unless a request without a field is answered with an error."""
+    held = await robot.ask(PUSHCMD, robot.object(cmd, without))
+    await held.answer("Refusal")
+
+
+def refusal_of(name: str) -> Any:
+    """The test case of one mandatory field: each is a requirement of its own."""
+
+    @requirement(f"refuses.{name}")
+    async def test(iut: Iut) -> None:
+        async with staged(iut) as stage:
+            await refused(stage.robot(), "register", name)
+            if stage.offers("pair"):
+                await refused(await stage.linked(), "push", name)
+
+    test.__doc__ = f"A registration without {name}, and a push without it, get an error."
+    return test
+
+
+test_without_firmwarename = refusal_of("firmwarename")
+test_without_robot = refusal_of("robot")
+test_without_macaddr = refusal_of("macaddr")
+test_without_cmd = refusal_of("cmd")
+test_without_firmwareversion = refusal_of("firmwareversion")
+test_without_token = refusal_of("token")
+test_without_brickname = refusal_of("brickname")
+test_without_battery = refusal_of("battery")
+test_without_menuversion = refusal_of("menuversion")
+
+
+@requirement("refuses.thrown-away")
+async def test_thrown_away(iut: Iut) -> None:
+    """Requests without a field register nobody, and a correct one with that token is held."""
+    async with staged(iut) as stage:
+        robot = stage.robot()
+        for name in ("robot", "battery", "menuversion"):
+            held = await robot.ask(PUSHCMD, robot.object("register", name))
+            await held.answer("Refusal", requirement=f"refuses.{name}")
+        if stage.offers("pair"):
+            entered = await stage.upper("pair", token=robot.token)
+            push = await robot.push()
+            message = await push.session.watch("Repeat", "Download", within=stage.seconds("quiet"))
+            check(
+                message is None,
+                "nobody to be registered by a request without a field",
+                f"{robot.token} could push ({'entered' if entered.ok else 'not entered'})",
+            )
+        held = await robot.register()
+        await held.taken()
+        if stage.offers("pair"):
+            await robot.linked_by(held)
+
+
+@requirement("refuses.thrown-away")
+async def test_thrown_away_while_pushing(iut: Iut) -> None:
+    """A push without a field does no harm to its robot: the next one is served."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        held = await robot.ask(PUSHCMD, robot.object("push", "brickname"))
+        await held.answer("Refusal", requirement="refuses.brickname")
+        await still_served(stage, robot)
+
+
+async def still_served(stage: Stage, robot: Robot) -> None:
+    """Raise Violation unless a robot that is registered can go on."""
+    held = await robot.push()
+    if stage.offers("run"):
+        await stage.user("run", token=robot.token)
+        await held.answer("Download")
+    else:
+        limit = stage.seconds("push_hold") + stage.seconds("response")
+        stage.worth(limit, "push_hold")
+        await held.answer("Repeat", within=limit)
+
+
+@requirement("exit.optional")
+async def test_exit_value_at_registration(iut: Iut) -> None:
+    """A registration is taken without an exit value, and with one; so is the first push."""
+    async with staged(iut) as stage:
+        for told in ({}, {"nepoexitvalue": 0}, {"nepoexitvalue": 143}):
+            robot = stage.robot(**told)
+            held = await robot.register()
+            await held.taken()
+            if stage.offers("pair"):
+                await robot.linked_by(held)
+                push = await robot.push()
+                message = await push.session.watch("Refusal", within=stage.seconds("quiet"))
+                if message is not None:
+                    raise push.wrong("no error", message)
+
+
+@requirement("robustness.extra-members")
+async def test_extra_members(iut: Iut) -> None:
+    """Members that the protocol does not have do not matter, whatever their values."""
+    extra = {"runtimeversion": "2.0", "subtype": None, "response": {"a": [1, {}]}, "": ""}
+    async with staged(iut) as stage:
+        robot = stage.robot(**extra)
+        held = await robot.register()
+        await held.taken()
+        if stage.offers("pair"):
+            await robot.linked_by(held)
+            await still_served(stage, robot)
+
+
+@requirement("http.json")
+@explore(told=drawn.robots())
+async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
+    """A robot may have any name and version, in any script; its registration is held."""
+    async with staged(iut) as stage:
+        robot = stage.robot(**told)
+        held = await robot.register()
+        if stage.offers("pair"):
+            await robot.linked_by(held)
+        else:
+            await held.taken()
+
+
+@requirement("http.json")
+async def test_json_in_another_spelling(iut: Iut) -> None:
+    """JSON is read with white space in it, in any order, and in UTF-8 or escaped."""
+    async with staged(iut) as stage:
+        robot = stage.robot(brickname="Gr\u00f6\u00dfe \u673a")
+        told = robot.object("register")
+        fields = [f'  "{name}" :\t"{told[name]}"' for name in reversed(MANDATORY)]
+        body = "{\r\n" + ",\n".join(fields) + "\n}\n"
+        spelt = body.replace("4.14.80\n", "4.14.80\\n").replace("\u00f6", "\\u00F6")
+        value = request("POST", PUSHCMD, {"content-type": "application/json"}, spelt.encode())
+        session = await stage.connection()
+        await session.send_bytes(encode(value))
+        refusal = await session.watch("Refusal", within=stage.seconds("quiet"))
+        check(refusal is None, "the registration to be held", "it was refused")
+        if stage.offers("pair"):
+            await stage.user("pair", token=robot.token)
+            await session.expect("Repeat", requirement="register.repeat")
+
+
+MALFORMED = {
+    "nothing": b"",
+    "a brace": b"{",
+    "text": b"hello",
+    "an array": b"[]",
+    "a string": b'"register"',
+    "null": b"null",
+    "half an object": b'{"cmd":"register"',
+    "no UTF-8": b"\xff\xfe{}",
+}
+
+
+@requirement("robustness.malformed")
+async def test_malformed(iut: Iut) -> None:
+    """A body that is no JSON object gets an error, and the next robot is served."""
+    async with staged(iut) as stage:
+        for what, body in MALFORMED.items():
+            session = await stage.connection()
+            value = request("POST", PUSHCMD, {"content-type": "application/json"}, body)
+            await session.send(value)
+            message = await session.expect(within=stage.seconds("response"), to=f"upon {what}")
+            refused = message.name == "Refusal"
+            check(refused, f"an error upon {what}", f"{message.name} came", message.event)
+        await (await stage.robot().register()).taken()

@@ -1,0 +1,137 @@
+"""Pushes: how long they are held, what the lab takes from them, and what becomes of lost ones."""
+
+import asyncio
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.lab.stage import staged
+from conformance.openroberta.lab.timing import at_least, at_most
+from conformance.verdicts import Inconclusive
+
+pytestmark = in_one_loop
+
+TRIES = 3  # pushes of which the quickest counts
+
+
+@requirement("push.answered")
+async def test_answered(iut: Iut) -> None:
+    """Each of several pushes is answered with repeat when its period is over."""
+    async with staged(iut) as stage:
+        high, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        took = []
+        for _ in range(TRIES):
+            held = await robot.push()
+            took.append(await held.between("Repeat", 0, latest, latest))
+            if min(took) <= high and stage.seconds("push_hold") > 2:
+                break
+        if min(took) > high:
+            what = f"the quickest of {len(took)} came after {min(took):.2f} s"
+            raise Inconclusive(f"expected repeat within {high:.2f} s; {what}")
+
+
+@requirement("push.held")
+async def test_held(iut: Iut) -> None:
+    """No push is answered at once while there is nothing to do, neither the first nor a later."""
+    async with staged(iut) as stage:
+        shortest = at_least(stage, "push_hold")
+        high, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        for _ in range(2 if stage.seconds("push_hold") > 2 else TRIES):
+            held = await robot.push()
+            await held.between("Repeat", shortest, max(high, latest), latest)
+
+
+@requirement("push.held")
+async def test_held_for_two(iut: Iut) -> None:
+    """The pushes of two robots are held side by side, each for its own period."""
+    async with staged(iut) as stage:
+        shortest = at_least(stage, "push_hold")
+        _, latest = at_most(stage, "push_hold")
+        robots = [await stage.linked(), await stage.linked()]
+        first = await robots[0].push()
+        await asyncio.sleep(shortest / 2)
+        second = await robots[1].push()
+        for held in (first, second):
+            await held.between("Repeat", shortest, latest, latest)
+
+
+@requirement("push.seen")
+async def test_battery_and_name(iut: Iut) -> None:
+    """The user sees the battery's voltage and the robot's name as they were pushed last."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        for battery, name in (("7.9", "Robi"), ("0.1", "Gr\u00f6\u00dfe")):
+            robot.data |= {"battery": battery, "brickname": name}
+            held = await robot.push()
+            for key, wanted in (("battery", battery), ("name", name)):
+                seen = (await stage.state(robot)).get(key)
+                if seen is not None:
+                    seen = await stage.becomes(robot, key, wanted, stage.seconds("response"))
+                    check(str(seen) == wanted, f"the {key} {wanted!r} to be seen", f"{seen!r} is")
+            await held.session.close()
+
+
+@requirement("exit.shown")
+@pytest.mark.parametrize("value", [0, 143])
+async def test_exit_value(iut: Iut, value: int) -> None:
+    """The user sees the exit value that a push brings after a program."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        await robot.fetch()
+        robot.data["nepoexitvalue"] = value
+        await robot.push()
+        seen = await stage.becomes(robot, "exitvalue", value, stage.seconds("response"))
+        if seen is None:
+            raise Inconclusive("the operation 'state' does not tell exitvalue")
+        check(str(seen) == str(value), f"the exit value {value} to be seen", f"{seen!r} is")
+
+
+@requirement("offline.no-disconnect")
+async def test_lost_connection(iut: Iut) -> None:
+    """After a connection that was lost while its push was held, the next push is served."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        for _ in range(2):
+            held = await robot.push()
+            await held.session.taken()
+            await held.session.close()
+        if stage.offers("run"):
+            await robot.told("run", "Download", "offline.no-disconnect")
+        else:
+            _, latest = at_most(stage, "push_hold")
+            held = await robot.push()
+            await held.between("Repeat", 0, latest, latest)
+
+
+@requirement("offline.no-disconnect")
+async def test_program_for_a_lost_push(iut: Iut) -> None:
+    """A program that is run just after a connection was lost is not lost with it."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        held = await robot.push()
+        await held.session.taken()
+        await held.session.close()
+        await robot.told("run", "Download", "offline.no-disconnect")
+        await (await robot.download()).answer("File")
+
+
+@requirement("robustness.repeated-push")
+async def test_repeated_push(iut: Iut) -> None:
+    """Where a push comes twice, the program reaches its robot, and both are answered."""
+    async with staged(iut) as stage:
+        _, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        first = await robot.push()
+        await first.session.taken()
+        _, _, second = await robot.told("run", "Download", "robustness.repeated-push")
+        check(second is not first, "the newest push to be told", "another was")
+        message = await first.session.watch(within=latest)
+        check(
+            message is not None or first.session.ended,
+            f"the older push to be answered within {latest:.1f} s",
+            "it is still held",
+        )
+        await (await robot.download()).answer("File")

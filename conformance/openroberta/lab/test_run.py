@@ -1,0 +1,146 @@
+"""Programs: that a push is told of them, that they come byte for byte, and that they are run."""
+
+import base64
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.codec import content
+from conformance.openroberta.lab.stage import Robot, Stage, staged
+from conformance.session import Message
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+pytestmark = in_one_loop
+
+TRIES = 3  # programs of which the quickest counts
+_TELLING = 0.1  # seconds of a period that are enough to tell at once from at its end
+
+
+@requirement("run.command")
+async def test_command(iut: Iut) -> None:
+    """When the user runs a program, the push that is held is answered with download."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        await robot.told("run", "Download", "run.command")
+
+
+@requirement("run.command")
+async def test_command_again(iut: Iut) -> None:
+    """So it is for a second program, and a third one, once the one before was run."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        for number in range(3):
+            await robot.fetch("run.command")
+            robot.data["nepoexitvalue"] = number
+
+
+@requirement("run.immediately")
+async def test_immediately(iut: Iut) -> None:
+    """The push is answered when the user acts, and not when its period is over."""
+    async with staged(iut) as stage:
+        period = stage.seconds("push_hold")
+        if period < 2 * _TELLING:
+            raise NotExercised(
+                f"a push_hold of {period:g} s is too short to tell; "
+                "build the lab with a longer one and declare --timing push_hold=SECONDS"
+            )
+        robot = await stage.linked()
+        took = []
+        for _ in range(TRIES):
+            _, message, held = await robot.told("run", "Download", "run.command")
+            took.append(message.at - held.asked)
+            if took[-1] < period / 2:
+                return
+            await (await robot.download()).answer()
+        raise Violation(
+            f"download at once, not after {period:g} s",
+            f"the quickest of {TRIES} came {min(took):.2f} s after its push",
+        )
+
+
+async def fetched(stage: Stage, robot: Robot) -> tuple[str, bytes, Message]:
+    """A program as the user's operation told it, and the file that came.
+
+    Raises NotExercised where the operation tells nothing of the program.
+    """
+    told, file = await robot.fetch()
+    if not isinstance(told, dict) or not isinstance(told.get("base64"), str):
+        raise NotExercised(
+            'needs the operation \'run\' to answer {"name": …, "base64": …}, the program that '
+            "the robot is to get"
+        )
+    try:
+        return str(told.get("name", "")), base64.b64decode(told["base64"], validate=True), file
+    except ValueError as error:
+        raise Inconclusive(f"what the operation 'run' tells is no Base64: {error}") from error
+
+
+@requirement("run.bytes")
+async def test_bytes(iut: Iut) -> None:
+    """The program comes byte for byte, the second time as well."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        for _ in range(2):
+            _, wanted, file = await fetched(stage, robot)
+            came = content(file.value)
+            check(came == wanted, *_difference(wanted, came), file.event)
+
+
+def _difference(wanted: bytes, came: bytes) -> tuple[str, str]:
+    pairs = enumerate(zip(wanted, came, strict=False))
+    place = next((at for at, (a, b) in pairs if a != b), min(len(wanted), len(came)))
+    expected = f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from {place}"
+    return expected, f"{len(came)} came, {came[place : place + 8].hex(' ') or 'none'} from there"
+
+
+@requirement("run.bytes")
+async def test_fetched_twice(iut: Iut) -> None:
+    """A robot that lost the connection while it fetched its program may get it again."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        _, wanted, _ = await fetched(stage, robot)
+        message = await (await robot.download()).answer()
+        if message.name == "File":
+            check(content(message.value) == wanted, "the same program", "another came")
+
+
+@requirement("run.filename")
+async def test_filename(iut: Iut) -> None:
+    """The header field Filename of the program has its name."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        told, file = await robot.fetch("run.filename")
+        came = file.value["headers"]["filename"]
+        check(bool(came.strip()), "a name in Filename", "an empty one came", file.event)
+        if isinstance(told, dict) and told.get("name"):
+            wanted = str(told["name"])
+            check(
+                came.strip('"') == wanted, f"the Filename {wanted!r}", f"{came!r} came", file.event
+            )
+
+
+@requirement("running.patient")
+async def test_running(iut: Iut) -> None:
+    """From the download on the robot is seen as running, long after it would be offline."""
+    async with staged(iut) as stage:
+        silence = 2 * max(stage.seconds("offline"), stage.seconds("push_hold"))
+        stage.worth(silence, "offline", "push_hold")
+        robot = await stage.linked()
+        await robot.fetch()
+        seen = await stage.becomes(robot, "state", "running", stage.seconds("response"))
+        check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
+        seen = await stage.becomes(robot, "state", "offline", silence)
+        check(seen == "running", f"it to run after {silence:.1f} s as well", f"it is {seen}")
+
+
+@requirement("running.until-push")
+async def test_running_until_push(iut: Iut) -> None:
+    """It is seen as running no more when it pushes again, with or without an exit value."""
+    async with staged(iut) as stage:
+        robot = await stage.linked()
+        for told in ({}, {"nepoexitvalue": 0}):
+            await robot.fetch()
+            robot.data |= told
+            held = await robot.push()
+            seen = await stage.becomes(robot, "state", "waiting", stage.seconds("response"))
+            check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")
+            await held.session.close()

@@ -1,0 +1,83 @@
+"""Sensor data that robots send, where a lab says that it takes some."""
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.codec import UPGRADE, request
+from conformance.openroberta.lab.stage import Stage, staged
+from conformance.session import Session
+from conformance.verdicts import NotExercised, Violation
+
+pytestmark = in_one_loop
+
+KEY = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "13"}
+ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # the answer to that key in RFC 6455, section 1.3
+
+
+def sensors(token: str) -> dict[str, str]:
+    return {"token": token, "1-TouchSensorMode-TOUCH": "1", "A-LARGE_MOTORDEGREE": "-360"}
+
+
+def address(iut: Iut, name: str, example: str) -> str:
+    declared = iut.configuration.value(name)
+    if not declared:
+        raise NotExercised(f"needs IXIT {name}: --set {name}={example}")
+    return (
+        "/" + declared.removeprefix("ws://").lstrip("/").partition("/")[2]
+        if ("://" in declared)
+        else declared
+    )
+
+
+async def token_of(stage: Stage) -> str:
+    """The token of a robot that is linked, or at least registers."""
+    if stage.offers("pair"):
+        return (await stage.linked()).token
+    robot = stage.robot()
+    await robot.register()
+    return robot.token
+
+
+@requirement("sensors.accepted")
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+async def test_posted(iut: Iut, known: bool) -> None:
+    """Sensor data that is posted is taken; that of an unknown robot harms nobody."""
+    path = address(iut, "sensor_path", "/rest/sensorlogging")
+    async with staged(iut) as stage:
+        robot = stage.robot()
+        token = await token_of(stage) if known else robot.token
+        for _ in range(2):
+            held = await robot.ask(path, sensors(token))
+            message = await held.session.expect(within=stage.seconds("response"))
+            if known:
+                taken = message.name != "Refusal"
+                check(taken, "sensor data to be taken", "it was refused", message.event)
+        await (await robot.register()).taken()
+
+
+@requirement("sensors.accepted")
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+async def test_over_websocket(iut: Iut, known: bool) -> None:
+    """The same over a websocket, which stays open."""
+    path = address(iut, "sensor_url", "/ws/")
+    async with staged(iut) as stage:
+        robot = stage.robot()
+        token = await token_of(stage) if known else robot.token
+        session = await upgraded(stage, path)
+        for _ in range(3):
+            await session.send({"opcode": "text", "masked": True, "json": sensors(token)})
+        closed = await session.until_closed(stage.seconds("quiet"))
+        check(not (known and closed), "the websocket to stay open", "it was closed")
+        await (await robot.register()).taken()
+
+
+async def upgraded(stage: Stage, path: str) -> Session:
+    session = await stage.connection()
+    await session.send(request("GET", path, {**UPGRADE, **KEY}))
+    message = await session.expect(within=stage.seconds("response"))
+    if message.name != "SensorUpgraded":
+        raise Violation("a websocket to be opened", f"{message.name} came", event=message.event)
+    came = message.value["headers"].get("sec-websocket-accept")
+    check(came == ACCEPT, f"the Sec-WebSocket-Accept {ACCEPT}", f"{came} came", message.event)
+    return session

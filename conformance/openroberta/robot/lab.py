@@ -1,0 +1,298 @@
+"""How test cases play a lab towards a robot, over all the connections that it opens."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from wsproto.utilities import generate_accept_token
+
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.openroberta.codec import UPGRADE, encode, response
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
+
+POLLING = ("Register", "Push", "DownloadRequest")
+"""The requests that a test answers; all others are answered as any lab would."""
+
+BYTES = bytes(range(256))
+NAME = "NEPOprog.py"
+
+_MOST = 1000  # connections that are followed
+_LONG = 3600.0  # seconds; a session ends before
+_FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
+
+
+class Exchange:
+    """A request of the robot, which is to be answered."""
+
+    def __init__(self, lab: "Lab", session: Session, message: Message) -> None:
+        self.lab = lab
+        self.session = session
+        self.message = message
+        self.at = asyncio.get_running_loop().time()
+
+    @property
+    def name(self) -> str:
+        return self.message.name
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The robot's data object; empty where it is none."""
+        found: Mapping[str, Any] = self.message.value.get("json", {})
+        return found
+
+    @property
+    def closing(self) -> bool:
+        """Whether the robot wants the connection closed after the answer."""
+        asked = self.message.value
+        said = asked["headers"].get("connection", "").lower()
+        return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
+
+    async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
+        """Send a response; the connection goes on or ends as the robot asked for."""
+        if self.closing and value["status"] != 101:
+            value = {**value, "headers": {**value["headers"], "connection": "close"}}
+        await self.session.send(value, segmentation=segmentation)
+        if self.closing and value["status"] != 101:
+            await self.end()
+
+    async def end(self) -> None:
+        """End the connection behind what was sent."""
+        self.lab.ended.add(self.session)
+        await self.session.finish()
+
+    async def command(self, word: str) -> None:
+        await self.answer(response(200, {}, {"cmd": word}))
+
+    async def file(self, data: bytes = BYTES, name: str = NAME) -> None:
+        names = {"Content-Disposition": f"attachment; filename={name}", "Filename": name}
+        kind = {"Content-Type": "application/octet-stream"}
+        await self.answer(response(200, {**kind, **names}, data))
+
+    async def refuse(self, status: int) -> None:
+        await self.answer(response(status, {}, b""))
+
+    async def raw(self, data: bytes, *, ends: bool = False) -> None:
+        """Send any bytes as the answer, and end the connection if that is what ends it."""
+        await self.session.send_bytes(data)
+        if ends or self.closing:
+            await self.end()
+
+    async def waits(self, seconds: float, expected: str) -> None:
+        """Raise Violation unless the robot waits for its answer for so many seconds."""
+        other = await self.lab.watch(*POLLING, within=seconds)
+        if other is not None:
+            raise other.violation(expected, f"{other.name} came after {other.at - self.at:.2f} s")
+        if self.session.ended:
+            raise self.violation(expected, "it closed the connection")
+
+    def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
+        violation = Violation(expected, came, requirement, self.message.event)
+        violation.session = self.session
+        return violation
+
+
+class Lab:
+    """A lab for one robot: takes its connections, and keeps what it asks for the test."""
+
+    def __init__(self, iut: Iut, instance: Instance) -> None:
+        self.iut = iut
+        self.instance = instance
+        self.asked: list[Exchange] = []
+        """All that the robot has asked and a test answers, in order."""
+        self.others: list[Exchange] = []
+        """What else it has asked: for files, for other paths, with sensor data."""
+        self.websocket = True
+        """Whether it takes sensor data over a websocket."""
+        self.ended: set[Session] = set()
+        """The connections that it has ended: what still comes there comes too late."""
+        self.failure: Conclusion | None = None
+        self._cursor = 0
+        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def seconds(self, timing: str) -> float:
+        return self.iut.configuration.seconds(timing)
+
+    def worth(self, seconds: float, *timings: str) -> None:
+        """Raise NotExercised where waiting so long is more than a test may."""
+        limit = self.iut.configuration.max_wait
+        if seconds > limit:
+            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
+            raise NotExercised(
+                f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the robot for a lab "
+                f"with shorter times and declare {words}, or raise --max-wait"
+            )
+
+    # What the robot asks
+
+    async def next(
+        self, *names: str, within: float | None = None, requirement: str | None = None
+    ) -> Exchange:
+        """The next request that a test answers. Raises Violation where it is none of these.
+
+        Raises Inconclusive where it is late. `requirement` is what its absence violates, if not the
+        one that the test decides.
+        """
+        seconds = self.seconds("response") if within is None else within
+        starting = 0.0 if self.asked or self.others else self.seconds("startup")
+        asked = self._loop.time()
+        found = await self.watch(*POLLING, within=starting + 3 * seconds)
+        expected = f"{' or '.join(names)} within {starting + seconds:g} s"
+        if found is None:
+            raise Violation(expected, self._instead(), requirement)
+        if found.name not in names:
+            raise found.violation(" or ".join(names), f"{found.name} came", requirement)
+        if found.at > asked + starting + seconds:
+            took = found.at - asked
+            raise Inconclusive(f"expected {expected}; it came after {took:.1f} s")
+        return found
+
+    def _instead(self) -> str:
+        other = next((entry for entry in self.others if entry.name == "Request"), None)
+        came = "nothing came"
+        if other and not self.asked:
+            asked = other.message.value
+            came = f"{asked['method']} {asked['path']} came, and nothing at /rest/pushcmd"
+        return came + self.instance.describe_end()
+
+    async def watch(self, *names: str, within: float) -> Exchange | None:
+        """The next request that a test answers, with one of these names, within a window."""
+        deadline = self._loop.time() + within
+        while True:
+            while self._cursor < len(self.asked):
+                self._cursor += 1
+                if self.asked[self._cursor - 1].name in names:
+                    return self.asked[self._cursor - 1]
+            if not await self._await(deadline):
+                return None
+
+    async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
+        """The first of the other requests from a place on, with one of these names."""
+        deadline = self._loop.time() + within
+        while True:
+            for entry in self.others[start:]:
+                if entry.name in names:
+                    return entry
+            if not await self._await(deadline):
+                return None
+
+    async def _await(self, deadline: float) -> bool:
+        """Wait for anything; False where the deadline has passed or the robot has ended."""
+        if self.failure:
+            raise self.failure
+        process = self.instance.process
+        left = deadline - self._loop.time()
+        if left <= 0 or (process and process.exit and not self._open()):
+            return False
+        self._news.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(left, 0.2) if process else left):
+                await self._news.wait()
+        return True
+
+    def _open(self) -> bool:
+        return any(not session.ended for session in self.iut.sessions)
+
+    # Usual courses
+
+    async def link(self) -> Exchange:
+        """Have the robot register and push: its first push."""
+        asked = await self.next("Register", requirement="register.first")
+        await asked.command("repeat")
+        return await self.next("Push", requirement="register.then-push")
+
+    async def run(self, push: Exchange, data: bytes | None = None, name: str = NAME) -> Exchange:
+        """Have the robot fetch and run a program: its next push."""
+        await push.command("download")
+        asked = await self.next("DownloadRequest", requirement="run.requests-file")
+        await asked.file(self.program if data is None else data, name)
+        within = self.seconds("program") + self.seconds("response")
+        return await self.next("Push", within=within, requirement="run.pushes-after")
+
+    @property
+    def program(self) -> bytes:
+        """A program that the robot can run, if one was declared, or else every byte."""
+        return self.iut.configuration.value("program").encode() or BYTES
+
+    async def repeats(self, push: Exchange, times: int) -> Exchange:
+        """Answer so many pushes with repeat: the one after them."""
+        for _ in range(times):
+            await push.command("repeat")
+            push = await self.next("Push", requirement="push.again")
+        return push
+
+    # Connections
+
+    async def accept(self, connections: contextlib.AsyncExitStack) -> None:
+        """Take the robot's connections until it is cancelled."""
+        async with asyncio.TaskGroup() as serving:
+            for _ in range(_MOST):
+                opened = await self._opened(connections)
+                if opened is None:
+                    return
+                serving.create_task(self._serve(opened))
+
+    async def _opened(self, connections: contextlib.AsyncExitStack) -> Session | None:
+        while True:
+            try:
+                return await connections.enter_async_context(self.iut.connect(self.instance))
+            except Unreachable:
+                if self.instance.process and self.instance.process.exit:
+                    self._news.set()
+                    return None
+
+    async def _serve(self, session: Session) -> None:
+        try:
+            while message := await session.watch(within=_LONG):
+                if session not in self.ended:
+                    await self._take(Exchange(self, session, message))
+        except Conclusion as conclusion:
+            conclusion.session = session
+            self.failure = self.failure or conclusion
+        self._news.set()
+
+    async def _take(self, asked: Exchange) -> None:
+        if asked.name in POLLING:
+            self.asked.append(asked)
+        else:
+            self.others.append(asked)
+        self._news.set()
+        match asked.name:
+            case "TlsHello":
+                await asked.session.close()
+            case "UpdateRequest":
+                await asked.file(_FILE, "roberta.zip")
+            case "SensorUpgrade" if self.websocket:
+                await asked.answer(_accepted(asked.message.value["headers"]))
+            case "SensorPost":
+                await asked.answer(response(200, {"content-type": "text/plain"}, b""))
+            case "Request" | "SensorUpgrade":
+                await asked.answer(response(404, {}, b""))
+
+
+def _accepted(headers: Mapping[str, str]) -> Any:
+    key = headers.get("sec-websocket-key", "").encode()
+    accept = generate_accept_token(key).decode()
+    return response(101, {**UPGRADE, "sec-websocket-accept": accept})
+
+
+def head(value: Any) -> bytes:
+    """The bytes of a response without those of its body."""
+    return encode(value).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+
+
+@contextlib.asynccontextmanager
+async def serving(iut: Iut) -> AsyncIterator[Lab]:
+    """A lab that waits for a robot, which is started for it."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
+        lab = Lab(iut, instance)
+        accepting = asyncio.create_task(lab.accept(connections))
+        try:
+            yield lab
+        finally:
+            accepting.cancel()
+            await asyncio.gather(accepting, return_exceptions=True)

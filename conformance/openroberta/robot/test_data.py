@@ -1,0 +1,101 @@
+"""What a robot tells about itself, in each of its requests."""
+
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.oracle import CONSTANT
+from conformance.openroberta.robot.lab import Lab, serving
+from conformance.verdicts import Inconclusive, NotExercised
+
+pytestmark = in_one_loop
+
+
+async def course(lab: Lab) -> None:
+    """A registration and several pushes, with a program between them."""
+    push = await lab.repeats(await lab.link(), 1)
+    await lab.run(push)
+
+
+def presence_of(name: str) -> Any:
+    """The test case of one mandatory field: each is a requirement of its own."""
+
+    @requirement(f"data.{name}")
+    async def test(iut: Iut) -> None:
+        async with serving(iut) as lab:
+            await lab.repeats(await lab.link(), 1)
+            for asked in lab.asked:
+                if asked.data.get(name) is None:
+                    raise asked.violation(f"{name} in the object of {asked.name}", "there is none")
+
+    test.__doc__ = f"Registration and pushes have the field {name}."
+    return test
+
+
+test_firmwarename = presence_of("firmwarename")
+test_robot = presence_of("robot")
+test_macaddr = presence_of("macaddr")
+test_cmd = presence_of("cmd")
+test_firmwareversion = presence_of("firmwareversion")
+test_token = presence_of("token")
+test_brickname = presence_of("brickname")
+test_battery = presence_of("battery")
+test_menuversion = presence_of("menuversion")
+
+
+@requirement("data.strings")
+async def test_strings(iut: Iut) -> None:
+    """All fields but the exit value are strings, in all requests of a session."""
+    async with serving(iut) as lab:
+        await course(lab)
+
+
+@requirement("data.same-object")
+async def test_same_object(iut: Iut) -> None:
+    """The object stays the same from the registration to the pushes after a program."""
+    async with serving(iut) as lab:
+        await course(lab)
+        first = lab.asked[0]
+        for asked in lab.asked[1:]:
+            for name in ("token", *CONSTANT):
+                before, after = first.data.get(name), asked.data.get(name)
+                if before != after:
+                    raise asked.violation(f"{name} to be {before!r} as before", f"{after!r} came")
+
+
+@requirement("token.alphabet")
+async def test_alphabet(iut: Iut) -> None:
+    """The token consists of digits and letters."""
+    async with serving(iut) as lab:
+        asked = await lab.next("Register", requirement="register.first")
+        token = asked.data.get("token")
+        good = isinstance(token, str) and token.isascii() and token.isalnum()
+        check(good, "a token of digits and letters", f"{str(token)[:80]!r} came")
+
+
+@requirement("token.random")
+async def test_random(iut: Iut) -> None:
+    """Robots that are started one after another do not have one token."""
+    if not iut.configuration.command:
+        raise NotExercised("needs a robot that the suite can start twice; give its command")
+    tokens = set()
+    for _ in range(2):
+        async with serving(iut) as lab:
+            tokens.add(str((await lab.next("Register")).data.get("token")))
+    check(len(tokens) == 2, "another token of another start", f"{min(tokens)!r} came twice")
+
+
+@requirement("exit.integer")
+async def test_exit_value(iut: Iut) -> None:
+    """Wherever an exit value comes, it is an integer."""
+    async with serving(iut) as lab:
+        await course(lab)
+        if not any("nepoexitvalue" in asked.data for asked in lab.asked):
+            raise Inconclusive("no exit value came, not even after a program")
+
+
+@requirement("robustness.content-type")
+async def test_content_type(iut: Iut) -> None:
+    """JSON comes with its Content-Type."""
+    async with serving(iut) as lab:
+        await course(lab)

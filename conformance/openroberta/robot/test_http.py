@@ -1,0 +1,102 @@
+"""What a robot makes of HTTP in all the spellings that a lab may use."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from conformance.cases import in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.codec import chunks, encode, response
+from conformance.openroberta.robot.lab import NAME, Exchange, Lab, serving
+from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
+from conformance.verdicts import NotExercised
+
+pytestmark = in_one_loop
+
+
+async def course(lab: Lab, answers: Callable[[Exchange, Any], Any]) -> None:
+    """A registration, two pushes and a program, each answered in this way."""
+    asked = await lab.next("Register", requirement="register.first")
+    await answers(asked, response(200, {}, {"cmd": "repeat"}))
+    push = await lab.next("Push")
+    await answers(push, response(200, {}, {"cmd": "repeat"}))
+    push = await lab.next("Push")
+    await answers(push, response(200, {}, {"cmd": "download"}))
+    asked = await lab.next("DownloadRequest")
+    await answers(asked, response(200, {"Filename": NAME}, lab.program))
+    await lab.next("Push", within=lab.seconds("program") + lab.seconds("response"))
+
+
+@requirement("http.header-names")
+@pytest.mark.parametrize("spell", [str.lower, str.upper], ids=["lower", "upper"])
+async def test_header_names(iut: Iut, spell: Callable[[str], str]) -> None:
+    """Names of header fields may come in any case."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        spelt = {spell(name): text for name, text in value["headers"].items()}
+        await asked.answer({**value, "headers": spelt})
+
+    async with serving(iut) as lab:
+        await course(lab, answers)
+
+
+@requirement("http.chunked-answers")
+@pytest.mark.parametrize("size", [1, 7, 1000])
+async def test_chunked(iut: Iut, size: int) -> None:
+    """Answers and programs may come in chunks, of one byte or of all."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        if asked.message.value["version"] == "1.0":
+            raise NotExercised("this robot speaks HTTP/1.0, which has no chunks")
+        top, _, body = encode(value).partition(b"\r\n\r\n")
+        lines = [line for line in top.split(b"\r\n") if b"content-length" not in line]
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        coded = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", chunks(pieces)])
+        await asked.raw(coded)
+
+    async with serving(iut) as lab:
+        await course(lab, answers)
+
+
+@requirement("http.persistence")
+@pytest.mark.parametrize("length", [True, False], ids=["length", "no-length"])
+async def test_closed_after_each(iut: Iut, length: bool) -> None:
+    """The lab may close the connection after each answer, which may end with it alone."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        headers = {**value["headers"], "Connection": "close"}
+        if not length:
+            del headers["content-length"]
+        await asked.session.send({**value, "headers": headers})
+        await asked.end()
+
+    async with serving(iut) as lab:
+        await course(lab, answers)
+
+
+@requirement("http.persistence")
+async def test_kept_open(iut: Iut) -> None:
+    """It may keep the connection open, unless the robot asked for its end."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        kept = {**value["headers"], "Connection": "keep-alive"}
+        await asked.answer(value if asked.closing else {**value, "headers": kept})
+
+    async with serving(iut) as lab:
+        await course(lab, answers)
+
+
+CUTS: Sequence[Segmentation] = (byte_by_byte, in_halves, split_at([10, 40, -17, -3, -1]))
+
+
+@requirement("http.segmentation")
+@pytest.mark.parametrize("cut", CUTS, ids=["bytes", "halves", "places"])
+async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
+    """Answers mean the same however their bytes arrive."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        await asked.answer(value, segmentation=cut)
+
+    async with serving(iut) as lab:
+        await course(lab, answers)

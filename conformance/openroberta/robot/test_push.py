@@ -1,0 +1,134 @@
+"""How a robot pushes: again and again, patiently, whatever is answered."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta import drawn
+from conformance.openroberta.codec import response
+from conformance.openroberta.robot.lab import POLLING, Exchange, serving
+from conformance.verdicts import Inconclusive
+
+pytestmark = in_one_loop
+
+
+@requirement("push.again")
+@pytest.mark.parametrize("times", [1, 10])
+async def test_again(iut: Iut, times: int) -> None:
+    """Each time that a push is answered with repeat, the next one comes."""
+    async with serving(iut) as lab:
+        await lab.repeats(await lab.link(), times)
+
+
+@requirement("push.at-once")
+async def test_at_once(iut: Iut) -> None:
+    """The next push comes within a second, at least the quickest of three."""
+    async with serving(iut) as lab:
+        push, quickest = await lab.link(), 60.0
+        for _ in range(3):
+            await push.command("repeat")
+            answered = push.session.now
+            began = push.session
+            following = await lab.next("Push", within=lab.seconds("push_hold"))
+            quickest = min(quickest, began.now - answered)
+            push = following
+            if quickest <= 1:
+                return
+        check(False, "a push within a second after repeat", f"the quickest took {quickest:.1f} s")
+
+
+@requirement("push.patient")
+async def test_patient(iut: Iut) -> None:
+    """The robot waits for the answer to a push as long as a lab may hold it, each time."""
+    async with serving(iut) as lab:
+        patience = lab.seconds("push_hold")
+        lab.worth(patience, "push_hold")
+        push = await lab.link()
+        for _ in range(1 if patience > 2 else 2):
+            await push.waits(patience, f"the robot to wait {patience:g} s for its push")
+            await push.command("repeat")
+            push = await lab.next("Push", requirement="push.again")
+
+
+@requirement("push.fresh")
+async def test_fresh(iut: Iut) -> None:
+    """When the battery's voltage changes, the next push has the new value, and so all later."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for value in ("7.9", "0.1"):
+            changed = await lab.instance.upper("battery", value=value)
+            if not changed.ok:
+                raise Inconclusive(f"the operation 'battery' failed: {changed.error}")
+            for _ in range(2):
+                push = await lab.repeats(push, 1)
+                came = push.data.get("battery")
+                if str(came) != value:
+                    raise push.violation(f"the battery {value!r}", f"{came!r} came")
+
+
+@requirement("robustness.extra-members")
+@explore(extra=drawn.members())
+async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
+    """Answers may have members that the protocol does not have."""
+    async with serving(iut) as lab:
+        asked = await lab.next("Register", requirement="register.first")
+        await asked.answer(response(200, {}, {**extra, "cmd": "repeat"}))
+        push = await lab.next("Push")
+        await push.answer(response(200, {}, {"subtype": "", **extra, "cmd": "repeat"}))
+        await lab.next("Push")
+
+
+@requirement("commands.configuration")
+async def test_configuration(iut: Iut) -> None:
+    """The command configuration, which has no use yet, changes nothing."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await push.command("configuration")
+        await lab.next("Push", within=lab.seconds("startup"))
+
+
+@requirement("robustness.unknown-command")
+@pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
+async def test_unknown_command(iut: Iut, cmd: Any) -> None:
+    """Nor does one that there is not, be it no string at all."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await push.answer(response(200, {}, {"cmd": cmd}))
+        await lab.next("Push", within=lab.seconds("startup"))
+
+
+@requirement("robustness.abort-of-push")
+async def test_abort(iut: Iut) -> None:
+    """A robot whose push is answered with abort registers again, or stops."""
+    async with serving(iut) as lab:
+        push = await lab.repeats(await lab.link(), 1)
+        await push.command("abort")
+        following = await lab.watch(*POLLING, within=lab.seconds("response"))
+        if following is not None and following.name != "Register":
+            raise following.violation("no push after abort", f"{following.name} came")
+
+
+LOST: dict[str, Callable[[Exchange], Awaitable[None]]] = {
+    "500": lambda push: push.refuse(500),
+    "404": lambda push: push.refuse(404),
+    "closed": lambda push: push.session.close(),
+    "half": lambda push: push.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{", ends=True),
+    "text": lambda push: push.answer(response(200, {}, b"repeat")),
+    "no HTTP": lambda push: push.raw(b"\x00\xff\r\n\r\n", ends=True),
+}
+
+
+@requirement("robustness.lost-answers")
+@pytest.mark.parametrize("how", LOST)
+async def test_lost_answers(iut: Iut, how: str) -> None:
+    """A robot whose push is answered with an error, or with nothing, tries again."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await LOST[how](push)
+        within = lab.seconds("startup") + lab.seconds("response")
+        again = await lab.next("Push", "Register", within=within)
+        await again.command("repeat")
+        await lab.next("Push", within=within)

@@ -1,0 +1,127 @@
+"""How a robot registers: what it waits for, and what it makes of the answer."""
+
+import pytest
+
+from conformance.cases import in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.robot.lab import POLLING, serving
+
+pytestmark = in_one_loop
+
+
+@requirement("register.first")
+async def test_first(iut: Iut) -> None:
+    """The first that comes at /rest/pushcmd is a registration."""
+    async with serving(iut) as lab:
+        await lab.next("Register")
+
+
+@requirement("http.paths")
+async def test_paths(iut: Iut) -> None:
+    """Registration, pushes and the request for a program go to their paths."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await lab.run(push)
+
+
+@requirement("http.post")
+async def test_method(iut: Iut) -> None:
+    """All of these use POST."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await lab.run(push)
+
+
+@requirement("http.messages")
+async def test_messages(iut: Iut) -> None:
+    """All that comes in a whole conversation are messages of HTTP."""
+    async with serving(iut) as lab:
+        push = await lab.run(await lab.link())
+        await push.command("update")
+        await lab.other("UpdateRequest", within=lab.seconds("response"))
+
+
+@requirement("http.json")
+async def test_json(iut: Iut) -> None:
+    """The bodies of all of these are JSON objects."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await lab.run(push)
+
+
+@requirement("commands.robot")
+async def test_commands(iut: Iut) -> None:
+    """The commands are register and push, from the registration to the end of a program."""
+    async with serving(iut) as lab:
+        push = await lab.repeats(await lab.link(), 1)
+        await lab.run(push)
+        for asked in lab.asked:
+            if asked.data.get("cmd") not in ("register", "push"):
+                came = f"{asked.data.get('cmd')!r} came"
+                requirement_ = "run.download-push" if asked.name == "DownloadRequest" else None
+                raise asked.violation("register or push", came, requirement_)
+
+
+@requirement("register.patient")
+async def test_patient(iut: Iut) -> None:
+    """The robot waits for the answer to its registration as long as a lab may hold it."""
+    async with serving(iut) as lab:
+        patience = lab.seconds("register_hold")
+        lab.worth(patience, "register_hold")
+        asked = await lab.next("Register", requirement="register.first")
+        await asked.waits(patience, f"the robot to wait {patience:g} s for its registration")
+        await asked.command("repeat")
+        await lab.next("Push", requirement="register.then-push")
+
+
+@requirement("register.after-abort")
+@pytest.mark.parametrize("times", [1, 3])
+async def test_after_abort(iut: Iut, times: int) -> None:
+    """A robot whose registration was aborted, be it thrice, registers again or stops."""
+    async with serving(iut) as lab:
+        asked = await lab.next("Register", requirement="register.first")
+        for _ in range(times):
+            await asked.command("abort")
+            within = lab.seconds("response")
+            following = await lab.watch(*POLLING, within=within)
+            if following is None:
+                return
+            if following.name != "Register":
+                raise following.violation("a registration after abort", f"{following.name} came")
+            asked = following
+        await asked.command("repeat")
+        await lab.next("Push", requirement="register.then-push")
+
+
+@requirement("register.then-push")
+async def test_then_push(iut: Iut) -> None:
+    """A robot whose registration was answered with repeat pushes, with the very same object."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        first = lab.asked[0]
+        if push.data.get("token") != first.data.get("token"):
+            came = f"{push.data.get('token')!r} came"
+            raise push.violation(f"the token {first.data.get('token')!r}", came, "data.same-object")
+
+
+@requirement("robustness.no-storm")
+@pytest.mark.parametrize("answer", ["abort", "error"])
+async def test_no_storm(iut: Iut, answer: str) -> None:
+    """A robot that is refused, again and again, takes its time between two tries."""
+    window, most = 0.5, 25
+    async with serving(iut) as lab:
+        asked = await lab.next("Register", requirement="register.first")
+        until = asked.at + window
+        count = 0
+        while asked is not None and asked.at < until:
+            count += 1
+            if count > most:
+                break
+            await (asked.command("abort") if answer == "abort" else asked.refuse(500))
+            following = await lab.watch(*POLLING, within=max(until - asked.at, 0.05))
+            if following is None:
+                break
+            asked = following
+        if count > most:
+            came = f"{count} came in {asked.at - until + window:.2f} s"
+            raise asked.violation(f"at most {most} registrations within {window:g} s", came)

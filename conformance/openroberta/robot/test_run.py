@@ -1,0 +1,324 @@
+"""Programs: how a robot fetches one, keeps it, runs it in silence, and tells how it ended."""
+
+import asyncio
+import base64
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.codec import chunks, response
+from conformance.openroberta.naming import MANDATORY
+from conformance.openroberta.robot.lab import BYTES, NAME, POLLING, Lab, head, serving
+from conformance.verdicts import Inconclusive, NotExercised
+
+pytestmark = in_one_loop
+
+_AGAIN = 0.02  # seconds between two looks at what was run
+
+PROGRAMS = {
+    "every-byte": BYTES,
+    "ends-of-lines": b"\r\n\n\r\r\n0\r\n\r\n\x1a\x00",
+    "long": BYTES * 1024,
+}
+
+
+@requirement("run.requests-file")
+async def test_requests_file(iut: Iut) -> None:
+    """Told download, the robot asks for the program; the second time as well."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for _ in range(2):
+            await push.command("download")
+            asked = await lab.next("DownloadRequest")
+            await asked.file(lab.program)
+            push = await lab.next(
+                "Push", within=within_program(lab), requirement="run.pushes-after"
+            )
+
+
+def within_program(lab: Lab) -> float:
+    return lab.seconds("program") + lab.seconds("response")
+
+
+@requirement("run.download-push")
+async def test_download_push(iut: Iut) -> None:
+    """The request for a program has the whole object, with the token and the command push."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await push.command("download")
+        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+        missing = [name for name in MANDATORY if name not in asked.data]
+        if missing:
+            raise asked.violation("the whole object", f"it lacks {', '.join(missing)}")
+        for name, wanted in (("cmd", "push"), ("token", push.data.get("token"))):
+            if asked.data[name] != wanted:
+                raise asked.violation(f"the {name} {wanted!r}", f"{asked.data[name]!r} came")
+
+
+@requirement("run.pushes-after")
+async def test_pushes_after(iut: Iut) -> None:
+    """After each of three programs, pushes go on."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for _ in range(3):
+            push = await lab.repeats(await lab.run(push), 1)
+
+
+@requirement("run.pushes-after")
+async def test_pushes_after_an_empty_program(iut: Iut) -> None:
+    """So they do after a program of no bytes."""
+    async with serving(iut) as lab:
+        await lab.run(await lab.link(), b"")
+
+
+@requirement("run.silent")
+async def test_silent_while_fetching(iut: Iut) -> None:
+    """While its program is on the way, the robot does not push."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        await push.command("download")
+        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+        other = await lab.watch("Push", within=lab.seconds("quiet"))
+        if other is None:
+            value = response(200, {"Filename": NAME}, BYTES)
+            await asked.session.send_bytes(head(value) + BYTES[:100])
+            other = await lab.watch("Push", within=lab.seconds("quiet"))
+        if other is not None:
+            raise other.violation("no push before the program has come", "one came")
+
+
+@requirement("run.silent")
+async def test_silent_while_running(iut: Iut) -> None:
+    """While its program runs, the robot does not push."""
+    slow = iut.configuration.value("slow_program")
+    if not slow:
+        raise NotExercised(
+            "needs a program that this robot runs for half a second or longer: "
+            "--set slow_program=TEXT"
+        )
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for _ in range(2):
+            await push.command("download")
+            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            await asked.file(slow.encode())
+            other = await lab.watch("Push", "Register", within=0.4)
+            if other is not None:
+                raise other.violation("nothing while a program runs", f"{other.name} came")
+            push = await lab.next(
+                "Push", within=within_program(lab), requirement="run.pushes-after"
+            )
+
+
+# What became of the program
+
+
+async def executed(lab: Lab) -> list[Any]:
+    """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
+    answered = await lab.instance.upper("executed")
+    if not answered.ok or not isinstance(answered.result, list):
+        raise Inconclusive(f"the operation 'executed' told no programs: {answered}"[:300])
+    return answered.result
+
+
+def name_of(entry: Any) -> Any:
+    return entry.get("name") if isinstance(entry, dict) else entry
+
+
+def bytes_of(entry: Any) -> bytes | None:
+    """The bytes of a program that was run; None where they are not told."""
+    told = entry.get("base64") if isinstance(entry, dict) else None
+    try:
+        return base64.b64decode(told, validate=True) if isinstance(told, str) else None
+    except ValueError as error:
+        raise Inconclusive(f"what the operation 'executed' tells is no Base64: {error}") from error
+
+
+def kept(lab: Lab) -> Path | None:
+    """The robot's scratch folder, if it has one."""
+    folder = lab.instance.values.get("directory")
+    return Path(folder) if folder else None
+
+
+async def seen(lab: Lab, name: str) -> tuple[list[str], list[bytes]]:
+    """Under what names, and with what bytes, the last program is seen to have come.
+
+    Raises NotExercised where there is no way to see it.
+    """
+    names, contents = [], []
+    folder = kept(lab)
+    if folder:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        names += [path.name for path in files]
+        contents += [path.read_bytes() for path in files if path.name == name]
+    if lab.instance.upper.offers("executed"):
+        found = await executed(lab)
+        names += [Path(str(name_of(entry))).name for entry in found]
+        contents += [data for entry in found[-1:] if (data := bytes_of(entry)) is not None]
+    elif not folder:
+        await lab.instance.upper("executed")
+    return names, contents
+
+
+@requirement("run.stores-bytes")
+@pytest.mark.parametrize("framing", ["length", "chunks", "close"])
+async def test_stores_bytes(iut: Iut, framing: str) -> None:
+    """A program arrives byte for byte, however its end is told."""
+    if iut.configuration.value("program"):
+        raise NotExercised("this robot takes the declared program only; leave IXIT program out")
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for number, (what, data) in enumerate(PROGRAMS.items()):
+            name = f"prog{number}.bin"
+            await push.command("download")
+            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            if framing == "length" or asked.message.value["version"] == "1.0":
+                await asked.file(data, name)
+            elif framing == "chunks":
+                value = response(200, {"Filename": name, "transfer-encoding": "chunked"}, b"")
+                pieces = [data[:1], data[1:200], data[200:]]
+                await asked.raw(head(value) + chunks(pieces))
+            else:
+                top = f"HTTP/1.1 200 OK\r\nFilename: {name}\r\nConnection: close\r\n\r\n"
+                await asked.raw(top.encode() + data, ends=True)
+            push = await lab.next(
+                "Push", within=within_program(lab), requirement="run.pushes-after"
+            )
+            _, contents = await seen(lab, name)
+            if not contents:
+                raise NotExercised(
+                    "the operation 'executed' tells no bytes, and no file appears in {directory}"
+                )
+            wrong = [came for came in contents if came != data]
+            check(
+                not wrong,
+                f"the {len(data)} bytes of the program '{what}'",
+                f"{len(wrong[0]) if wrong else 0} bytes arrived, "
+                f"{wrong[0][:16].hex(' ') if wrong else ''}…",
+            )
+
+
+@requirement("run.stores-name")
+async def test_stores_name(iut: Iut) -> None:
+    """The program's name is that of the header field Filename, where there is no other."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for name in ("first.py", "Second_2.py"):
+            await push.command("download")
+            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            await asked.answer(response(200, {"Filename": name}, lab.program))
+            push = await lab.next(
+                "Push", within=within_program(lab), requirement="run.pushes-after"
+            )
+            names, _ = await seen(lab, name)
+            if not names:
+                raise Inconclusive("no program is seen to have come, under whatever name")
+            check(name in names, f"a program named {name!r}", f"there are {', '.join(names[:5])}")
+
+
+@requirement("run.executes")
+async def test_executes(iut: Iut) -> None:
+    """Each program is run once, right after it was fetched, before the next push."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        before = len(await executed(lab))
+        for number in range(1, 4):
+            push = await lab.run(push)
+            count = len(await executed(lab)) - before
+            check(count == number, f"{number} programs to have been run", f"{count} were")
+        push = await lab.repeats(push, 1)
+        count = len(await executed(lab)) - before
+        check(count == 3, "no program to be run by repeat", f"{count} were run after 3 downloads")
+
+
+@requirement("run.executes")
+async def test_executes_while_fetching(iut: Iut) -> None:
+    """It is not run before it has come as a whole."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        before = len(await executed(lab))
+        await push.command("download")
+        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+        value = response(200, {"Filename": NAME}, lab.program)
+        await asked.session.send_bytes(head(value))
+        await asyncio.sleep(_AGAIN)
+        count = len(await executed(lab)) - before
+        check(not count, "nothing to be run before the program has come", "it was run")
+
+
+# How it ended
+
+
+@requirement("exit.value")
+async def test_exit_values(iut: Iut) -> None:
+    """The first push after a program tells how that one ended, and not an earlier one."""
+    async with serving(iut) as lab:
+        push, told = await lab.link(), 0
+        for value in (0, 7, 0, 143, 1):
+            chosen = await lab.instance.upper("exit", value=value)
+            if not chosen.ok:
+                raise Inconclusive(f"the operation 'exit' failed: {chosen.error}")
+            push = await lab.run(push)
+            if "nepoexitvalue" not in push.data:
+                continue
+            told += 1
+            came = push.data["nepoexitvalue"]
+            if came != value:
+                raise push.violation(f"the exit value {value}", f"{came!r} came")
+        if not told:
+            raise Inconclusive("no push after a program had an exit value")
+
+
+@requirement("exit.reported")
+async def test_exit_reported(iut: Iut) -> None:
+    """The first push after a program has an exit value."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for _ in range(2):
+            push = await lab.run(push)
+            if "nepoexitvalue" not in push.data:
+                raise push.violation("nepoexitvalue after a program", "there was none")
+
+
+PATHS = ("../{}", "sub/../../{}", "..\\{}", "{folder}/../{}", "a/{}", "../own/../{}")
+
+
+@requirement("robustness.file-paths")
+async def test_file_paths(iut: Iut) -> None:
+    """A name with a path in it makes the robot write nothing outside its own folder."""
+    async with serving(iut) as lab:
+        folder = kept(lab)
+        if folder is None:
+            raise NotExercised(
+                "needs a robot that keeps its programs in a folder of the suite's: "
+                "put {directory} into its command"
+            )
+        push = await lab.link()
+        for path in PATHS:
+            name = f"escaped-{secrets.token_hex(4)}"
+            await push.command("download")
+            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            await asked.file(lab.program, path.format(name, folder=folder))
+            outside = await _outside(lab, folder)
+            check(
+                not outside,
+                f"nothing outside its folder upon the Filename {path.format('x', folder='DIR')!r}",
+                f"{', '.join(outside)} appeared beside it",
+            )
+            again = await lab.watch(*POLLING, within=within_program(lab))
+            if again is None:
+                return
+            if again.name == "Register":
+                await again.command("repeat")
+                again = await lab.next("Push")
+            push = again
+
+
+async def _outside(lab: Lab, folder: Path) -> list[str]:
+    """What has appeared beside the robot's folder, within the one of the suite's."""
+    await asyncio.sleep(lab.seconds("quiet"))
+    return [path.name for path in folder.parent.iterdir() if path != folder]

@@ -1,0 +1,51 @@
+"""Updates: that a robot fetches files, and is gone until it has registered again."""
+
+from conformance.cases import in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.openroberta.robot.lab import POLLING, Exchange, Lab, serving
+
+pytestmark = in_one_loop
+
+
+async def updated(lab: Lab, push: Exchange) -> None:
+    """Tell a robot update. Raises Violation where it fetches nothing, or by another method."""
+    start = len(lab.others)
+    await push.command("update")
+    within = lab.seconds("response")
+    found = await lab.other("UpdateRequest", within=within, start=start)
+    if found is None:
+        raise push.violation("a GET below /rest/update/", "none came", "update.gets")
+    method = found.message.value["method"]
+    if method != "GET":
+        raise found.violation("a file to be fetched by GET", f"{method} came", "update.gets")
+
+
+@requirement("update.gets")
+async def test_gets(iut: Iut) -> None:
+    """Told update, the robot fetches files by GET."""
+    async with serving(iut) as lab:
+        await updated(lab, await lab.link())
+
+
+@requirement("update.gets")
+async def test_gets_after_a_program(iut: Iut) -> None:
+    """So it does after pushes and a program."""
+    async with serving(iut) as lab:
+        push = await lab.repeats(await lab.link(), 1)
+        await updated(lab, await lab.run(push))
+
+
+@requirement("update.stops-pushing")
+async def test_stops_pushing(iut: Iut) -> None:
+    """The next that it does at /rest/pushcmd is to register, if it comes back at all; twice."""
+    async with serving(iut) as lab:
+        push = await lab.link()
+        for _ in range(2):
+            await updated(lab, push)
+            following = await lab.watch(*POLLING, within=lab.seconds("response"))
+            if following is None:
+                return
+            if following.name != "Register":
+                raise following.violation("a registration after update", f"{following.name} came")
+            await following.command("repeat")
+            push = await lab.next("Push", requirement="register.then-push")

@@ -1,0 +1,120 @@
+"""HTTP for both mocks: a lab's side of a connection, and a robot's, each over the codec."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta.codec import Decoder, encode
+from mocks import streams
+from mocks.streams import Stream
+
+MANY = 100  # requests of one connection that wait to be answered
+
+
+class Served:
+    """A connection that a lab serves: its requests one after another, and whether it is gone."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.gone = asyncio.Event()
+        self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(MANY)
+        self._reader = asyncio.create_task(self._read())
+
+    async def request(self) -> Frame | None:
+        """The next request, or bytes that are none; None at the end of the connection."""
+        return await self._frames.get()
+
+    def send(self, value: Any) -> None:
+        self.write(encode(value))
+
+    def write(self, data: bytes) -> None:
+        self.stream.write(data)
+
+    async def closed(self) -> None:
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+        await self.stream.closed()
+
+    async def _read(self) -> None:
+        decoder = Decoder()
+        while data := await self.stream.read():
+            for frame in decoder.feed(data):
+                await self._frames.put(frame)
+        self.gone.set()
+        await self._frames.put(None)
+
+
+class Caller:
+    """A robot's connection to its lab: opened when it is needed, and kept if the lab keeps it."""
+
+    def __init__(self, url: str) -> None:
+        self._address = url.removeprefix("http://").rstrip("/")
+        self._stream: Stream | None = None
+        self._decoder = Decoder()
+
+    @property
+    def host(self) -> str:
+        return self._address
+
+    async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
+        """Send a request, and wait so long for its answer. None where none came.
+
+        With `keep` the connection stays open whatever the answer says of it.
+        """
+        try:
+            async with asyncio.timeout(patience):
+                answer = await self._exchange(encode(value))
+        except (TimeoutError, OSError):
+            answer = None
+        ends = answer is None or answer.name is None or not _kept(value, answer.value)
+        if ends and not (keep and answer):
+            await self.close()
+        return answer
+
+    async def _exchange(self, data: bytes) -> Frame | None:
+        reused = self._stream is not None
+        stream = await self.open()
+        stream.write(data)
+        answer = await self.next()
+        if answer is None and reused:
+            # The lab has closed a connection that it kept until now: that is no answer at all.
+            await self.close()
+            stream = await self.open()
+            stream.write(data)
+            answer = await self.next()
+        return answer
+
+    async def open(self) -> Stream:
+        """The connection, which is opened where there is none. Raises OSError."""
+        if self._stream is None:
+            self._stream = await streams.connect(self._address)
+            self._decoder = Decoder()
+        return self._stream
+
+    async def next(self) -> Frame | None:
+        """The next message of the lab; None where the connection has ended."""
+        assert self._stream is not None
+        while True:
+            data = await self._stream.read()
+            frames = self._decoder.feed(data) if data else self._decoder.end()
+            if frames or not data:
+                return frames[0] if frames else None
+
+    async def close(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream:
+            with contextlib.suppress(OSError):
+                await stream.closed()
+
+
+def _kept(asked: Any, answered: Any) -> bool:
+    """Whether the connection stays open after this exchange."""
+    return all(keeps_alive(value) for value in (asked, answered))
+
+
+def keeps_alive(value: Any) -> bool:
+    """Whether a message leaves its connection open."""
+    said = value["headers"].get("connection", "").lower()
+    framed = "method" in value or {"content-length", "transfer-encoding"} & value["headers"].keys()
+    return bool(framed) and "close" not in said and (value["version"] == "1.1" or "keep" in said)

@@ -1,0 +1,384 @@
+"""The reference lab: links robots with its user, holds their requests, hands out programs.
+
+Its user is a web page at its root, or the upper tester.
+"""
+
+import argparse
+import asyncio
+import base64
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wsproto.utilities import generate_accept_token
+
+from conformance.codec import Frame
+from conformance.openroberta import naming
+from conformance.openroberta.codec import UPGRADE, response
+from mocks import streams, upper_tester
+from mocks.openroberta import http
+from mocks.openroberta.http import Served
+from mocks.openroberta.known import Known, Program, Step, give
+from mocks.openroberta.shelf import PROGRAMS, UPDATES, programs_of
+from mocks.streams import Stream, note
+
+PAGE = Path(__file__).with_name("page.html")
+OPERATIONS = ("pair", "run", "update", "state", "robots")
+BINARY = {"content-type": "application/octet-stream"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Seconds; the programs that a user can choose from, the files for updates, and addresses."""
+
+    register_hold: float = 300.0
+    push_hold: float = 10.0
+    offline: float = 11.0
+    sensor_path: str = "/rest/sensorlogging"
+    sensor_url: str = "/ws/"
+    programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
+    updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
+
+
+class Lab:
+    """A lab with its robots; each connection of one of them is served on its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.robots: dict[str, Known] = {}
+
+    # Connections
+
+    async def connection(self, stream: Stream) -> None:
+        served = Served(stream)
+        # Whoever ends the lab ends its connections, and there is nobody left to be told so.
+        with contextlib.suppress(asyncio.CancelledError):
+            while frame := await served.request():
+                if not await self.take(frame, served):
+                    break
+                await stream.drain()
+        await served.closed()
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        """Answer one request; False where the connection ends with it."""
+        if frame.name is None:
+            self.respond(served, self.refusal(400))
+            return False
+        if "method" not in frame.value:
+            return self.other(frame, served)
+        answer = await self.answer(frame, served)
+        if answer is None:
+            return False
+        keeps = self.keeps(frame.value)
+        self.respond(served, answer if keeps else self.closing(answer))
+        return keeps
+
+    def keeps(self, value: Any) -> bool:
+        return http.keeps_alive(value)
+
+    def closing(self, answer: Any) -> Any:
+        return {**answer, "headers": {**answer["headers"], "connection": "close"}}
+
+    def respond(self, served: Served, answer: Any) -> None:
+        served.send(answer)
+
+    def other(self, frame: Frame, served: Served) -> bool:
+        """What is no request: messages of a websocket, a TLS hello, more than can be held."""
+        if frame.name == "SensorFrame":
+            self.sensed(frame.value.get("json"))
+            return True
+        if frame.value.get("opcode") == "ping":
+            served.send({**frame.value, "opcode": "pong", "masked": False})
+        return frame.value.get("opcode") in ("ping", "pong", "binary")
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        """The answer to a request; None where its robot has gone meanwhile."""
+        value = frame.value
+        match frame.name:
+            case "Register" | "Push":
+                return await self.pushcmd(value, served)
+            case "DownloadRequest":
+                return self.download(value)
+            case "UpdateRequest":
+                return self.update_file(value)
+            case "SensorUpgrade":
+                return self.upgrade(value)
+            case "SensorPost" if self.path(value) == self.settings.sensor_path:
+                return self.sensor_post(value)
+        return await self.elsewhere(value)
+
+    def path(self, value: Any) -> str:
+        return str(value["path"])
+
+    # What robots ask
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        if value["method"] != "POST":
+            return self.refusal(405)
+        data = value.get("json")
+        if data is None:
+            return self.malformed()
+        if missing := self.missing(data):
+            return self.incomplete(missing)
+        if data["cmd"] == "register":
+            return await self.register(data, served)
+        if data["cmd"] == "push":
+            return await self.push(data, served)
+        return self.refusal(400)
+
+    def malformed(self) -> Any:
+        return self.refusal(400)
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return [name for name in naming.MANDATORY if data.get(name) is None]
+
+    def incomplete(self, missing: list[str]) -> Any:
+        return self.refusal(500)
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        token = str(data["token"])
+        robot = self.robots[token] = self.registered(token, data)
+        outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
+        if outcome is None or outcome == "abort":
+            self.forget(robot)
+        self.touch(robot)
+        return self.command(outcome or "abort") if outcome is not None else None
+
+    def registered(self, token: str, data: Mapping[str, Any]) -> Known:
+        """A robot that begins anew; whoever held the same token has lost it."""
+        before = self.robots.get(token)
+        robot = Known(token, data)
+        if before and before.step is Step.REGISTERING:
+            robot.registrations = before.registrations
+        return robot
+
+    def forget(self, robot: Known) -> None:
+        if self.robots.get(robot.token) is robot and robot.step is Step.REGISTERING:
+            del self.robots[robot.token]
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot is None or robot.step is Step.REGISTERING:
+            return self.stranger()
+        self.told(robot, data)
+        robot.step = Step.LINKED
+        if robot.wanted:
+            outcome: str | None = robot.wanted
+            robot.wanted = ""
+        else:
+            outcome = await self.hold(robot.pushes, self.settings.push_hold, served)
+        self.touch(robot)
+        if outcome is None:
+            return None
+        return self.pushed(robot, outcome or "repeat")
+
+    def stranger(self) -> Any:
+        return self.refusal(500)
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        robot.data = data
+
+    def touch(self, robot: Known) -> None:
+        robot.seen = asyncio.get_running_loop().time()
+
+    def pushed(self, robot: Known, command: str) -> Any:
+        """The answer to a push, and what it makes of its robot."""
+        if command == "download":
+            robot.step = Step.RUNNING
+        elif command == "update":
+            self.robots.pop(robot.token, None)
+        return self.command(command)
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        """Wait for a command; empty after so many seconds, None where the robot has gone."""
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        held.append(waiting)
+        gone = asyncio.ensure_future(served.gone.wait())
+        both: set[asyncio.Future[Any]] = {waiting, gone}
+        try:
+            await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return waiting.result()
+            return None if gone.done() else ""
+        finally:
+            gone.cancel()
+            waiting.cancel()
+            held.remove(waiting)
+
+    def command(self, word: str) -> Any:
+        return response(200, {}, {"cmd": word})
+
+    def refusal(self, status: int) -> Any:
+        return response(status, {"content-type": "text/plain"}, b"")
+
+    def download(self, value: Any) -> Any:
+        data = value.get("json") or {}
+        robot = self.robots.get(str(data.get("token")))
+        if value["method"] != "POST":
+            return self.refusal(405)
+        if robot is None or robot.program is None or robot.step is Step.REGISTERING:
+            return self.refusal(500)
+        robot.step = Step.RUNNING
+        return self.file(robot.program)
+
+    def file(self, program: Program) -> Any:
+        """Both ways to tell a name, for published robots read one or the other."""
+        names = {
+            "Content-Disposition": f"attachment; filename={program.name}",
+            "Filename": program.name,
+        }
+        return response(200, {**BINARY, **names}, program.data)
+
+    def update_file(self, value: Any) -> Any:
+        if value["method"] != "GET":
+            return self.refusal(405)
+        found = self.settings.updates.get(value["path"].removeprefix(naming.UPDATE))
+        return self.file(found) if found else self.refusal(404)
+
+    # Sensors
+
+    def upgrade(self, value: Any) -> Any:
+        key = value["headers"].get("sec-websocket-key")
+        if value["path"] != self.settings.sensor_url or not key:
+            return self.refusal(404)
+        accept = generate_accept_token(key.encode()).decode()
+        return response(101, {**UPGRADE, "sec-websocket-accept": accept})
+
+    def sensor_post(self, value: Any) -> Any:
+        self.sensed(value.get("json"))
+        return response(200, {"content-type": "text/plain"}, b"")
+
+    def sensed(self, data: Any) -> None:
+        robot = self.robots.get(str(data.get("token"))) if isinstance(data, dict) else None
+        if robot:
+            robot.sensors = {name: text for name, text in data.items() if name != "token"}
+
+    # The user
+
+    async def elsewhere(self, value: Any) -> Any:
+        """The page, and what it asks for."""
+        name = value["path"].removeprefix("/user/")
+        if value["path"] == "/" and value["method"] == "GET":
+            page = PAGE.read_bytes()
+            return response(200, {"content-type": "text/html; charset=utf-8"}, page)
+        if value["path"] != f"/user/{name}" or name not in OPERATIONS or value["method"] != "POST":
+            return self.refusal(404)
+        try:
+            result = await operations(self)[name](value.get("json") or {})
+        except (ValueError, KeyError) as error:
+            return response(409, {}, {"error": str(error)})
+        return response(200, {}, {"result": result})
+
+    def linked(self, token: str) -> Known:
+        """The robot that was linked by this token. Raises ValueError where there is none."""
+        robot = self.robots.get(token)
+        if robot is None or robot.step is Step.REGISTERING:
+            raise ValueError(f"no robot is connected by the token {token!r}")
+        return robot
+
+    def pair(self, token: str) -> None:
+        robot = self.robots.get(token)
+        if robot is None or robot.step is not Step.REGISTERING:
+            raise ValueError(f"no robot waits for its token {token!r} to be entered")
+        robot.step = Step.LINKED
+        self.touch(robot)
+        note(f"{token}: linked")
+        for waiting in robot.registrations:
+            if not waiting.done():
+                waiting.set_result("repeat")
+
+    def run(self, token: str, name: str) -> Program:
+        robot = self.linked(token)
+        if name not in self.settings.programs:
+            raise ValueError(f"there is no program {name!r}")
+        robot.program = Program(name, self.settings.programs[name])
+        self.want(robot, "download")
+        return robot.program
+
+    def update(self, token: str) -> None:
+        self.want(self.linked(token), "update")
+
+    def want(self, robot: Known, command: str) -> None:
+        """Tell the robot now, or with its next push."""
+        if not give(robot.pushes, command, "repeat"):
+            robot.wanted = command
+
+    def state(self, token: str) -> dict[str, Any]:
+        robot = self.robots.get(token)
+        if robot is None or robot.step is Step.REGISTERING:
+            return {"state": "unknown"}
+        return {
+            "state": self.state_of(robot),
+            "battery": robot.data.get("battery"),
+            "name": robot.data.get("brickname"),
+            "exitvalue": robot.data.get("nepoexitvalue"),
+        }
+
+    def state_of(self, robot: Known) -> str:
+        if robot.step is Step.RUNNING:
+            return "running"
+        silent = asyncio.get_running_loop().time() - robot.seen
+        return "waiting" if robot.pushes or silent < self.settings.offline else "offline"
+
+
+PEER = Lab
+
+
+def operations(lab: Lab) -> Mapping[str, upper_tester.Operation]:
+    """What a user can do, by the page or by the upper tester."""
+
+    async def pair(args: dict[str, Any]) -> None:
+        lab.pair(str(args["token"]))
+
+    async def run(args: dict[str, Any]) -> Any:
+        name = args.get("program") or next(iter(lab.settings.programs))
+        program = lab.run(str(args["token"]), str(name))
+        return {"name": program.name, "base64": base64.b64encode(program.data).decode()}
+
+    async def update(args: dict[str, Any]) -> None:
+        lab.update(str(args["token"]))
+
+    async def state(args: dict[str, Any]) -> Any:
+        return lab.state(str(args["token"]))
+
+    async def robots(args: dict[str, Any]) -> Any:
+        """What the page shows: the programs, and the robots whose tokens it knows."""
+        seen = {
+            token: {**lab.state(token), "sensors": dict(robot.sensors)}
+            for token in args.get("tokens", [])
+            if (robot := lab.robots.get(token))
+        }
+        return {"programs": list(lab.settings.programs), "robots": seen}
+
+    return {"pair": pair, "run": run, "update": update, "state": state, "robots": robots}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument("--register-hold", type=float, default=300.0, metavar="S")
+    parser.add_argument("--push-hold", type=float, default=10.0, metavar="S")
+    parser.add_argument("--offline", type=float, default=11.0, metavar="S")
+    parser.add_argument(
+        "--programs", type=Path, metavar="DIR", help="the programs that a user can choose from"
+    )
+
+
+async def main(args: argparse.Namespace, peer: type[Lab]) -> int:
+    """Serve any number of robots until it is ended."""
+    if not args.listen:
+        raise ValueError("a lab needs --listen")
+    programs = programs_of(args.programs) if args.programs else PROGRAMS
+    lab = peer(Settings(args.register_hold, args.push_hold, args.offline, programs=programs))
+    serving = asyncio.ensure_future(streams.serve(args.listen, lab.connection))
+    try:
+        if args.upper_tester:
+            await upper_tester.serve(operations(lab))
+        else:
+            await serving
+    finally:
+        serving.cancel()
+    return 0

@@ -1,0 +1,1 @@
+"""Faults of the lab, by what they are about."""

@@ -1,0 +1,1 @@
+"""Faults of the robot, by what they are about."""

@@ -1,0 +1,28 @@
+"""What a lab has on its shelf: programs for robots, and files for their updates."""
+
+from pathlib import Path
+
+from mocks.openroberta.known import Program
+
+PROGRAMS = {
+    "NEPOprog.bin": bytes(range(256)),
+    "hello.toy": b"say Hello!\nwait 0.5\nexit 0\n",
+    "drive.toy": b"motor A 50\nmotor B 50\nwait 1\nmotor A 0\nmotor B 0\nsay there\n",
+    "fails.toy": b"say oh no\nexit 2\n",
+}
+"""The default comes first: it has every byte, so that it shows when one is lost."""
+
+UPDATES = {
+    "v1/runtime": Program("EV3Runtime.jar", b"PK\x03\x04runtime\r\n\0\xff" * 9),
+    "v1/ev3menu": Program("EV3Menu.jar", b"PK\x03\x04menu\x1a"),
+    "ev3dev/runtime": Program("roberta.zip", b"PK\x05\x06" + bytes(18)),
+}
+"""By path below /rest/update/."""
+
+
+def programs_of(folder: Path) -> dict[str, bytes]:
+    """The files of a folder. Raises ValueError where there are none."""
+    found = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    if not found:
+        raise ValueError(f"{folder} has no programs")
+    return found
