@@ -7,14 +7,13 @@ thread may unlock it. Nothing here blocks: whoever waits tries again.
 import ctypes
 import errno
 import os
-import platform
 
 _ROBUST = 1
 _SHARED = 1
 _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
-SIZE = 48 if platform.machine() == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
+SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
 
 _library = ctypes.CDLL(None, use_errno=False)
 

@@ -1,20 +1,20 @@
-"""Where everything is in a buffer: layouts that are declared, and the ones that the mocks have.
+"""Where everything is in a buffer: what a field is, and the layouts that the mocks have.
 
 Source: Buffers, Format. Nothing there fixes the offsets; so an implementation declares its layout
-(`layout.json`), and everybody reads and writes by that. Numbers are in the machine's byte order.
+(`declared`), and everybody reads and writes by that. Numbers are in the machine's byte order.
 """
 
 import ctypes
 import itertools
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from conformance import mutex, specs
-from conformance.runtime.memory.catalog import KINDS, Parameter, Peripheral
+from conformance import mutex
+from conformance.runtime.memory.catalog import KINDS, Peripheral
 
 TIMESTAMP = "double"
 BITMAPS = ("read", "write", "update")
@@ -22,14 +22,8 @@ UID_BYTES, SHORT = 11, 2  # of the control block: 88 bits of UID, all else 16
 _REALS = {4: "f", 8: "d"}
 
 
-class LayoutError(ValueError):
-    """A layout that cannot be meant; the text says why."""
-
-
 def width(type_: str) -> int:
-    """Bytes of one value of a type, as ctypes has it on this machine. Raises LayoutError."""
-    if type_ not in KINDS:
-        raise LayoutError(f"{type_!r} is no type")
+    """Bytes of one value of a type, as ctypes has it on this machine."""
     return ctypes.sizeof(getattr(ctypes, f"c_{type_}"))
 
 
@@ -170,39 +164,7 @@ class Layout:
         }
 
 
-def declared(raw: Any, peripheral: Peripheral) -> Layout:
-    """The layout that an implementation declares for a peripheral's buffer.
-
-    Raises LayoutError where it is none.
-    """
-    if errors := specs.load("runtime").schemas.errors("layout.json", raw):
-        raise LayoutError(errors[0].message)
-    found = [*_declared(raw, {param.name: param for param in peripheral.params})]
-    return Layout(raw["size"], {entry.name: entry for entry in found})
-
-
-def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterator[Field]:
-    for name in ("mutex", "valid"):
-        yield Field(name, raw[name]["offset"], raw[name]["size"])
-    for block in ("read", "write"):
-        if raw.get(block) is not None:
-            at = raw[block]["timestamp"]["offset"]
-            yield Field(f"{block}.timestamp", at, width(TIMESTAMP), TIMESTAMP)
-            for name, entry in raw[block].get("params", {}).items():
-                # How wide it is, it says itself; what its bytes mean stands in the catalog.
-                type_, param = entry["type"].removeprefix("c_"), params.get(name)
-                meant = param.type if param else type_
-                one = width(type_ if type_ in KINDS else meant)
-                size, count = one * (entry.get("count") or 1), param.count if param else None
-                yield Field(f"{block}.params.{name}", entry["offset"], size, meant, count)
-    for name, place in (raw.get("control") or {}).items():
-        yield Field(f"control.{name}", place["offset"], place["size"])
-
-
 # Layouts of our own
-
-Placing = Callable[[str, int, int], int]
-"""Takes the name, size and alignment of what comes next; returns where it goes."""
 
 
 @dataclass(frozen=True)
@@ -260,12 +222,3 @@ def planned(peripheral: Peripheral, plan: Plan = PLANS["natural"]) -> Layout:
                 place(f"control.{name}", SHORT, SHORT)
     align(8)
     return Layout(end, fields)
-
-
-def fits(param: Parameter, entry: Field) -> bool:
-    """Whether a field has the size of a parameter: its width, so many times over.
-
-    A double may be stored with 32 bits, as where peripherals have no wider numbers.
-    """
-    wanted = {width(param.type)} | ({4} if param.type == "double" else set())
-    return entry.size in {one * (param.count or 1) for one in wanted}

@@ -1,0 +1,142 @@
+"""What a consumer makes of the catalog: its form, its bounds, and who may do what."""
+
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.buffer_consumer.using import set_value
+from conformance.runtime.memory.bench import bench, same
+from conformance.runtime.memory.both.catalogs import *  # noqa: F403  both roles have the same
+
+pytestmark = in_one_loop
+
+# Parameter, value, and what is stored of it.
+BEYOND: list[tuple[str, Any, Any]] = [
+    ("angle", 1.75, 1.5),
+    ("angle", -9.0, -1.5),
+    ("angle", 1e30, 1.5),
+    ("speed", 101, 100),
+    ("speed", -101, -100),
+    ("speed", 70000, 100),
+    ("power", 201, 200),
+    ("power", 300, 200),
+    ("floor", -6, -5),
+    ("floor", -(2**31), -5),
+    ("target", -0.5, 0.0),
+    ("target", 10.5, 10.0),
+]
+WITHIN: list[tuple[str, Any]] = [
+    *(("angle", 1.5), ("angle", -1.5), ("angle", 0.0), ("speed", 100), ("speed", -100)),
+    *(("power", 200), ("power", 0), ("floor", -5), ("target", 0.0), ("target", 10.0)),
+]
+UNBOUNDED: list[tuple[str, Any]] = [
+    *(("floor", 2**31 - 1), ("floor", 70000), ("ratio", -1e300), ("ratio", 1e300)),
+    *(("big", -(2**63)), ("big", 2**62), ("huge", 2**63), ("trim", [-128, 127, 0, -1])),
+    *(("track", [-1e6, 1e6, 0.5]), ("mode", 65535), ("mode", 0)),
+]
+
+
+@requirement("catalog.clamped")
+async def test_clamped(iut: Iut) -> None:
+    """What is stored of a number beyond a bound is the bound, at either side and for any type."""
+    async with bench(iut) as on:
+        for name, value, bound in BEYOND:
+            buffer = await on.make("arm")
+            answer = await on.tested("set_value", **buffer.arguments, param=name, value=value)
+            image = await buffer.look()
+            image.holds({f"write.params.{name}": bound})
+            check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.error}")
+            image.holds({"control.write": image["control.write"] | buffer.peripheral.bits([name])})
+
+
+@requirement("catalog.clamped")
+async def test_clamped_without_control_block(iut: Iut) -> None:
+    """So it is with what is no Smart Device."""
+    async with bench(iut) as on:
+        buffer = await on.make("panel")
+        for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
+            await set_value(buffer, "level", value)
+            (await buffer.look()).holds({"write.params.level": bound})
+
+
+@requirement("catalog.clamp-warning")
+async def test_clamp_warning(iut: Iut) -> None:
+    """There is a warning whenever a value was clamped, the second time as well as the first."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for name, value, bound in [*BEYOND, *BEYOND[:3]]:
+            answer = await set_value(buffer, name, value)
+            told = f"a warning where {name} = {value} was clamped to {bound}"
+            check(bool(answer.warnings), told, "there was none")
+
+
+@requirement("catalog.within-bounds")
+async def test_within_bounds(iut: Iut) -> None:
+    """At a bound and between the bounds a value is stored as it is, without a warning."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for name, value in WITHIN:
+            answer = await set_value(buffer, name, value)
+            (await buffer.look()).holds({f"write.params.{name}": value})
+            told = "; ".join(answer.warnings)[:200]
+            check(not answer.warnings, f"no warning about {name} = {value}", f"there was: {told}")
+
+
+@requirement("catalog.one-bound")
+async def test_no_other_bound(iut: Iut) -> None:
+    """Where the catalog sets no bound, every value of the type is stored as it is."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for name, value in UNBOUNDED:
+            if name == "ratio" and buffer.layout["write.params.ratio"].size < 8:
+                value = value / 1e280
+            await set_value(buffer, name, value)
+            (await buffer.look()).holds({f"write.params.{name}": value})
+
+
+@requirement("catalog.ignored-keys")
+async def test_bounds_of_a_boolean(iut: Iut) -> None:
+    """Bounds of a boolean mean nothing: true is stored, though its bounds are both 0."""
+    async with bench(iut, "ignored.yaml") as on:
+        buffer = await on.make("camera")
+        for value in (True, False, True):
+            answer = await set_value(buffer, "flash", value)
+            (await buffer.look()).holds({"write.params.flash": value})
+            told = "; ".join(answer.warnings)[:200]
+            check(not answer.warnings, "no warning about a boolean", f"there was: {told}")
+
+
+@requirement("catalog.not-writeable")
+async def test_not_writeable(iut: Iut) -> None:
+    """To write what is not writeable warns and changes nothing, each time."""
+    cases = {"arm": ["temperature", "touched"], "latch": ["secret"], "panel": ["shown"]}
+    async with bench(iut) as on:
+        for type_, names in cases.items():
+            buffer = await on.make(type_)
+            before = await buffer.look()
+            for name in [*names, *names]:
+                value = True if buffer.peripheral[name].type == "bool" else 5
+                answer = await on.ask("set_value", **buffer.arguments, param=name, value=value)
+                warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
+                check(warned, f"a warning where {name} of {type_} is written", "there was none")
+                (await buffer.look()).only(before, ())
+
+
+@requirement("catalog.not-readable")
+async def test_not_readable(iut: Iut) -> None:
+    """To read what is not readable warns, gives no value, and changes nothing."""
+    cases = {"arm": ["target", "mode"], "latch": ["secret"], "panel": ["wanted"]}
+    async with bench(iut) as on:
+        for type_, names in cases.items():
+            buffer = await on.make(type_)
+            before = await buffer.look()
+            for name in [*names, *names]:
+                answer = await on.ask("get_value", **buffer.arguments, param=name)
+                warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
+                check(warned, f"a warning where {name} of {type_} is read", "there was none")
+                field = f"write.params.{name}"
+                kept = field in buffer.layout.fields and before[field] is not False
+                leaked = kept and same(before[field], answer.result, buffer.peripheral[name].kind)
+                came = f"it answered {str(answer.result)[:100]}"
+                check(not (answer.ok and leaked), f"no value of {name}, not readable", came)
+                (await buffer.look()).only(before, ())

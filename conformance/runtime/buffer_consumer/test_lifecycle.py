@@ -1,0 +1,130 @@
+"""How a consumer finds buffers, and how it lets go of them."""
+
+import asyncio
+import contextlib
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.harness import memory
+from conformance.iut import Iut
+from conformance.runtime.buffer_consumer.using import listed, reads, set_value
+from conformance.runtime.memory.bench import Buffer, bench, new_uid
+from conformance.verdicts import Conclusion
+
+pytestmark = in_one_loop
+
+
+def still_there(buffer: Buffer) -> None:
+    """Raise Violation where the name of a buffer does not stand for it any more."""
+    inode = memory.inode(buffer.name)
+    check(
+        inode == buffer.object.inode,
+        f"{buffer.name} to be left where it is",
+        "it is gone" if inode is None else f"it is another object (inode {inode})",
+    )
+
+
+@requirement("lifecycle.listed")
+async def test_list(iut: Iut) -> None:
+    """The buffers that are listed are those that are valid at the moment."""
+    async with bench(iut) as on:
+        arm, panel, idle = await on.make("arm"), await on.make("panel"), await on.make("arm", False)
+        for valid, invalid in (([arm, panel], [idle]), ([arm, panel, idle], []), ([panel], [arm])):
+            for buffer in valid:
+                await buffer.put({"valid": 1})
+            for buffer in invalid:
+                await buffer.put({"valid": 0})
+            names = await listed(on)
+            for buffer in valid:
+                check(
+                    buffer.name in names,
+                    f"{buffer.name}, valid, to be listed",
+                    f"were {_of(names)}",
+                )
+            for buffer in invalid:
+                check(
+                    buffer.name not in names, f"{buffer.name}, invalid, not to be listed", "it was"
+                )
+        added = await on.make("limit-switch")
+        names = await listed(on)
+        check(
+            added.name in names, f"{added.name}, which is new, to be listed", f"were {_of(names)}"
+        )
+
+
+def _of(names: list[str]) -> str:
+    return ", ".join(names)[:300] or "none"
+
+
+@requirement("lifecycle.invalid-absent")
+async def test_invalid_is_absent(iut: Iut) -> None:
+    """An operation on an invalid buffer succeeds or fails as one does where there is no buffer."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm", valid=False)
+        absent = {**buffer.arguments, "buffer": f"rt-arm-{new_uid()}-xabsent"}
+        for name, more in (
+            ("get_value", {"param": "angle"}),
+            ("set_value", {"param": "angle", "value": 0.5}),
+        ):
+            invalid = await on.ask(name, **buffer.arguments, **more)
+            none = await on.ask(name, **absent, **more)
+            check(
+                invalid.ok == none.ok,
+                f"'{name}' on an invalid buffer to {'succeed' if none.ok else 'fail'} as on none",
+                "it succeeded" if invalid.ok else f"it failed: {str(invalid.error)[:200]}",
+            )
+
+
+@requirement("lifecycle.views-stay")
+async def test_valid_again(iut: Iut) -> None:
+    """A buffer that was invalid for a while is used again, and shows what is in it now."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for angle in (0.25, 0.5, 0.75):
+            await buffer.put({"valid": 0})
+            await on.ask("get_value", **buffer.arguments, param="angle")
+            await on.ask("set_value", **buffer.arguments, param="angle", value=1.0)
+            await buffer.put({"valid": 1, "read.params.angle": angle, "control.write": 0})
+            await reads(buffer, "angle", angle)
+            await set_value(buffer, "angle", -angle)
+            (await buffer.look()).holds({"write.params.angle": -angle})
+
+
+@requirement("lifecycle.never-unlinks")
+async def test_never_unlinks(iut: Iut) -> None:
+    """Buffers are still there while a consumer runs, when one is invalid, and after its end."""
+    async with bench(iut) as on:
+        buffers = [await on.make("arm"), await on.make("panel"), await on.make("arm", valid=False)]
+        for buffer in buffers:
+            param = "angle" if buffer.peripheral.name == "arm" else "level"
+            await on.ask("get_value", **buffer.arguments, param=param)
+            await on.ask("set_value", **buffer.arguments, param=param, value=1)
+        await on.ask("list")
+        await buffers[0].put({"valid": 0})
+        await on.ask("get_value", **buffers[0].arguments, param="angle")
+        await on.ask("list")
+        for buffer in buffers:
+            still_there(buffer)
+        await on.shut_down()
+        for buffer in buffers:
+            still_there(buffer)
+
+
+@requirement("lifecycle.dies-without-mutex")
+async def test_ends_without_the_mutex(iut: Iut) -> None:
+    """A consumer that is told to end in the midst of its operations leaves the mutex free."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        upper = on.session.instance.upper
+        asked = [
+            asyncio.create_task(upper("set_value", **buffer.arguments, param="mode", value=number))
+            for number in range(300)
+        ]
+        await asyncio.sleep(0)
+        await on.shut_down()
+        for task in asked:
+            task.cancel()
+        with contextlib.suppress(Conclusion):
+            await asyncio.gather(*asked, return_exceptions=True)
+        check(buffer.object.trylock(), "the mutex to be free once the consumer ended", "it is held")
+        buffer.object.unlock()
+        still_there(buffer)

@@ -1,0 +1,214 @@
+"""What holds for every operation of a consumer: the mutex, the valid bit, what stays as it is."""
+
+import asyncio
+import time
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.buffer_consumer.using import reads, set_value
+from conformance.runtime.memory.bench import bench
+from conformance.runtime.memory.holding import holding
+from conformance.runtime.memory.samples import sample
+
+pytestmark = in_one_loop
+
+ROUNDS = 1000
+BATCH = 50  # operations that are asked for at once
+
+OPERATIONS: dict[str, dict[str, Any]] = {
+    "get_value": {"param": "angle"},
+    "set_value": {"param": "angle", "value": 0.25},
+}
+
+
+@requirement("operations.mutex")
+async def test_waits_for_the_mutex(iut: Iut) -> None:
+    """While the tester holds the mutex, no operation changes anything or comes to an end."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for name, arguments in OPERATIONS.items():
+            await holding(on, buffer, name, {**buffer.arguments, **arguments})
+        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+
+
+@requirement("operations.mutex-released")
+async def test_mutex_is_free_afterwards(iut: Iut) -> None:
+    """After each operation, one that fails as well, the mutex is free."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        wrong: list[dict[str, Any]] = [
+            {"param": "nowhere"},
+            {"param": "target"},
+            {"param": "temperature"},
+        ]
+        values: list[dict[str, Any]] = [
+            *({"param": "speed", "value": "fast"}, {"param": "track", "value": [1.0]}),
+            {"param": "angle", "value": 99.0},
+        ]
+        for valid in (1, 0):
+            await buffer.put({"valid": valid})
+            for arguments in (OPERATIONS["get_value"], *wrong):
+                await on.ask("get_value", **buffer.arguments, **arguments)
+                await buffer.look()
+            for arguments in (OPERATIONS["set_value"], *values):
+                await on.ask("set_value", **buffer.arguments, **arguments)
+                await buffer.look()
+            for arguments in wrong:
+                await on.ask("set_value", **buffer.arguments, **arguments, value=1)
+                await buffer.look()
+            await on.ask("list")
+            await buffer.look()
+
+
+@requirement("operations.validity")
+async def test_invalid_buffer(iut: Iut) -> None:
+    """An operation on a buffer that is not valid changes nothing and has no result."""
+    async with bench(iut) as on:
+        for type_, name in (("arm", "angle"), ("panel", "level")):
+            buffer = await on.make(type_, valid=False)
+            before = await buffer.look()
+            value = sample(buffer.peripheral[name], 2)
+            await on.ask("set_value", **buffer.arguments, param=name, value=value)
+            (await buffer.look()).only(before, ())
+            answer = await on.ask("get_value", **buffer.arguments, param=name)
+            check(
+                not (answer.ok and answer.result is not None),
+                "get_value on an invalid buffer to have no result",
+                f"it answered {str(answer.result)[:100]}",
+            )
+            (await buffer.look()).only(before, ())
+
+
+@requirement("operations.validity")
+async def test_invalid_afterwards(iut: Iut) -> None:
+    """Nor has one on a buffer that was valid when it was looked at before."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        await set_value(buffer, "angle", 0.25)
+        await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+        before = await buffer.put({"valid": 0})
+        await on.ask("set_value", **buffer.arguments, param="angle", value=0.5)
+        answer = await on.ask("get_value", **buffer.arguments, param="angle")
+        (await buffer.look()).only(before, ())
+        check(
+            not (answer.ok and answer.result is not None),
+            "get_value on a buffer that has become invalid to have no result",
+            f"it answered {str(answer.result)[:100]}",
+        )
+
+
+@requirement("operations.nothing-else")
+async def test_nothing_else(iut: Iut) -> None:
+    """get_value changes nothing; set_value its parameter, its bit and its timestamp only."""
+    async with bench(iut) as on:
+        buffer, other = await on.make("arm"), await on.make("arm")
+        beside = await other.look()
+        for param in buffer.peripheral.params:
+            before = await buffer.look()
+            if param.readable:
+                await on.tested("get_value", **buffer.arguments, param=param.name)
+                (await buffer.look()).only(before, ())
+            if param.writeable:
+                await set_value(buffer, param.name, sample(param, 7))
+                changed = {f"write.params.{param.name}", "write.timestamp", "control.write"}
+                (await buffer.look()).only(before, changed)
+        (await other.look()).only(beside, ())
+
+
+@requirement("operations.nothing-else")
+async def test_nothing_else_without_control_block(iut: Iut) -> None:
+    """Nor does set_value change more of what is no Smart Device, nor does a list of any."""
+    async with bench(iut) as on:
+        buffer = await on.make("panel")
+        before = await buffer.look()
+        await on.ask("list")
+        (await buffer.look()).only(before, ())
+        await set_value(buffer, "label", [9, 8, 7, 6, 5, 4, 3, 2])
+        (await buffer.look()).only(before, {"write.params.label", "write.timestamp"})
+
+
+@requirement("operations.atomic")
+async def test_reads_under_contention(iut: Iut) -> None:
+    """A thousand times a value is read while another process writes: never half of that."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        await buffer.put({"read.params.track": [0.0, 0.0, 0.0]})
+        upper, came = on.session.instance.upper, []
+
+        async def read() -> None:
+            for _ in range(ROUNDS // BATCH):
+                asked = (
+                    upper("get_value", **buffer.arguments, param="track") for _ in range(BATCH)
+                )
+                came.extend(await asyncio.gather(*asked))
+
+        reading = asyncio.create_task(read())
+        number = 0
+        while not reading.done():
+            number += 1
+            value = float(number % 1024)
+            async with buffer.held():
+                # In two steps, so that whoever does not wait sees the one without the other.
+                for values in ([value, 0.0, 0.0], [value, value, value]):
+                    buffer.poke({"read.params.track": values})
+                    await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        await reading
+        on.session.note("contention", None, written=number, read=len(came))
+        for answer in came:
+            whole = isinstance(answer.result, list) and len({*map(float, answer.result)}) == 1
+            check(
+                answer.ok and whole,
+                "get_value to answer three numbers that were written together",
+                f"it answered {str(answer.result if answer.ok else answer.error)[:200]}",
+            )
+
+
+@requirement("operations.atomic")
+async def test_writes_under_contention(iut: Iut) -> None:
+    """A thousand times a value is written while another process takes values: no bit is lost.
+
+    Whoever finds a new value finds its bit and its time, too; a bit that was cleared comes with a
+    new value only.
+    """
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        bit = buffer.peripheral.bits(["mode"])
+        await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
+        upper = on.session.instance.upper
+
+        async def write() -> None:
+            for start in range(0, ROUNDS, BATCH):
+                asked = (
+                    upper("set_value", **buffer.arguments, param="mode", value=number + 1)
+                    for number in range(start, start + BATCH)
+                )
+                for answer in await asyncio.gather(*asked):
+                    check(answer.ok, "set_value to succeed", f"it failed: {answer.error}")
+
+        writing = asyncio.create_task(write())
+        before, looks, over, since = 0, 0, False, time.time()
+        while not over:
+            over = writing.done()
+            async with buffer.held():
+                data = buffer.object.read()
+                layout = buffer.layout
+                value = layout["write.params.mode"].decode(layout["write.params.mode"].of(data))
+                found = layout["control.write"].decode(layout["control.write"].of(data))
+                stamp = layout["write.timestamp"].decode(layout["write.timestamp"].of(data))
+                if value != before or found:
+                    image = buffer.peek()
+                    image.holds({"control.write": bit})
+                    image.stamped("write", since)
+                    check(
+                        value != before or stamp > 1.0,
+                        f"{buffer.place('control.write')} to be set for a new value only",
+                        f"it is set, and the value is {value} as before",
+                    )
+                    before, looks, since = value, looks + 1, time.time()
+                    buffer.poke({"control.write": 0, "write.timestamp": 1.0})
+            await asyncio.sleep(0)
+        await writing
+        on.session.note("contention", None, written=ROUNDS, taken=looks)
+        check(looks > 0, "values to be written", "none was seen")

@@ -1,0 +1,13 @@
+"""Test cases for an owner of buffers: the suite works its upper tester, and looks at its memory."""
+
+from conformance.iut import Iut
+from conformance.runtime.memory.bench import bench
+
+SMOKE = "lifecycle.created-valid"
+
+
+async def smoke(iut: Iut) -> None:
+    """A peripheral connects, and there is a valid buffer."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        (await buffer.look()).holds({"valid": 1})

@@ -1,0 +1,20 @@
+"""What an owner makes of the catalog."""
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.memory.bench import bench
+from conformance.runtime.memory.both.catalogs import *  # noqa: F403  both roles have the same
+
+pytestmark = in_one_loop
+
+
+@requirement("catalog.clamped-data")
+async def test_clamped_data(iut: Iut) -> None:
+    """Sensed values beyond their bounds are clamped with a warning, integers as well."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for name, value, bound in [("angle", 9.5, 1.5), ("speed", -101, -100), ("power", 201, 200)]:
+            await buffer.put({f"read.params.{name}": 0})
+            answer = await on.tested("set_data", **buffer.arguments, values={name: value})
+            (await buffer.look()).holds({f"read.params.{name}": bound})
+            check(bool(answer.warnings), f"a warning about {name}, {value}", "there was none")

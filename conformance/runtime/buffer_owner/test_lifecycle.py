@@ -1,0 +1,133 @@
+"""The life of a buffer: made at the first connect, kept until its owner exits."""
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.harness import memory
+from conformance.iut import Iut
+from conformance.runtime.memory.bench import Bench, Buffer, bench, new_uid
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+OFTEN = 100
+
+
+def kept(buffer: Buffer) -> None:
+    """Raise Violation unless a buffer's name stands for the same object, of the same length."""
+    inode = memory.inode(buffer.name)
+    check(
+        inode == buffer.object.inode,
+        f"{buffer.name} to stay the same object (inode {buffer.object.inode})",
+        "it is gone" if inode is None else f"it is another one (inode {inode})",
+    )
+    buffer.peek()
+
+
+async def connected(on: Bench, buffer: Buffer, uid: int, whether: bool) -> None:
+    """Connect a peripheral again, or disconnect it."""
+    operation = "connect" if whether else "disconnect"
+    answer = await on.with_uid(operation, uid, type=buffer.peripheral.name)
+    check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.error}")
+
+
+@requirement("lifecycle.created-valid")
+async def test_first_connect(iut: Iut) -> None:
+    """The first connect of a peripheral of any type makes a buffer that is valid."""
+    async with bench(iut) as on:
+        for type_ in on.catalog:
+            buffer = await on.connect(type_)
+            valid = (await buffer.look())["valid"]
+            check(valid != 0, f"{buffer.place('valid')} to be set", "it is not")
+
+
+@requirement("lifecycle.created-valid")
+async def test_blank(iut: Iut) -> None:
+    """What the buffer of an earlier peripheral had, that of a new one of its type has not."""
+    async with bench(iut) as on:
+        first = await on.connect("arm")
+        await first.fill()
+        second = await on.connect("arm")
+        image = await second.look()
+        check(image["valid"] != 0, f"{second.place('valid')} to be set", "it is not")
+        image.holds({"control.read": 0, "control.write": 0, "control.update": 0})
+
+
+@requirement("lifecycle.disconnect")
+async def test_disconnect(iut: Iut) -> None:
+    """The valid bit follows the connection, a hundred times over; another peripheral's does not."""
+    async with bench(iut) as on:
+        uid = new_uid()
+        buffer, other = await on.connect("arm", uid), await on.connect("arm")
+        for number in range(2 * OFTEN):
+            wanted = number % 2 == 1
+            await connected(on, buffer, uid, wanted)
+            # At first after each, then they come faster than anybody looks.
+            if number < 6 or number >= 2 * OFTEN - 2:
+                came = (await buffer.look())["valid"]
+                check(
+                    bool(came) == wanted,
+                    f"{buffer.place('valid')} to be {'set' if wanted else 'clear'}",
+                    f"it is {came:#04x} after {number + 1} changes",
+                )
+                (await other.look()).holds({"valid": 1})
+
+
+@requirement("lifecycle.kept")
+async def test_kept(iut: Iut) -> None:
+    """A hundred connects and disconnects leave the object what it is, and each names the same."""
+    async with bench(iut) as on:
+        uid = new_uid()
+        buffer = await on.connect("arm", uid)
+        for number in range(OFTEN):
+            await connected(on, buffer, uid, False)
+            if number in (0, 1, OFTEN - 1):
+                kept(buffer)
+            again = await on.connect("arm", uid)
+            check(
+                again.object.inode == buffer.object.inode,
+                f"the buffer of a peripheral that is back to be {buffer.name}",
+                f"it is {again.name} (inode {again.object.inode})",
+            )
+            again.object.close()
+            on.buffers.remove(again)
+        kept(buffer)
+
+
+@requirement("lifecycle.views-stay")
+async def test_views_stay(iut: Iut) -> None:
+    """A view that was opened before shows, after the next connect, what is set then."""
+    async with bench(iut) as on:
+        for type_, name, value in (("arm", "angle", 0.25), ("panel", "level", 17)):
+            uid = new_uid()
+            buffer = await on.connect(type_, uid)
+            before = await buffer.fill()
+            await connected(on, buffer, uid, False)
+            (await buffer.look()).only(before, {"valid", "mutex"})
+            await connected(on, buffer, uid, True)
+            await on.tested("set_data", **buffer.arguments, values={name: value})
+            image = await buffer.look()
+            image.holds({f"read.params.{name}": value})
+            check(image["valid"] != 0, f"{buffer.place('valid')} to be set", "it is not")
+
+
+@requirement("lifecycle.removed-at-exit")
+async def test_removed_at_exit(iut: Iut) -> None:
+    """Once the owner has ended, no buffer is left: of none that is connected, and of no other."""
+    async with bench(iut) as on:
+        uid = new_uid()
+        buffers = [await on.connect("arm"), await on.connect("panel"), await on.connect("arm", uid)]
+        await connected(on, buffers[2], uid, False)
+        await on.shut_down()
+        for buffer in buffers:
+            if memory.inode(buffer.name) is not None:
+                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")
+
+
+@requirement("lifecycle.removed-at-exit")
+async def test_removed_while_open(iut: Iut) -> None:
+    """So it is with one that a consumer has open and whose mutex it holds."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        async with buffer.held():
+            await on.shut_down()
+            if memory.inode(buffer.name) is not None:
+                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

@@ -1,0 +1,185 @@
+"""What holds for every operation of an owner: the mutex, the valid bit, and what stays as it is."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.buffer_owner.operating import OPERATIONS, run
+from conformance.runtime.memory.bench import bench, new_uid
+from conformance.runtime.memory.holding import holding
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+ON_VALID = [name for name in OPERATIONS if name != "set_valid"]
+ROUNDS = 1000
+
+
+@requirement("operations.mutex")
+async def test_waits_for_the_mutex(iut: Iut) -> None:
+    """While the tester holds the mutex, no operation changes anything or comes to an end."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for name, operation in OPERATIONS.items():
+            await buffer.fill()
+            await holding(on, buffer, name, {**buffer.arguments, **operation.arguments})
+
+
+@requirement("operations.mutex-released")
+async def test_mutex_is_free_afterwards(iut: Iut) -> None:
+    """After each operation the mutex is free, also on a buffer that is invalid."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for valid in (1, 0):
+            await buffer.fill()
+            await buffer.put({"valid": valid})
+            for name in OPERATIONS:
+                await run(on, buffer, name)
+                await buffer.put({"valid": valid})
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "set_data": {"values": {"angle": 0.5, "nowhere": 1}},
+    "set_read": {"params": ["angle", "nowhere"]},
+    "set_sub": {"uid": "5", "params": ["nowhere"], "delay": 1},
+}
+
+
+@requirement("operations.mutex-released")
+async def test_mutex_is_free_after_failures(iut: Iut) -> None:
+    """After an operation that fails the mutex is free, too."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for name, arguments in WRONG.items():
+            await on.ask(name, **buffer.arguments, **arguments)
+            await buffer.look()
+        for values in ({"speed": "fast"}, {"track": [1, 2]}, {"trim": [1, 2, 3, 4, 5]}):
+            await on.ask("set_data", **buffer.arguments, values=values)
+            await buffer.look()
+
+
+@requirement("operations.validity")
+async def test_invalid_buffer(iut: Iut) -> None:
+    """An operation on a buffer that is not valid changes nothing and has no result."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        await buffer.fill()
+        before = await buffer.put({"valid": 0})
+        for name in ON_VALID:
+            answer = await run(on, buffer, name)
+            (await buffer.look()).only(before, ())
+            check(
+                not (answer.ok and answer.result),
+                f"the operation '{name}' on an invalid buffer to have no result",
+                f"it answered {str(answer.result)[:200]}",
+            )
+
+
+@requirement("operations.validity")
+async def test_valid_after_disconnect(iut: Iut) -> None:
+    """Nor has any on a buffer whose peripheral is disconnected, and all have after it is back."""
+    async with bench(iut) as on:
+        uid = new_uid()
+        buffer = await on.connect("arm", uid)
+        before = await buffer.fill()
+        await on.with_uid("disconnect", uid, type="arm")
+        for name in ON_VALID:
+            await run(on, buffer, name)
+        (await buffer.look()).only(before, {"valid"})
+        await on.with_uid("connect", uid, type="arm")
+        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        (await buffer.look()).holds({"read.params.angle": 0.5})
+
+
+@requirement("operations.nothing-else")
+async def test_nothing_else(iut: Iut) -> None:
+    """An operation changes no field but its own, nor any byte of another buffer."""
+    async with bench(iut) as on:
+        buffer, other = await on.connect("arm"), await on.connect("arm")
+        beside = await other.fill()
+        for name, operation in OPERATIONS.items():
+            before = await buffer.fill()
+            answer = await run(on, buffer, name)
+            check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.error}")
+            (await buffer.look()).only(before, operation.changes)
+        (await other.look()).only(beside, ())
+
+
+@requirement("operations.nothing-else")
+async def test_nothing_else_without_control_block(iut: Iut) -> None:
+    """Data for what is no Smart Device change its read block, and nothing else."""
+    async with bench(iut) as on:
+        buffer = await on.connect("panel")
+        before = await buffer.fill()
+        await on.tested("set_data", **buffer.arguments, values={"level": 42})
+        (await buffer.look()).only(before, {"read.params.level", "read.timestamp"})
+
+
+@requirement("operations.atomic")
+@pytest.mark.parametrize(("name", "block"), [("get_write", "write"), ("get_update", "read")])
+async def test_contention(iut: Iut, name: str, block: str) -> None:
+    """A thousand times values are taken while another process writes: never half of what it wrote.
+
+    Nor does taking them lose bits that were set meanwhile.
+    """
+    names = ["angle", "track", "grip", "light"]
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        bits = buffer.peripheral.bits(names)
+        bitmap = f"control.{name.removeprefix('get_')}"
+        await buffer.put({bitmap: 0})
+        taken: list[Any] = []
+
+        async def take() -> None:
+            for _ in range(ROUNDS // 50):
+                asked = (on.session.instance.upper(name, **buffer.arguments) for _ in range(50))
+                for answer in await asyncio.gather(*asked):
+                    check(answer.ok, f"the operation '{name}' to succeed", f"{answer.error}")
+                    if answer.result:
+                        taken.append(answer.result)
+
+        def written(number: int) -> dict[str, Any]:
+            step = number % 1024 / 1024
+            odd = number % 2 == 1
+            return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
+
+        taking = asyncio.create_task(take())
+        number = 0
+        while not taking.done():
+            number += 1
+            values = written(number)
+            async with buffer.held():
+                # In two steps, so that whoever does not wait sees the one without the other.
+                for chosen in (names[:2], names[2:]):
+                    buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
+                    await asyncio.sleep(0)
+                buffer.poke({bitmap: bits})
+            await asyncio.sleep(0)
+        await taking
+        on.session.note("contention", None, written=number, taken=len(taken))
+        for result in taken:
+            _whole(name, names, result)
+        left = (await buffer.look())[bitmap]
+        check(
+            left == bits or (bool(taken) and result["angle"] == written(number)["angle"]),
+            f"the last of what was written to be taken, or to be in {buffer.place(bitmap)}",
+            f"neither is so: the bitmap is {left:#06x}",
+        )
+
+
+def _whole(name: str, names: list[str], result: Any) -> None:
+    """Raise Violation where an answer mixes what was written at different times."""
+    missing = [n for n in names if not isinstance(result, dict) or n not in result]
+    if missing:
+        raise Violation(
+            f"the operation '{name}' to answer {', '.join(names)} together",
+            f"it answered {str(result)[:200]}",
+        )
+    if [result["angle"]] * 3 != result["track"] or result["grip"] != result["light"]:
+        raise Violation(
+            f"the operation '{name}' to answer values that were written together",
+            f"it answered {str(result)[:300]}",
+        )

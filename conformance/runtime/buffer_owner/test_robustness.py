@@ -1,0 +1,45 @@
+"""What an owner survives: operations that ask for what there is not."""
+
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.memory.bench import bench
+
+pytestmark = in_one_loop
+
+ODD: dict[str, tuple[str, dict[str, Any]]] = {
+    "an unknown parameter": ("set_data", {"values": {"angle": 0.5, "nowhere": 1}}),
+    "a parameter that is not readable": ("set_data", {"values": {"target": 5.0}}),
+    "text for a number": ("set_data", {"values": {"speed": "fast"}}),
+    "an array that is too short": ("set_data", {"values": {"track": [1.0, 2.0]}}),
+    "an array that is too long": ("set_data", {"values": {"trim": [1, 2, 3, 4, 5]}}),
+    "an unknown parameter to read": ("set_read", {"params": ["angle", "nowhere"]}),
+}
+
+
+@requirement("robustness.odd-operations")
+async def test_odd_operations(iut: Iut) -> None:
+    """What cannot be done fails, changes nothing, and the next operation succeeds."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for what, (name, arguments) in ODD.items():
+            before = await buffer.fill()
+            answer = await on.ask(name, **buffer.arguments, **arguments)
+            refused = not answer.ok or bool(answer.warnings)
+            check(refused, f"'{name}' with {what} to fail", "it succeeded")
+            (await buffer.look()).only(before, ())
+            await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+
+
+@requirement("robustness.odd-operations")
+async def test_unknown_buffers(iut: Iut) -> None:
+    """An operation on a buffer that does not exist fails, and the next one succeeds."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for name in ("rt-arm-none", "", "../arm", "x" * 300):
+            answer = await on.ask("set_data", buffer=name, type="arm", values={"angle": 0.5})
+            check(not answer.ok, f"set_data of {name[:20]!r} to fail", "it succeeded")
+        answer = await on.ask("connect", type="nothing", uid="1")
+        check(not answer.ok, "to connect what is not in the catalog to fail", "it succeeded")
+        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})

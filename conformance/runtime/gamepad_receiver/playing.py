@@ -1,0 +1,97 @@
+"""How test cases play gamepads to a receiver, and wait until their buffers show it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from conformance.harness import memory
+from conformance.iut import Iut
+from conformance.runtime.memory.bench import ROBOT, Bench, Buffer, Image
+from conformance.verdicts import Violation
+
+AXES = ("lx", "ly", "rx", "ry")
+TYPE = "gamepad"
+_POLL = 0.005  # seconds between two looks
+
+
+def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
+    """One gamepad of a message, in its decoded form; axes that are not given are at rest."""
+    return {**dict.fromkeys(AXES, 0.0), **axes, "btn": btn}
+
+
+class Receiver(Bench):
+    """A bench with a receiver: its gamepads and their buffers by index."""
+
+    async def play(self, pads: Mapping[str, Any]) -> None:
+        """Send one message with these gamepads."""
+        await self.session.send({"gamepads": dict(pads)})
+
+    async def buffer(self, index: str) -> Buffer | None:
+        """The buffer of a gamepad, if there is one."""
+        answer = await self.means("buffers")
+        told = answer.result if isinstance(answer.result, dict) else {}
+        name = told.get(index)
+        if isinstance(name, dict):
+            name = name.get("buffer")
+        if not isinstance(name, str):
+            return None
+        self.names.update(entry for entry in told.values() if isinstance(entry, str))
+        known = next((buffer for buffer in self.buffers if buffer.name == name), None)
+        return known or await self.open(name, TYPE)
+
+    async def made(self, index: str) -> Buffer:
+        """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
+        deadline = self.session.now + self.session.seconds("response")
+        while (found := await self.buffer(index)) is None:
+            if self.session.now > deadline:
+                raise Violation(
+                    f"a buffer for the gamepad {index}",
+                    "there was none",
+                    "lifecycle.created-valid",
+                )
+            await asyncio.sleep(_POLL)
+        return found
+
+    async def shows(self, index: str, values: Mapping[str, Any]) -> Image:
+        """Wait until the buffer of a gamepad has these values; what is in it then.
+
+        Raises Violation with what it has instead.
+        """
+        buffer = await self.made(index)
+        fields = {f"read.params.{name}": value for name, value in values.items()}
+        deadline = self.session.now + self.session.seconds("response")
+        while True:
+            async with buffer.held():
+                data = buffer.object.read()
+                there = all(
+                    buffer.layout[name].of(data) == buffer.layout[name].encode(value)
+                    for name, value in fields.items()
+                )
+                if there or self.session.now > deadline:
+                    image = buffer.peek()
+                    break
+            await asyncio.sleep(_POLL)
+        image.holds(fields)
+        return image
+
+    async def plays(self, pads: Mapping[str, Any], index: str, values: Mapping[str, Any]) -> Image:
+        """Send a message, and wait until the buffer of one of its gamepads has these values."""
+        await self.play(pads)
+        return await self.shows(index, values)
+
+
+@contextlib.asynccontextmanager
+async def receiver(iut: Iut) -> AsyncIterator[Receiver]:
+    """A bench with a receiver of its own, which listens; nothing of it is left behind."""
+    made: Receiver | None = None
+    try:
+        async with iut.session() as session:
+            made = Receiver(session)
+            await made.load(ROBOT)
+            yield made
+    finally:
+        if made is not None:
+            made.close()
+            for name in made.names:
+                memory.remove(name)

@@ -1,0 +1,131 @@
+"""The buffers of a receiver: how they are made, guarded, kept and removed."""
+
+import asyncio
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.harness import memory
+from conformance.iut import Iut
+from conformance.runtime.gamepad_receiver.playing import AXES, TYPE, pad, receiver
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+
+@requirement("lifecycle.created-valid")
+async def test_first_message(iut: Iut) -> None:
+    """The first message of a gamepad makes a buffer, which is valid."""
+    async with receiver(iut) as on:
+        for index in ("0", "2"):
+            await on.play({index: pad(1, lx=0.5)})
+            image = await on.shows(index, {"lx": 0.5})
+            place = image.buffer.place("valid")
+            check(image["valid"] != 0, f"{place} to be set", "it is not")
+
+
+@requirement("buffers.shared-memory")
+async def test_object(iut: Iut) -> None:
+    """The buffer is an object under /dev/shm that is as long as its layout says."""
+    async with receiver(iut) as on:
+        await on.play({"0": pad(1, lx=0.5)})
+        buffer = await on.made("0")
+        size = buffer.layout.size
+        came = f"it has {buffer.object.size}"
+        check(buffer.object.size >= size, f"{buffer.name} to have {size} bytes", came)
+        await on.shows("0", {"lx": 0.5})
+
+
+@requirement("buffers.one-each")
+async def test_one_buffer_each(iut: Iut) -> None:
+    """A message about one gamepad changes nothing in the buffer of another."""
+    async with receiver(iut) as on:
+        await on.play({"0": pad(1, lx=0.5), "1": pad(3, ly=0.5)})
+        await on.shows("0", {"lx": 0.5})
+        before = await on.shows("1", {"ly": 0.5})
+        for number in range(5):
+            await on.plays({"0": pad(number, lx=number / 8)}, "0", {"lx": number / 8})
+        (await before.buffer.look()).only(before, ())
+
+
+@requirement("operations.nothing-else")
+async def test_nothing_else(iut: Iut) -> None:
+    """A message changes the parameters and the timestamp of the read block, and nothing else."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        names = [f"read.params.{param.name}" for param in on.catalog[TYPE].params]
+        fields = {} if "write.timestamp" not in buffer.layout.fields else {"write.timestamp": 5.0}
+        before = await buffer.put(fields)
+        image = await on.plays({"0": pad(6, ly=-0.5)}, "0", {"ly": -0.5})
+        image.only(before, {*names, "read.timestamp"})
+
+
+@requirement("operations.mutex")
+async def test_waits_for_the_mutex(iut: Iut) -> None:
+    """While the tester holds the mutex, a message changes nothing; afterwards one does."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        async with buffer.held():
+            before = buffer.peek()
+            await on.play({"0": pad(2, lx=-0.5)})
+            await asyncio.sleep(on.session.seconds("quiet"))
+            buffer.peek().only(before, ())
+        await on.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
+
+
+@requirement("format.mutex")
+async def test_mutex_between_processes(iut: Iut) -> None:
+    """Who waits for the mutex goes on once another process has unlocked it."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        for lx in (0.25, -0.25):
+            async with buffer.held():
+                await on.play({"0": pad(1, lx=lx)})
+                await asyncio.sleep(on.session.seconds("quiet"))
+            # It may have given that one up; the next one counts.
+            await on.plays({"0": pad(1, lx=lx / 2)}, "0", {"lx": lx / 2})
+
+
+@requirement("operations.mutex-released")
+async def test_mutex_is_free_afterwards(iut: Iut) -> None:
+    """After a message the mutex is free, be its values proper, clamped or none."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        odd = [pad(1, lx=9.0), {**pad(), "ly": "up"}, {**pad(), "btn": None}, {"btn": 1}]
+        for number, one in enumerate(odd, 1):
+            await on.play({"0": one})
+            await on.plays({"1": pad(1, lx=number / 8)}, "1", {"lx": number / 8})
+            await buffer.look()
+        await on.plays({"0": pad(1, lx=0.125)}, "0", {"lx": 0.125})
+
+
+@requirement("lifecycle.kept")
+async def test_kept(iut: Iut) -> None:
+    """Message after message the buffer is the same, also after some without the gamepad."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        for number in range(30):
+            others = {"1": pad(number)} if number % 3 else {}
+            await on.play(others)
+            await on.plays({"0": pad(lx=number / 32), **others}, "0", {"lx": number / 32})
+            inode = memory.inode(buffer.name)
+            check(
+                inode == buffer.object.inode and (await on.made("0")) is buffer,
+                f"{buffer.name} to stay the buffer of the gamepad 0",
+                "it is gone" if inode is None else f"there is another one (inode {inode})",
+            )
+
+
+@requirement("lifecycle.removed-at-exit")
+async def test_removed_at_exit(iut: Iut) -> None:
+    """Once the receiver has ended, no buffer is left."""
+    async with receiver(iut) as on:
+        await on.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
+        buffers = [await on.made(index) for index in ("0", "5")]
+        await on.shut_down()
+        for buffer in buffers:
+            if memory.inode(buffer.name) is not None:
+                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

@@ -1,0 +1,191 @@
+"""What a receiver makes of gamepad input, as the buffers show it."""
+
+import asyncio
+import struct
+import time
+from typing import Any
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.runtime.forms import forms
+from conformance.runtime.gamepad_receiver.playing import AXES, TYPE, Receiver, pad, receiver
+from conformance.runtime.memory.catalog import BOOLEAN
+from conformance.verdicts import Violation
+
+pytestmark = in_one_loop
+
+BUTTONS = 17
+FRACTIONS = {"lx": -0.5, "ly": 0.75, "rx": 0.25, "ry": -0.125}
+
+
+def pressed(on: Receiver, btn: int) -> dict[str, bool]:
+    """The boolean parameters of a gamepad, as the bits say."""
+    names = [param.name for param in on.catalog[TYPE].params if param.kind == BOOLEAN]
+    return {name: bool(btn >> index & 1) for index, name in enumerate(names)}
+
+
+def single(value: float) -> float:
+    """The nearest value that has 32 bits, which is how the buffer has it."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+@requirement("receiver.axes")
+async def test_axes(iut: Iut) -> None:
+    """Each axis of a message is put into the parameter of its name, message after message."""
+    async with receiver(iut) as on:
+        for number in range(6):
+            axes = {axis: FRACTIONS[AXES[(index + number) % 4]] for index, axis in enumerate(AXES)}
+            await on.plays({"0": pad(**axes)}, "0", axes)
+        odd = {"lx": 0.1, "ly": -0.7, "rx": 1 / 3, "ry": 0.0}
+        await on.plays({"0": pad(**odd)}, "0", {name: single(v) for name, v in odd.items()})
+        await on.plays({"0": pad()}, "0", dict.fromkeys(AXES, 0.0))
+
+
+@requirement("receiver.buttons")
+async def test_buttons(iut: Iut) -> None:
+    """Each bit of btn is a button of its own, from the first to the seventeenth; or none is set."""
+    several = [0b101, (1 << BUTTONS) - 1, 0x10001, 0]
+    async with receiver(iut) as on:
+        for btn in (*(1 << bit for bit in range(BUTTONS)), *several):
+            await on.plays({"0": pad(btn)}, "0", pressed(on, btn))
+
+
+@requirement("receiver.several")
+async def test_several(iut: Iut) -> None:
+    """Every gamepad of a message has its values in its own buffer, whatever its index."""
+    pads = {"0": 0.25, "3": -0.25, "12": 0.5}
+    async with receiver(iut) as on:
+        for sign in (1, -1):
+            await on.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
+            for index, lx in pads.items():
+                await on.shows(index, {"lx": sign * lx})
+        await on.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75, **pressed(on, 2)})
+        await on.shows("0", {"lx": -0.25})
+        inodes = [(await on.made(index)).object.inode for index in pads]
+        check(len({*inodes}) == len(pads), "a buffer for each gamepad", f"inodes {inodes}")
+
+
+@requirement("receiver.whole-numbers")
+async def test_whole_numbers(iut: Iut) -> None:
+    """Axes that are sent as integers, as JavaScript does with 0, 1 and -1, count as well."""
+    async with receiver(iut) as on:
+        for axes in ({"lx": 1, "ly": 0}, {"lx": -1, "ly": 0}, {"lx": 0, "ly": 1}):
+            exact = {name: float(value) for name, value in axes.items()}
+            await on.plays({"0": pad(rx=0.5, **axes)}, "0", exact)
+
+
+@requirement("encoding.wider-forms")
+async def test_wider_forms(iut: Iut) -> None:
+    """Input means the same with wider integers, lengths and counts, and narrower floats."""
+    async with receiver(iut) as on:
+        for number, name in enumerate(forms(None), 1):
+            axes = {**FRACTIONS, "lx": number / 64}
+            value = {"gamepads": {"0": pad(number, **axes)}}
+            await on.session.send_bytes(forms(value)[name])
+            try:
+                await on.shows("0", {**axes, **pressed(on, number)})
+            except Violation as missing:
+                expected = f"input in {name} to count: {missing.expected}"
+                raise Violation(expected, missing.came, event=missing.event) from missing
+
+
+@requirement("set-data.timestamp")
+async def test_timestamp(iut: Iut) -> None:
+    """With every message the read block has the time of it, though nothing has changed."""
+    async with receiver(iut) as on:
+        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await on.made("0")
+        for axes in ({"lx": 0.5}, {"lx": 0.5}, {"lx": -0.5}):
+            await buffer.put({"read.timestamp": 1.0})
+            since = time.time()
+            await on.play({"0": pad(1, **axes)})
+            deadline = on.session.now + on.session.seconds("response")
+            while True:
+                image = await buffer.look()
+                if image["read.timestamp"] != 1.0 or on.session.now > deadline:
+                    break
+                await asyncio.sleep(0.005)
+            image.stamped("read", since)
+
+
+BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
+    ({"lx": 3.0}, {"lx": 1.0, "ly": 0.0}),
+    ({"ly": -3.0}, {"lx": 0.0, "ly": -1.0}),
+    ({"rx": 1.0625, "ry": 0.25}, {"rx": 1.0, "ry": 0.25}),
+    ({"ry": -1e30}, {"rx": 0.0, "ry": -1.0}),
+]
+
+
+@requirement("catalog.clamped")
+async def test_clamped(iut: Iut) -> None:
+    """An axis beyond its bounds is stored as the bound; the others stay as they are."""
+    async with receiver(iut) as on:
+        for axes, stored in BEYOND:
+            await on.plays({"0": pad(**axes)}, "0", stored)
+
+
+@requirement("catalog.clamp-warning")
+async def test_clamp_warning(iut: Iut) -> None:
+    """There is a warning whenever an axis was clamped."""
+    async with receiver(iut) as on:
+        process = on.session.instance.process
+        await on.plays({"0": pad(lx=0.5)}, "0", {"lx": 0.5})
+        for axes, stored in BEYOND:
+            await on.means("buffers")
+            before = process.stderr.text if process else ""
+            await on.plays({"0": pad(**axes)}, "0", stored)
+            deadline = on.session.now + on.session.seconds("response")
+            while True:
+                told = (await on.means("buffers")).warnings
+                if told or (process and process.stderr.text != before):
+                    break
+                if on.session.now > deadline:
+                    expected = f"a warning where {axes} was clamped"
+                    raise Violation(expected, "none was answered, and none printed to stderr")
+                await asyncio.sleep(0.02)
+
+
+ODD: dict[str, Any] = {
+    "no-map": [1, 2, 3],
+    "nil": None,
+    "gamepads-no-map": {"gamepads": [pad()]},
+    "unknown-key": {"gamepads": {"0": pad()}, "keyboards": {"0": {}}},
+    "unknown-key-of-a-pad": {"gamepads": {"0": {**pad(), "lz": 0.5, "name": "x"}}},
+    "index-no-number": {"gamepads": {"first": pad(), "-1": pad(), "": pad(), "1/2": pad()}},
+    "pad-is-nil": {"gamepads": {"0": None}},
+    "axis-is-text": {"gamepads": {"0": {**pad(), "lx": "left"}}},
+    "no-axes": {"gamepads": {"0": {"btn": 1}}},
+    "no-buttons": {"gamepads": {"0": {"lx": 0.5, "ly": 0.0, "rx": 0.0, "ry": 0.0}}},
+    "unknown-bits": {"gamepads": {"0": pad(1 << 40 | 1 << 17 | 1)}},
+    "negative-buttons": {"gamepads": {"0": pad(-1)}},
+    "not-a-number": {"gamepads": {"0": {**pad(), "lx": {"$float": "nan"}}}},
+}
+NOISE: dict[str, bytes] = {
+    "empty": b"",
+    "cut": bytes.fromhex("81a867616d657061"),
+    "never-used": b"\xc1",
+    "two": bytes.fromhex("80") * 2,
+    "huge-map": bytes.fromhex("dfffffffff"),
+    "text": b"hello\n",
+}
+
+
+@requirement("receiver.odd-messages")
+async def test_odd_messages(iut: Iut) -> None:
+    """After each message that is odd, or none at all, the next proper one counts."""
+    async with receiver(iut) as on:
+        for number, (what, odd) in enumerate({**ODD, **NOISE}.items(), 1):
+            if isinstance(odd, bytes):
+                await on.session.send_bytes(odd)
+            else:
+                await on.session.send(odd)
+            await on.session.taken()
+            await still_plays(on, number / 64, what)
+
+
+async def still_plays(on: Receiver, lx: float, after: str) -> None:
+    """Raise Violation unless a proper message counts. What came before it may count, too."""
+    try:
+        await on.plays({"1": pad(1, lx=lx)}, "1", {"lx": lx})
+    except Violation as dead:
+        raise Violation(f"a proper message after '{after}' to count", dead.came) from dead

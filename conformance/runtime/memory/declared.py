@@ -1,0 +1,52 @@
+"""The layout that an implementation declares, in the form of `layout.json`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance import specs
+from conformance.runtime.memory.catalog import KINDS, Parameter, Peripheral
+from conformance.runtime.memory.layout import TIMESTAMP, Field, Layout, width
+
+
+class LayoutError(ValueError):
+    """A layout that cannot be meant; the text says why."""
+
+
+def declared(raw: Any, peripheral: Peripheral) -> Layout:
+    """The layout that an implementation declares for a peripheral's buffer.
+
+    Raises LayoutError where it is none.
+    """
+    if errors := specs.load("runtime").schemas.errors("layout.json", raw):
+        raise LayoutError(errors[0].message)
+    found = [*_declared(raw, {param.name: param for param in peripheral.params})]
+    return Layout(raw["size"], {entry.name: entry for entry in found})
+
+
+def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterator[Field]:
+    for name in ("mutex", "valid"):
+        yield Field(name, raw[name]["offset"], raw[name]["size"])
+    for block in ("read", "write"):
+        if raw.get(block) is not None:
+            at = raw[block]["timestamp"]["offset"]
+            yield Field(f"{block}.timestamp", at, width(TIMESTAMP), TIMESTAMP)
+            for name, entry in raw[block].get("params", {}).items():
+                # How wide it is, it says itself; what its bytes mean stands in the catalog.
+                type_, param = entry["type"].removeprefix("c_"), params.get(name)
+                meant = param.type if param else type_
+                if meant not in KINDS:
+                    raise LayoutError(f"{name} has the type {meant!r}, which is none")
+                one = width(type_ if type_ in KINDS else meant)
+                size, count = one * (entry.get("count") or 1), param.count if param else None
+                yield Field(f"{block}.params.{name}", entry["offset"], size, meant, count)
+    for name, place in (raw.get("control") or {}).items():
+        yield Field(f"control.{name}", place["offset"], place["size"])
+
+
+def fits(param: Parameter, entry: Field) -> bool:
+    """Whether a field has the size of a parameter: its width, so many times over.
+
+    A double may be stored with 32 bits, as where peripherals have no wider numbers.
+    """
+    wanted = {width(param.type)} | ({4} if param.type == "double" else set())
+    return entry.size in {one * (param.count or 1) for one in wanted}

@@ -1,0 +1,44 @@
+"""Runs an operation while the tester holds the mutex that it has to wait for."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.runtime.memory.bench import Bench, Buffer
+from conformance.session import PATIENCE
+from conformance.verdicts import Violation
+
+
+async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, Any]) -> None:
+    """Run an operation while the tester holds the mutex, which it has to wait for.
+
+    Raises Violation of operations.mutex where it does not, and of format.mutex where it never goes
+    on. An operation that gives up instead is tried again once the mutex is free.
+    """
+    quiet, response = on.session.seconds("quiet"), on.session.seconds("response")
+    async with buffer.held():
+        before = buffer.peek()
+        asked = asyncio.create_task(on.ask(name, **arguments))
+        await asyncio.wait({asked}, timeout=quiet)
+        during = buffer.peek()
+        try:
+            during.only(before, (), "operations.mutex")
+            if asked.done() and asked.result().ok:
+                raise Violation(
+                    f"the operation '{name}' to wait for the mutex of {buffer.name}",
+                    "it came to its end while the tester held the mutex",
+                    "operations.mutex",
+                )
+        except Violation:
+            asked.cancel()
+            raise
+    done, _ = await asyncio.wait({asked}, timeout=(1 + PATIENCE) * response)
+    if not done:
+        asked.cancel()
+        raise Violation(
+            f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
+            "it was not answered any more",
+            "format.mutex",
+        )
+    if not asked.result().ok:
+        await on.tested(name, **arguments)

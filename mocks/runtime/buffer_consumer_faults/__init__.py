@@ -1,0 +1,1 @@
+"""The faults of the consumer of buffers, by what they are about."""

@@ -1,0 +1,1 @@
+"""The faults of the owner of buffers, by what they are about."""

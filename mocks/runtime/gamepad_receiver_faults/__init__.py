@@ -1,0 +1,1 @@
+"""The faults of the receiver of gamepad input, by what they are about."""

@@ -1,0 +1,1 @@
+"""What the mocks with buffers share: mapped objects, and whoever works with them."""

@@ -1,0 +1,64 @@
+"""Shared memory objects as a mock maps them. Python's resource tracker never hears of them."""
+
+import ctypes
+import mmap
+import os
+from pathlib import Path
+
+from conformance import mutex
+
+FOLDER = Path("/dev/shm")
+
+
+class Mapped:
+    """One mapped object; ``data`` are its bytes, all zero if it is new."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        self.name = name
+        self.inode = os.fstat(descriptor).st_ino
+        try:
+            self.data = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
+        finally:
+            os.close(descriptor)
+        self._view = (ctypes.c_char * len(self.data)).from_buffer(self.data)
+
+    @classmethod
+    def create(cls, name: str, size: int) -> "Mapped":
+        """Make an object, in place of one that an earlier run has left. Raises OSError."""
+        (FOLDER / name).unlink(missing_ok=True)
+        descriptor = os.open(FOLDER / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.ftruncate(descriptor, size)
+        return cls(name, descriptor)
+
+    @classmethod
+    def open(cls, name: str) -> "Mapped":
+        """Map what somebody else has made. Raises OSError or ValueError where that cannot be."""
+        if "/" in name or name in ("", ".", ".."):
+            raise ValueError(f"{name!r} is no name of an object")
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+        return cls(name, os.open(FOLDER / name, flags))
+
+    @property
+    def current(self) -> bool:
+        """Whether its name still stands for it."""
+        try:
+            return os.stat(FOLDER / self.name).st_ino == self.inode
+        except OSError:
+            return False
+
+    def initialise(self, at: int) -> None:
+        mutex.initialise(ctypes.addressof(self._view) + at)
+
+    def trylock(self, at: int) -> bool:
+        """Lock the mutex at an offset, unless somebody has. Raises mutex.BrokenMutex."""
+        return mutex.trylock(ctypes.addressof(self._view) + at)
+
+    def unlock(self, at: int) -> None:
+        mutex.unlock(ctypes.addressof(self._view) + at)
+
+    def close(self) -> None:
+        del self._view
+        self.data.close()
+
+    def unlink(self) -> None:
+        (FOLDER / self.name).unlink(missing_ok=True)
