@@ -77,23 +77,32 @@ class Caller:
                 raise Violation(f"a request for {method}", came, "rpc.request-content")
         return [Call(running[method], requests[method]) for method in methods]
 
+    async def notify(self, method: str, *params: Any) -> Answer:
+        """Notify a procedure. Raises Violation where that does not end."""
+        operation = self.session.operate("notify", method=method, params=list(params))
+        self._running.append(asyncio.create_task(operation))
+        return await self._ended(self._running[-1], "the operation 'notify' to end at once")
+
     def _method(self, request: Message) -> str:
         return str(request.value[2])
 
     async def outcome(self, call: Call, after: str = "its response") -> Answer:
         """What becomes of a call now. Raises Violation where nothing does, or the client dies."""
-        seconds = 2 * self.session.seconds("response")
-        await asyncio.wait({call.running}, timeout=seconds)
-        if not call.running.done():
-            raise Violation(f"the call to end after {after}", f"it still waits after {seconds:g} s")
         try:
-            return call.running.result()
+            return await self._ended(call.running, f"the call to end after {after}")
         except Inconclusive:
             process = self.session.instance.process
             if process and await process.wait(0.3):
                 end = self.session.instance.describe_end()
                 raise Violation(f"the client to live on after {after}", f"it died{end}") from None
             raise
+
+    async def _ended(self, running: asyncio.Task[Answer], expected: str) -> Answer:
+        seconds = 2 * self.session.seconds("response")
+        await asyncio.wait({running}, timeout=seconds)
+        if not running.done():
+            raise Violation(expected, f"it still waits after {seconds:g} s")
+        return running.result()
 
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
         """Raise Violation unless the call has this result."""

@@ -26,6 +26,9 @@ REQUEST, RESPONSE, NOTIFICATION = "Request", "Response", "Notification"
 LOG, GAMEPADS, UPDATE = "LogMessage", "GamepadInput", "DeviceUpdate"
 OTHER = "Object"
 
+IDS = 2**32
+"""How many ids there are: they are unsigned integers of 32 bits."""
+
 _ARRAYS = {0: REQUEST, 1: RESPONSE, 2: NOTIFICATION}
 _MAPS = (
     (GAMEPADS, {"gamepads"}),
@@ -81,6 +84,23 @@ def mark(value: Any) -> str | None:
         (name,) = value
         return name if name in _MARKS else None
     return None
+
+
+def is_request(value: Any) -> bool:
+    """Whether it is a request that a server has to answer."""
+    return (
+        isinstance(value, list)
+        and len(value) == 4
+        and type(value[1]) is int
+        and 0 <= value[1] < IDS
+        and isinstance(value[2], str)
+        and isinstance(value[3], list)
+    )
+
+
+def is_notification(value: Any) -> bool:
+    """Whether it is a notification as MessagePack-RPC has it."""
+    return len(value) == 3 and isinstance(value[1], str) and isinstance(value[2], list)
 
 
 def _frame(raw: bytes) -> Frame:

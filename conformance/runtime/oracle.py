@@ -15,11 +15,20 @@ from typing import Any, ClassVar
 
 from conformance.judge import Finding
 from conformance.keywords import shown
-from conformance.runtime.codec import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
+from conformance.runtime.codec import (
+    GAMEPADS,
+    LOG,
+    NOTIFICATION,
+    REQUEST,
+    RESPONSE,
+    UPDATE,
+    is_notification,
+    is_request,
+    mark,
+)
 
 CLIENT, SERVER = "rpc-client", "rpc-server"
 
-IDS = 2**32
 UIDS = 2**88
 CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
 _KEPT = 10_000  # answered ids that are remembered
@@ -171,23 +180,6 @@ class Oracle:
         GAMEPADS: _gamepads,
         UPDATE: _update,
     }
-
-
-def is_request(value: Any) -> bool:
-    """Whether it is a request that a server has to answer."""
-    return (
-        isinstance(value, list)
-        and len(value) == 4
-        and type(value[1]) is int
-        and 0 <= value[1] < IDS
-        and isinstance(value[2], str)
-        and isinstance(value[3], list)
-    )
-
-
-def is_notification(value: Any) -> bool:
-    """Whether it is a notification as MessagePack-RPC has it."""
-    return len(value) == 3 and isinstance(value[1], str) and isinstance(value[2], list)
 
 
 def _members(value: Any) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """What the test cases of RPC have in common: requests, responses, and the procedures to call."""
 
+import difflib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +16,8 @@ ABSENT = "conformance_no_such_procedure"
 
 _PROBES: dict[str, list[Any]] = {"echo": [], "subtract": [0, 0], "nothing": [], "sleep": [0]}
 """By procedure: arguments with which it does not fail."""
+
+_ALIKE = 0.75  # of two texts, between 0 and 1: from here on they say the same
 
 
 def request(number: int, method: str, *params: Any) -> list[Any]:
@@ -29,17 +33,20 @@ def response(number: Any, error: Any, result: Any) -> list[Any]:
 
 
 async def answers(
-    session: Session, numbers: Iterable[int], to: str = ""
+    session: Session,
+    numbers: Iterable[int],
+    to: str = "",
+    requirement: str | None = "rpc.each-answered",
 ) -> dict[int, tuple[Any, Any]]:
     """Error and result of the response to each of these requests, in whatever order they come.
 
-    Raises Violation of `rpc.each-answered` where one does not come.
+    Raises Violation of the requirement, None for that which the test decides, where one is missing.
     """
     came: dict[int, tuple[Any, Any]] = {}
     missing = list(numbers)
     while missing:
         text = f"to request {missing[0]}{to}"
-        message = await session.expect(RESPONSE, to=text, requirement="rpc.each-answered")
+        message = await session.expect(RESPONSE, to=text, requirement=requirement)
         number = of(message)
         if number in missing:
             missing.remove(number)
@@ -62,21 +69,38 @@ async def call(session: Session, number: int, method: str, *params: Any) -> tupl
 async def procedure(iut: Iut, session: Session, name: str) -> str:
     """What a procedure is called by the IUT. Raises NotExercised where it has none of the kind.
 
-    Whether one that nothing is declared of is there at all is tried once.
+    Whether one that nothing is declared of is there at all is tried once: it is not where it is
+    answered like one that certainly is not.
     """
     declared = iut.configuration.procedures.get(name)
     wanted = f"needs the procedure '{name}' ({iut.role.procedures[name]})"
     if declared == "":
         raise NotExercised(f"{wanted}, which it is declared not to have")
-    known: dict[str, Any] = iut.memory.setdefault("procedures", {})
-    if declared is None and name in _PROBES and name not in known:
-        known[name], _ = await call(session, 4_000_000_000, name, *_PROBES[name])
-    if known.get(name) is not None:
+    absent: dict[str, str] = iut.memory.setdefault("absent procedures", {})
+    if declared is None and name in _PROBES and name not in absent:
+        absent[name] = await _absent(session, name)
+    if absent.get(name):
         raise NotExercised(
-            f"{wanted}; the server answers {shown(known[name])}. Where it has another name, "
-            f"declare [procedures] {name} or --set procedures.{name}=NAME"
+            f"{wanted}; the server answers {absent[name]}. Where it has another name, declare "
+            f"[procedures] {name} or --set procedures.{name}=NAME"
         )
     return declared or name
+
+
+async def _absent(session: Session, name: str) -> str:
+    """What a procedure is answered that evidently does not exist; nothing if it does."""
+    error, result = await call(session, 4_000_000_000, name, *_PROBES[name])
+    if not error or result is not None:
+        return ""
+    unknown, _ = await call(session, 4_000_000_001, ABSENT, *_PROBES[name])
+    one, other = _outline(error, name), _outline(unknown, ABSENT)
+    same = difflib.SequenceMatcher(None, one, other).ratio() > _ALIKE
+    return shown(error) if same else ""
+
+
+def _outline(error: Any, name: str) -> str:
+    """An error's text without what differs from one procedure, or call, to another."""
+    return re.sub(r"\d", "", json.dumps(error).replace(name, ""))
 
 
 def names(iut: Iut) -> list[str]:

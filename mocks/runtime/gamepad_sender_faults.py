@@ -1,0 +1,256 @@
+"""The faults of the gamepad sender."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mocks.fault import fault
+from mocks.runtime.gamepad_sender import Pad, Sender
+
+
+@fault("json", violates="encoding.messagepack")
+class Json(Sender):
+    """Sends JSON."""
+
+    def send(self, message: Any) -> None:
+        self.write(json.dumps(message).encode())
+
+
+@fault("two-pads-two-objects", violates="encoding.messagepack", subtle=True)
+class TwoPadsTwoObjects(Sender):
+    """Puts a second message into the datagram where there are several gamepads."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data + b"\x81\xa8gamepads\x80" if b"\xa11" in data else data)
+
+
+@fault("keys-as-bytes", violates="encoding.strings")
+class KeysAsBytes(Sender):
+    """Writes the keys of a message as bins."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return {"$map": [[{"$bin": b"gamepads".hex()}, super().message(pads)["gamepads"]]]}
+
+
+@fault("second-index-as-bytes", violates="encoding.strings", subtle=True)
+class SecondIndexAsBytes(Sender):
+    """Writes the indices as bins where there are several gamepads."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        inner = super().message(pads)["gamepads"]
+        if len(inner) < 2:
+            return {"gamepads": inner}
+        pairs = [[{"$bin": index.encode().hex()}, pad] for index, pad in inner.items()]
+        return {"gamepads": {"$map": pairs}}
+
+
+@fault("bare-pads", violates="gamepad.form")
+class BarePads(Sender):
+    """Sends the gamepads without the map around them."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return super().message(pads)["gamepads"]
+
+
+@fault("no-btn-at-rest", violates="gamepad.form", subtle=True)
+class NoBtnAtRest(Sender):
+    """Leaves btn out where no button is pressed."""
+
+    def btn(self, raw: Pad) -> dict[str, Any]:
+        return super().btn(raw) if any(raw["buttons"]) else {}
+
+
+@fault("indices-as-integers", violates="gamepad.index")
+class IndicesAsIntegers(Sender):
+    """Writes indices as integers."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        pairs = [[int(index), self.pad(pads[index])] for index in pads]
+        return {"gamepads": {"$map": pairs}}
+
+
+@fault("indices-of-two-digits", violates="gamepad.index", subtle=True)
+class IndicesOfTwoDigits(Sender):
+    """Writes an index above 0 with two digits."""
+
+    def index(self, index: str) -> Any:
+        return index if index == "0" else index.zfill(2)
+
+
+@fault("first-pad-only", violates="gamepad.each", subtle=True)
+class FirstPadOnly(Sender):
+    """Sends the first gamepad only."""
+
+    def gamepads(self, pads: Mapping[str, Pad]) -> None:
+        first = min(pads, key=int)
+        super().gamepads({first: pads[first]})
+
+
+@fault("pads-counted", violates="gamepad.each", subtle=True)
+class PadsCounted(Sender):
+    """Counts the gamepads from 0, whatever their indices."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return super().message({str(number): pads[index] for number, index in enumerate(pads)})
+
+
+@fault("same-state-for-all", violates="gamepad.each")
+class SameStateForAll(Sender):
+    """Sends the state of the first gamepad for all of them."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return super().message(dict.fromkeys(pads, next(iter(pads.values()))))
+
+
+@fault("axes-as-text", violates="gamepad.axes-numbers")
+class AxesAsText(Sender):
+    """Writes axes as text."""
+
+    def axis(self, value: float) -> Any:
+        return f"{value:.3f}"
+
+
+@fault("nil-at-rest", violates="gamepad.axes-numbers", subtle=True)
+class NilAtRest(Sender):
+    """Writes nil for an axis at rest."""
+
+    def axis(self, value: float) -> Any:
+        return value or None
+
+
+@fault("whole-axes-as-integers", violates="gamepad.axes-floats", subtle=True)
+class WholeAxesAsIntegers(Sender):
+    """Writes whole axes as integers, as JavaScript does."""
+
+    def axis(self, value: float) -> Any:
+        return int(value) if value == int(value) else value
+
+
+@fault("drifts", violates="gamepad.at-rest")
+class Drifts(Sender):
+    """Adds the offset of a worn joystick."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return super().joystick(x * 0.9 + 0.02, y * 0.9)
+
+
+@fault("stays-where-it-was", violates="gamepad.at-rest", subtle=True)
+class StaysWhereItWas(Sender):
+    """Does not notice that a joystick has come to rest again."""
+
+    latest = (0.0, 0.0)
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        if (x, y) != (0.0, 0.0):
+            self.latest = super().joystick(x, y)
+        return self.latest
+
+
+@fault("square", violates="gamepad.unit-circle")
+class Square(Sender):
+    """Hands on what the hardware gives."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return x, y
+
+
+@fault("right-square", violates="gamepad.unit-circle", subtle=True)
+class RightSquare(Sender):
+    """Hands on what the hardware gives for the right joystick."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        _, _, rx, ry = raw["axes"]
+        return {**super().pad(raw), "rx": float(rx), "ry": float(ry)}
+
+
+@fault("corners-only", violates="gamepad.unit-circle", subtle=True)
+class CornersOnly(Sender):
+    """Brings the very corners inside, and nothing between them and the edges."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return super().joystick(x, y) if abs(x) == abs(y) == 1 else (x, y)
+
+
+@fault("joysticks-swapped", violates="gamepad.axes")
+class JoysticksSwapped(Sender):
+    """Takes the left joystick for the right one."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        lx, ly, rx, ry = raw["axes"]
+        return super().pad({**raw, "axes": [rx, ry, lx, ly]})
+
+
+@fault("right-axes-swapped", violates="gamepad.axes", subtle=True)
+class RightAxesSwapped(Sender):
+    """Takes the axes of the right joystick for each other."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        lx, ly, rx, ry = raw["axes"]
+        return super().pad({**raw, "axes": [lx, ly, ry, rx]})
+
+
+@fault("never-quite-right", violates="gamepad.axes", subtle=True)
+class NeverQuiteRight(Sender):
+    """Scales positions so that corners fit, and ends are not reached any more."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return x * 0.707, y * 0.707
+
+
+@fault("up-is-down-and-up", violates="gamepad.axes", subtle=True)
+class UpIsDownAndUp(Sender):
+    """Loses the sign of the right joystick's vertical axis."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        return {**super().pad(raw), "ry": abs(super().pad(raw)["ry"])}
+
+
+@fault("buttons-as-float", violates="gamepad.buttons-integer")
+class ButtonsAsFloat(Sender):
+    """Writes btn as a float."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return float(super().mask(buttons))
+
+
+@fault("no-buttons-as-nil", violates="gamepad.buttons-integer", subtle=True)
+class NoButtonsAsNil(Sender):
+    """Writes nil for btn where no button is pressed."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return super().mask(buttons) or None
+
+
+@fault("buttons-from-the-other-end", violates="gamepad.buttons")
+class ButtonsFromTheOtherEnd(Sender):
+    """Has the first button in the most significant bit."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return super().mask(list(reversed(buttons)))
+
+
+@fault("sixteen-buttons", violates="gamepad.buttons", subtle=True)
+class SixteenButtons(Sender):
+    """Has no bit for the seventeenth button."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return super().mask(buttons[:16])
+
+
+@fault("buttons-stick", violates="gamepad.buttons", subtle=True)
+class ButtonsStick(Sender):
+    """Does not notice that the last pressed button was released."""
+
+    latest = 0
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        self.latest = super().mask(buttons) or self.latest
+        return self.latest
+
+
+@fault("latest-button", violates="gamepad.buttons", subtle=True)
+class LatestButton(Sender):
+    """Tells one of the buttons that are pressed together."""
+
+    def mask(self, buttons: Sequence[bool]) -> Any:
+        return 1 << super().mask(buttons).bit_length() >> 1

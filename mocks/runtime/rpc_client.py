@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import RESPONSE, Decoder, encode
+from conformance.runtime.codec import IDS, RESPONSE, Decoder, encode
 from mocks import streams, upper_tester
 from mocks.streams import Stream, note
-
-IDS = 2**32
 
 
 class CallFailed(Exception):

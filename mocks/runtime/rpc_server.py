@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import NOTIFICATION, REQUEST, Decoder, encode
-from conformance.runtime.oracle import is_notification, is_request
+from conformance.runtime.codec import (
+    NOTIFICATION,
+    REQUEST,
+    Decoder,
+    encode,
+    is_notification,
+    is_request,
+)
 from mocks import streams
 from mocks.streams import Stream, note
 

@@ -1,0 +1,252 @@
+"""The faults of the update publisher."""
+
+import json
+from typing import Any
+
+from conformance.runtime.codec import encode
+from mocks.fault import fault
+from mocks.runtime.update_publisher import Publisher, Values
+
+
+@fault("json", violates="encoding.messagepack")
+class Json(Publisher):
+    """Sends JSON."""
+
+    def send(self, message: Any) -> None:
+        self.write(json.dumps(message).encode())
+
+
+@fault("long-updates-in-two", violates="encoding.messagepack", subtle=True)
+class LongUpdatesInTwo(Publisher):
+    """Cuts an update of more than 500 bytes into two datagrams."""
+
+    def write(self, data: bytes) -> None:
+        for start in range(0, len(data), 500):
+            super().write(data[start : start + 500])
+
+
+@fault("keys-as-bytes", violates="encoding.strings")
+class KeysAsBytes(Publisher):
+    """Writes UIDs as bins."""
+
+    def sd(self) -> dict[Any, Any]:
+        pairs = [[{"$bin": uid.encode().hex()}, self.values(uid)] for uid in self.devices]
+        return {"$map": pairs} if pairs else {}
+
+
+@fault("aliases-as-bytes", violates="encoding.strings", subtle=True)
+class AliasesAsBytes(Publisher):
+    """Writes aliases beyond ASCII as bins."""
+
+    def named(self) -> dict[Any, Any]:
+        return {
+            uid: alias if alias.isascii() else {"$bin": alias.encode().hex()}
+            for uid, alias in self.aliases.items()
+        }
+
+
+@fault("wrapped", violates="update.form")
+class Wrapped(Publisher):
+    """Wraps an update in an RPC notification, without sd and aliases."""
+
+    def send(self, message: Any) -> None:
+        self.write(encode([2, "update", [message["sd"]]]))
+
+
+@fault("no-empty-aliases", violates="update.form", subtle=True)
+class NoEmptyAliases(Publisher):
+    """Leaves aliases out where there are none."""
+
+    def message(self) -> dict[str, Any]:
+        whole = super().message()
+        return {name: part for name, part in whole.items() if name == "sd" or part}
+
+
+@fault("nothing-as-nil", violates="update.form", subtle=True)
+class NothingAsNil(Publisher):
+    """Writes nil for a device of which nothing has changed."""
+
+    def values(self, uid: str) -> Any:
+        return super().values(uid) or None
+
+
+@fault("uids-in-hex", violates="update.uid-form")
+class UidsInHex(Publisher):
+    """Writes UIDs in hex."""
+
+    def uid(self, uid: str) -> Any:
+        return hex(int(uid))
+
+
+@fault("uids-of-64-bits", violates="update.uid-form", subtle=True)
+class UidsOf64Bits(Publisher):
+    """Keeps the lower 64 bits of a UID."""
+
+    def uid(self, uid: str) -> Any:
+        return str(int(uid) % 2**64)
+
+
+@fault("uids-as-doubles", violates="update.uid-form", subtle=True)
+class UidsAsDoubles(Publisher):
+    """Keeps UIDs in doubles, as JavaScript does."""
+
+    def uid(self, uid: str) -> Any:
+        return str(int(float(uid)))
+
+
+@fault("aliases-turned-round", violates="update.uid-form", subtle=True)
+class AliasesTurnedRound(Publisher):
+    """Writes UIDs by their aliases."""
+
+    def named(self) -> dict[Any, Any]:
+        return {alias: uid for uid, alias in super().named().items()}
+
+
+@fault("changed-devices-only", violates="update.all-uids", subtle=True)
+class ChangedDevicesOnly(Publisher):
+    """Leaves out devices of which nothing has changed."""
+
+    def sd(self) -> dict[Any, Any]:
+        return {uid: values for uid, values in super().sd().items() if values}
+
+
+@fault("two-devices", violates="update.all-uids", subtle=True)
+class TwoDevices(Publisher):
+    """Has room for two devices in an update, and takes turns."""
+
+    turn = 0
+
+    def sd(self) -> dict[Any, Any]:
+        self.turn += 1
+        whole = list(super().sd().items())
+        start = self.turn % max(len(whole), 1)
+        return dict((whole + whole)[start : start + 2])
+
+
+@fault("first-values-for-ever", violates="update.changed")
+class FirstValuesForEver(Publisher):
+    """Tells the values with which a device was connected."""
+
+    def change(self, uid: str, values: Values) -> None:
+        pass
+
+
+@fault("one-change-an-update", violates="update.changed", subtle=True)
+class OneChangeAnUpdate(Publisher):
+    """Keeps the latest change of a device, and loses others before the next update."""
+
+    def change(self, uid: str, values: Values) -> None:
+        super().change(uid, values)
+        self.changed[uid] = dict(values)
+
+
+@fault("false-is-no-change", violates="update.changed", subtle=True)
+class FalseIsNoChange(Publisher):
+    """Leaves out what has become false or 0."""
+
+    def values(self, uid: str) -> Any:
+        return {name: value for name, value in super().values(uid).items() if value}
+
+
+@fault("first-of-a-period", violates="update.changed", subtle=True)
+class FirstOfAPeriod(Publisher):
+    """Tells the first value that a parameter has had since the last update."""
+
+    def change(self, uid: str, values: Values) -> None:
+        told = dict(self.changed[uid])
+        super().change(uid, values)
+        self.changed[uid].update(told)
+
+
+@fault("floats-as-integers", violates="update.values")
+class FloatsAsIntegers(Publisher):
+    """Writes floats as integers."""
+
+    def values(self, uid: str) -> Any:
+        values = super().values(uid).items()
+        return {
+            name: int(v) if isinstance(v, float) and abs(v) < 2**53 else v for name, v in values
+        }
+
+
+@fault("booleans-as-integers", violates="update.values", subtle=True)
+class BooleansAsIntegers(Publisher):
+    """Writes booleans as 0 and 1."""
+
+    def values(self, uid: str) -> Any:
+        values = super().values(uid).items()
+        return {name: int(v) if isinstance(v, bool) else v for name, v in values}
+
+
+@fault("time-among-parameters", violates="update.values", subtle=True)
+class TimeAmongParameters(Publisher):
+    """Puts a timestamp among the parameters that have changed."""
+
+    def values(self, uid: str) -> Any:
+        changed = super().values(uid)
+        return {**changed, "timestamp": 1.5} if changed else {}
+
+
+@fault("parameters-of-the-first", violates="update.values", subtle=True)
+class ParametersOfTheFirst(Publisher):
+    """Tells the parameters of the first device of the others, too."""
+
+    def values(self, uid: str) -> Any:
+        first = next(iter(self.devices))
+        return {**super().values(first), **super().values(uid)}
+
+
+@fault("empty-aliases", violates="update.aliases", subtle=True)
+class EmptyAliases(Publisher):
+    """Writes an empty alias for a device without one."""
+
+    def named(self) -> dict[Any, Any]:
+        return {**dict.fromkeys(self.devices, ""), **super().named()}
+
+
+@fault("aliases-once", violates="update.aliases", subtle=True)
+class AliasesOnce(Publisher):
+    """Keeps the first alias of a device."""
+
+    def alias(self, uid: str, alias: str) -> None:
+        self.aliases.setdefault(uid, alias)
+
+
+@fault("no-aliases", violates="update.aliases")
+class NoAliases(Publisher):
+    """Knows no aliases."""
+
+    def alias(self, uid: str, alias: str) -> None:
+        pass
+
+
+@fault("never-forgets", violates="update.disconnected")
+class NeverForgets(Publisher):
+    """Goes on to tell of devices that were disconnected."""
+
+    def disconnect(self, uid: str) -> None:
+        pass
+
+
+@fault("aliases-stay", violates="update.disconnected", subtle=True)
+class AliasesStay(Publisher):
+    """Keeps the alias of a device that was disconnected."""
+
+    def disconnect(self, uid: str) -> None:
+        alias = self.aliases.get(uid)
+        super().disconnect(uid)
+        if alias is not None:
+            self.aliases[uid] = alias
+
+
+@fault("only-on-changes", violates="update.goes-on", subtle=True)
+class OnlyOnChanges(Publisher):
+    """Sends no update where nothing has changed."""
+
+    latest: Any = None
+
+    def update(self) -> None:
+        now = (self.devices.keys(), dict(self.aliases))
+        if any(self.changed.values()) or now != self.latest:
+            super().update()
+        self.latest = (set(self.devices), dict(self.aliases))

@@ -9,7 +9,6 @@ from conformance.runtime.forms import forms
 from conformance.runtime.rpc import answers, call, check_success, procedure, request
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
-from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
@@ -23,11 +22,8 @@ async def test_wider_forms(iut: Iut) -> None:
         echo = await procedure(iut, session, "echo")
         for number, name in enumerate(forms(None)):
             await session.send_bytes(forms(request(number, echo, *PARAMS))[name])
-            try:
-                outcome = (await answers(session, [number]))[number]
-            except Violation as missing:
-                raise Violation(f"a request in {name} to be answered", missing.came) from missing
-            check_success(outcome, PARAMS, f"echo in {name}", None)
+            came = await answers(session, [number], f" in {name}", None)
+            check_success(came[number], PARAMS, f"echo in {name}", None)
 
 
 @requirement("encoding.messagepack")
@@ -81,14 +77,11 @@ async def test_long_request(iut: Iut) -> None:
     async with iut.session() as session:
         echo = await procedure(iut, session, "echo")
         await session.send(request(1, echo, text), request(2, echo))
-        came = await answers(session, [1, 2])
+        came = await answers(session, [1, 2], " after a long one", None)
         check_success(came[1], [text], "a long echo", None)
         await call(session, 3, echo)
 
 
 async def _echoed(session: Session, number: int, how: str) -> None:
-    try:
-        outcome = (await answers(session, [number]))[number]
-    except Violation as missing:
-        raise Violation(f"a request {how} to be answered", missing.came) from missing
-    check_success(outcome, PARAMS, f"a request {how}", None)
+    came = await answers(session, [number], f" {how}", None)
+    check_success(came[number], PARAMS, f"a request {how}", None)

@@ -18,7 +18,6 @@ from conformance.runtime.rpc import (
     request,
 )
 from conformance.segmentation import split_at
-from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
@@ -90,7 +89,7 @@ async def test_hundred_at_once(iut: Iut) -> None:
         echo = await procedure(iut, session, "echo")
         numbers = [1000 + 7 * index for index in range(100)]
         await session.send(*(request(number, echo, number) for number in numbers))
-        came = await _all(session, numbers)
+        came = await answers(session, numbers, " among others", None)
         for number in numbers:
             check_success(came[number], [number], f"request {number}", "rpc.result")
 
@@ -103,15 +102,8 @@ async def test_slow_and_fast(iut: Iut) -> None:
         slow = range(10, 18)
         await session.send(*(request(number, sleep, 0.05) for number in slow))
         await session.send(*(request(number, sleep, 0) for number in (1, 2, 3)))
-        await _all(session, [*slow, 1, 2, 3])
+        await answers(session, [*slow, 1, 2, 3], " among others", None)
         absent(await session.watch(RESPONSE), "one response for each request")
-
-
-async def _all(session: Any, numbers: list[int]) -> dict[int, tuple[Any, Any]]:
-    try:
-        return await answers(session, numbers, " among others")
-    except Violation as missing:
-        raise Violation(missing.expected, missing.came) from missing
 
 
 @requirement("rpc.notification-unanswered")

@@ -1,0 +1,249 @@
+"""Faults of the RPC server in what becomes of a call: arguments, results and errors."""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from conformance.runtime.codec import mark
+from mocks.fault import fault
+from mocks.runtime import rpc_server
+from mocks.runtime.rpc_server import Server
+
+
+def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value in which every part, keys aside, is changed that way."""
+    if isinstance(value, list):
+        return [changed(part, change) for part in value]
+    if isinstance(value, dict) and not mark(value):
+        return {key: changed(part, change) for key, part in value.items()}
+    return change(value)
+
+
+@fault("false-for-no-error", violates="rpc.result")
+class FalseForNoError(Server):
+    """Writes false where there is no error."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, False if error is None else error, result)
+
+
+@fault("zero-is-nothing", violates="rpc.result", subtle=True)
+class ZeroIsNothing(Server):
+    """Answers nil where the result is 0."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, result or None)
+
+
+@fault("results-swapped", violates="rpc.result", subtle=True)
+class ResultsSwapped(Server):
+    """Answers with the result before, where several requests come in one read."""
+
+    before: Any = None
+
+    def receive(self, data: bytes) -> None:
+        self.before = None
+        super().receive(data)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, result if self.before is None else self.before)
+        self.before = result
+
+
+@fault("empty-for-nothing", violates="rpc.nil-result")
+class EmptyForNothing(Server):
+    """Answers an empty map where there is nothing to answer."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, {} if error is None and result is None else result)
+
+
+@fault("error-for-nothing", violates="rpc.nil-result", subtle=True)
+class ErrorForNothing(Server):
+    """Takes a result of nil for a failure."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        none = {"message": "no result"} if result is None else None
+        super().answer(number, error or none, result)
+
+
+@fault("arguments-reversed", violates="rpc.arguments")
+class ArgumentsReversed(Server):
+    """Takes arguments from the end."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, params[::-1], then)
+
+
+@fault("array-spread", violates="rpc.arguments", subtle=True)
+class ArraySpread(Server):
+    """Takes an array that is the only argument for all of them."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        only = params[0] if len(params) == 1 else None
+        super().call(method, only if isinstance(only, list) else params, then)
+
+
+@fault("sixteen-arguments", violates="rpc.arguments", subtle=True)
+class SixteenArguments(Server):
+    """Passes on sixteen arguments at most."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, params[:16], then)
+
+
+@fault("no-nil-at-the-end", violates="rpc.arguments", subtle=True)
+class NoNilAtTheEnd(Server):
+    """Drops arguments of nil from the end."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        given = list(params)
+        while given and given[-1] is None:
+            given.pop()
+        super().call(method, given, then)
+
+
+class _Echo(Server):
+    """What does not pass echo unchanged."""
+
+    def change(self, value: Any) -> Any:
+        return value
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        altered = changed(params, self.change) if method == "echo" else params
+        super().call(method, altered, then)
+
+
+@fault("bytes-as-text", violates="rpc.values", subtle=True)
+class BytesAsText(_Echo):
+    """Reads bytes as text."""
+
+    def change(self, value: Any) -> Any:
+        if mark(value) != "$bin":
+            return value
+        return bytes.fromhex(value["$bin"]).decode("latin-1")
+
+
+@fault("numbers-as-doubles", violates="rpc.values", subtle=True)
+class NumbersAsDoubles(_Echo):
+    """Keeps integers in doubles, as JavaScript does."""
+
+    def change(self, value: Any) -> Any:
+        exact = type(value) is not int or abs(value) <= 2**53
+        return value if exact else min(int(float(value)), 2**64 - 1)
+
+
+@fault("numbers-of-63-bits", violates="rpc.values", subtle=True)
+class NumbersOf63Bits(_Echo):
+    """Keeps integers in signed ones of 64 bits."""
+
+    def change(self, value: Any) -> Any:
+        return value - 2**64 if type(value) is int and value >= 2**63 else value
+
+
+@fault("floats-of-single-precision", violates="rpc.values", subtle=True)
+class FloatsOfSinglePrecision(_Echo):
+    """Keeps floats in single precision."""
+
+    def change(self, value: Any) -> Any:
+        if type(value) is not float or abs(value) > 3e38:
+            return value
+        return struct.unpack("f", struct.pack("f", value))[0]
+
+
+@fault("booleans-as-integers", violates="rpc.values")
+class BooleansAsIntegers(_Echo):
+    """Answers true and false as 1 and 0."""
+
+    def change(self, value: Any) -> Any:
+        return int(value) if isinstance(value, bool) else value
+
+
+@fault("long-text-cut", violates="rpc.values", subtle=True)
+class LongTextCut(_Echo):
+    """Cuts text at 65535 bytes."""
+
+    def change(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return value.encode()[:65535].decode(errors="ignore")
+
+
+@fault("unknown-as-nothing", violates="rpc.unknown-procedure")
+class UnknownAsNothing(Server):
+    """Answers nil for a procedure that it does not know."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        return self.PROCEDURES.get(method, lambda *args: None)
+
+
+@fault("names-of-the-language", violates="rpc.unknown-procedure", subtle=True)
+class NamesOfTheLanguage(Server):
+    """Calls whatever its language finds by the name, as `__class__`."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        if method.startswith("__") and hasattr(self, method):
+            return lambda *args: str(getattr(self, method))
+        return super().procedure(method)
+
+
+@fault("names-trimmed", violates="rpc.unknown-procedure", subtle=True)
+class NamesTrimmed(Server):
+    """Takes blanks and newlines from the ends of a name."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        return super().procedure(method.strip())
+
+
+@fault("failures-as-results", violates="rpc.failing-procedure")
+class FailuresAsResults(Server):
+    """Answers a failure with its text for the result."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        failed = isinstance(error, dict) and "asked" in error.get("message", "")
+        super().answer(number, *((None, error) if failed else (error, result)))
+
+
+@fault("fails-once", violates="rpc.failing-procedure", subtle=True)
+class FailsOnce(Server):
+    """Tells the first failure of a connection, and answers nil for those that follow."""
+
+    failures = 0
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        self.failures += method == "fail"
+        later = method == "fail" and self.failures > 1
+        return rpc_server.nothing if later else super().procedure(method)
+
+
+@fault("result-beside-error", violates="rpc.error-without-result")
+class ResultBesideError(Server):
+    """Puts the text of an error into the result, too."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, str(error) if error is not None else result)
+
+
+@fault("false-beside-error", violates="rpc.error-without-result", subtle=True)
+class FalseBesideError(Server):
+    """Answers false for the result of a procedure that has failed."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        failed = isinstance(error, dict) and "asked" in error.get("message", "")
+        super().answer(number, error, False if failed else result)
+
+
+@fault("arguments-made-to-fit", violates="rpc.wrong-arguments")
+class ArgumentsMadeToFit(Server):
+    """Takes 0 for arguments that are missing, and leaves out those that are too many."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, [*params, 0, 0][:2] if method == "subtract" else params, then)
+
+
+@fault("surplus-arguments-ignored", violates="rpc.wrong-arguments", subtle=True)
+class SurplusArgumentsIgnored(Server):
+    """Ignores arguments that are too many."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, params[:2] if method == "subtract" else params, then)

@@ -1,0 +1,231 @@
+"""Faults of the RPC server in its responses: their form, their ids, how many there are."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from conformance.runtime.codec import NOTIFICATION
+from mocks.fault import fault
+from mocks.runtime.rpc_server import Server
+from mocks.streams import Stream
+
+
+@fault("map-responses", violates="rpc.response-form")
+class MapResponses(Server):
+    """Answers with maps, as JSON-RPC does."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return {"id": number, "error": error, "result": result}
+
+
+@fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
+class NoElementForNil(Server):
+    """Leaves out a result that is nil."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        whole = super().response(number, error, result)
+        return whole if error is not None or result is not None else whole[:3]
+
+
+@fault("method-behind-response", violates="rpc.response-form", subtle=True)
+class MethodBehindResponse(Server):
+    """Puts a fifth element behind an error."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return super().response(number, error, result) + ([self.number] if error else [])
+
+
+@fault("own-ids", violates="rpc.response-id")
+class OwnIds(Server):
+    """Counts its responses, instead of taking over the ids."""
+
+    count = 0
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        self.count += 1
+        return super().response(self.count + 10_000_000, error, result)
+
+
+@fault("ids-of-16-bits", violates="rpc.response-id", subtle=True)
+class IdsOf16Bits(Server):
+    """Keeps only the lower half of an id."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return super().response(number & 0xFFFF, error, result)
+
+
+@fault("signed-ids", violates="rpc.response-id", subtle=True)
+class SignedIds(Server):
+    """Keeps ids in signed integers of 32 bits, as C's int."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return super().response(number - (number >> 31 << 32), error, result)
+
+
+@fault("large-ids-as-floats", violates="rpc.response-id", subtle=True)
+class LargeIdsAsFloats(Server):
+    """Writes ids above the signed integers of 32 bits as doubles."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return [1, float(number) if number >= 2**31 else number, error, result]
+
+
+@fault("id-zero-unanswered", violates="rpc.each-answered", subtle=True)
+class IdZeroUnanswered(Server):
+    """Takes a request with the id 0 for one without."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if number:
+            super().answer(number, error, result)
+
+
+@fault("nil-unanswered", violates="rpc.each-answered")
+class NilUnanswered(Server):
+    """Does not answer a procedure that has nothing to answer."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if error is not None or result is not None:
+            super().answer(number, error, result)
+
+
+@fault("two-hundred-answers", violates="rpc.each-answered", subtle=True)
+class TwoHundredAnswers(Server):
+    """Answers two hundred requests of a connection, and no more."""
+
+    count = 0
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        self.count += 1
+        if self.count <= 200:
+            super().answer(number, error, result)
+
+
+@fault("each-id-once", violates="rpc.each-answered", subtle=True)
+class EachIdOnce(Server):
+    """Does not serve a request whose id has come on the connection before."""
+
+    def __init__(self, number: int = 1) -> None:
+        super().__init__(number)
+        self.seen: set[int] = set()
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if number not in self.seen:
+            super().request(number, method, params)
+        self.seen.add(number)
+
+
+@fault("slow-answers-twice", violates="rpc.each-answered", subtle=True)
+class SlowAnswersTwice(Server):
+    """Answers a procedure that takes its time at its end a second time."""
+
+    async def finish(self, running: Any, then: Callable[[Any, Any], None]) -> None:
+        await super().finish(running, then)
+        then(None, None)
+
+
+@fault("one-at-a-time", violates="rpc.pipelining")
+class OneAtATime(Server):
+    """Drops requests that come while it is busy."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if not self._running:
+            super().request(number, method, params)
+
+
+@fault("five-at-a-time", violates="rpc.pipelining", subtle=True)
+class FiveAtATime(Server):
+    """Has five workers, and drops what comes while all of them are busy."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if len(self._running) < 5:
+            super().request(number, method, params)
+
+
+@fault("fifty-in-a-read", violates="rpc.pipelining", subtle=True)
+class FiftyInARead(Server):
+    """Takes no more than fifty requests from one read."""
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data)[:50]:
+            self.take(frame)
+
+
+@fault("answers-notifications", violates="rpc.notification-unanswered")
+class AnswersNotifications(Server):
+    """Answers notifications, with nil for the id."""
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        self.call(method, params, lambda error, result: self.send([1, None, error, result]))
+
+
+@fault("errors-of-notifications", violates="rpc.notification-unanswered", subtle=True)
+class ErrorsOfNotifications(Server):
+    """Answers a notification that fails, with 0 for the id."""
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        def then(error: Any, result: Any) -> None:
+            if error is not None:
+                self.answer(0, error, None)
+
+        self.call(method, params, then)
+
+
+@fault("slow-notifications-answered", violates="rpc.notification-unanswered", subtle=True)
+class SlowNotificationsAnswered(Server):
+    """Answers a notification whose procedure takes its time."""
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        if method == "sleep":
+            self.call(method, params, lambda error, result: self.answer(1, error, result))
+
+
+@fault("ids-of-all-clients", violates="rpc.clients-apart", subtle=True)
+class IdsOfAllClients(Server):
+    """Sends a response to the client that has used its id last, whichever that is."""
+
+    clients: ClassVar[dict[int, Stream]] = {}
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.clients[number] = self.stream
+        super().request(number, method, params)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        own, self.stream = self.stream, self.clients.get(number, self.stream)
+        super().answer(number, error, result)
+        self.stream = own
+
+
+@fault("answers-to-everybody", violates="rpc.clients-apart")
+class AnswersToEverybody(Server):
+    """Sends every response to all clients."""
+
+    all: ClassVar[list[Stream]] = []
+
+    async def run(self, stream: Stream) -> None:
+        self.all.append(stream)
+        await super().run(stream)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        own = self.stream
+        for stream in self.all:
+            self.stream = stream
+            super().answer(number, error, result)
+        self.stream = own
+
+
+@fault("says-hello", violates="rpc.own-direction")
+class SaysHello(Server):
+    """Notifies its clients of what it can do."""
+
+    async def run(self, stream: Stream) -> None:
+        stream.write(self.encode([2, "procedures", list(self.PROCEDURES)]))
+        await super().run(stream)
+
+
+@fault("echoes-notifications", violates="rpc.own-direction", subtle=True)
+class EchoesNotifications(Server):
+    """Sends a notification back as it came."""
+
+    def take(self, frame: Any) -> None:
+        super().take(frame)
+        if frame.name == NOTIFICATION:
+            self.send(frame.value)

@@ -1,0 +1,243 @@
+"""Faults of the RPC server in what it takes from the stream, and what it does not survive."""
+
+from typing import Any, ClassVar
+
+from conformance.codec import Frame
+from conformance.runtime.codec import RESPONSE, Decoder, encode
+from mocks.fault import fault
+from mocks.runtime.defects import die
+from mocks.runtime.rpc_server import Server
+from mocks.streams import Stream
+
+
+@fault("ends-responses", violates="encoding.messagepack")
+class EndsResponses(Server):
+    """Puts the byte c1 behind each response, to mark its end."""
+
+    def encode(self, value: Any) -> bytes:
+        return super().encode(value) + b"\xc1"
+
+
+@fault("ends-long-responses", violates="encoding.messagepack", subtle=True)
+class EndsLongResponses(Server):
+    """Does so behind responses of more than a thousand bytes."""
+
+    def encode(self, value: Any) -> bytes:
+        data = super().encode(value)
+        return data + b"\xc1" if len(data) > 1000 else data
+
+
+@fault("shortest-forms-only", violates="encoding.wider-forms")
+class ShortestFormsOnly(Server):
+    """Takes no request that is not in its shortest form."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name is None or frame.raw == encode(frame.value):
+            super().take(frame)
+
+
+@fault("single-precision-misread", violates="encoding.wider-forms", subtle=True)
+class SinglePrecisionMisread(Server):
+    """Does not know floats of single precision, and leaves out what comes after one."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name and b"\xca\x3f" in frame.raw:
+            frame = Frame(frame.raw, frame.name, [*frame.value[:3], frame.value[3][:2]])
+        super().take(frame)
+
+
+@fault("counts-of-16-bits", violates="encoding.wider-forms", subtle=True)
+class CountsOf16Bits(Server):
+    """Takes an array with a count of 32 bits for no request."""
+
+    def take(self, frame: Frame) -> None:
+        if not frame.raw.startswith(b"\xdd"):
+            super().take(frame)
+
+
+@fault("a-read-is-a-request", violates="encoding.segmentation")
+class AReadIsARequest(Server):
+    """Takes what it reads at once for whole requests."""
+
+    def receive(self, data: bytes) -> None:
+        self.decoder = Decoder()
+        super().receive(data)
+
+
+@fault("first-of-a-read", violates="encoding.segmentation", subtle=True)
+class FirstOfARead(Server):
+    """Takes the first request of a read only."""
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data)[:1]:
+            self.take(frame)
+
+
+@fault("one-byte-reads-lost", violates="encoding.segmentation", subtle=True)
+class OneByteReadsLost(Server):
+    """Takes a read of a single byte for a sign of life."""
+
+    def receive(self, data: bytes) -> None:
+        if len(data) > 1:
+            super().receive(data)
+
+
+@fault("requests-of-64-kilobytes", violates="encoding.segmentation", subtle=True)
+class RequestsOf64Kilobytes(Server):
+    """Drops a request of more than 65536 bytes."""
+
+    def take(self, frame: Frame) -> None:
+        if len(frame.raw) <= 65536:
+            super().take(frame)
+
+
+@fault("dies-of-nil-arguments", violates="robustness.malformed-requests")
+class DiesOfNilArguments(Server):
+    """Dies of a request with nil for its arguments."""
+
+    def malformed(self, value: Any) -> None:
+        if isinstance(value, list) and len(value) == 4 and value[3] is None:
+            die()
+        super().malformed(value)
+
+
+@fault("hangs-of-an-odd-id", violates="robustness.malformed-requests", subtle=True)
+class HangsOfAnOddId(Server):
+    """Serves a connection no more after a request with an array for its id."""
+
+    hung = False
+
+    def malformed(self, value: Any) -> None:
+        self.hung |= isinstance(value, list) and len(value) == 4 and isinstance(value[1], list)
+        super().malformed(value)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if not self.hung:
+            super().answer(number, error, result)
+
+
+@fault("dies-of-an-empty-array", violates="robustness.malformed-requests", subtle=True)
+class DiesOfAnEmptyArray(Server):
+    """Dies of an array of no elements."""
+
+    def malformed(self, value: Any) -> None:
+        if value == []:
+            die()
+        super().malformed(value)
+
+
+@fault("five-workers", violates="robustness.many-malformed", subtle=True)
+class FiveWorkers(Server):
+    """Loses one of its five workers by each request with nil for its arguments."""
+
+    left: ClassVar[list[int]] = [1, 2, 3, 4, 5]
+
+    def malformed(self, value: Any) -> None:
+        nil = isinstance(value, list) and len(value) == 4 and value[3] is None
+        if nil and self.left:
+            self.left.pop()
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if self.left:
+            super().answer(number, error, result)
+
+
+@fault("patience-for-ten", violates="robustness.many-malformed")
+class PatienceForTen(Server):
+    """Dies of the tenth malformed request."""
+
+    count: ClassVar[list[Any]] = []
+
+    def malformed(self, value: Any) -> None:
+        self.count.append(value)
+        if len(self.count) == 10:
+            die()
+
+
+@fault("dies-of-broken-bytes", violates="robustness.broken-bytes")
+class DiesOfBrokenBytes(Server):
+    """Dies of what is no MessagePack."""
+
+    def unreadable(self, frame: Frame) -> None:
+        die()
+
+
+@fault("waits-for-all-bytes", violates="robustness.broken-bytes", subtle=True)
+class WaitsForAllBytes(Server):
+    """Serves nobody any more once a client has left within a request."""
+
+    stopped: ClassVar[list[bool]] = []
+
+    async def run(self, stream: Stream) -> None:
+        await super().run(stream)
+        if self.decoder.end():
+            self.stopped.append(True)
+
+    def take(self, frame: Frame) -> None:
+        if not self.stopped:
+            super().take(frame)
+
+
+@fault("dies-of-responses", violates="robustness.foreign-messages")
+class DiesOfResponses(Server):
+    """Dies of a response."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == RESPONSE:
+            die()
+        super().take(frame)
+
+
+@fault("confused-by-responses", violates="robustness.foreign-messages", subtle=True)
+class ConfusedByResponses(Server):
+    """Does not serve the request whose id it has seen in a response."""
+
+    def __init__(self, number: int = 1) -> None:
+        super().__init__(number)
+        self.seen: set[Any] = set()
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == RESPONSE:
+            self.seen.add(frame.value[1])
+        elif not (isinstance(frame.value, list) and frame.value[1] in self.seen):
+            super().take(frame)
+
+
+class _Leaving(Server):
+    """Knows how many of a client's requests are not answered yet when it leaves."""
+
+    unanswered = 0
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.unanswered += 1
+        super().request(number, method, params)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        self.unanswered -= 1
+        super().answer(number, error, result)
+
+
+@fault("dies-of-lost-clients", violates="robustness.clients-leave")
+class DiesOfLostClients(_Leaving):
+    """Dies where it is to answer a client that has gone."""
+
+    async def run(self, stream: Stream) -> None:
+        await super().run(stream)
+        if self.unanswered:
+            die()
+
+
+@fault("waits-for-lost-clients", violates="robustness.clients-leave", subtle=True)
+class WaitsForLostClients(_Leaving):
+    """Serves nobody any more once a client has gone that it had calls left of."""
+
+    lost: ClassVar[list[int]] = []
+
+    async def run(self, stream: Stream) -> None:
+        await super().run(stream)
+        if self.unanswered:
+            self.lost.append(self.number)
+
+    def take(self, frame: Frame) -> None:
+        if not self.lost:
+            super().take(frame)
