@@ -1,0 +1,108 @@
+"""Faults of the consumer in how it finds buffers, and how it lets go of them."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.fault import fault
+from mocks.runtime.buffer_consumer import Consumer
+from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.peer import Buffer
+from mocks.upper_tester import Warned
+
+
+@fault("lists-all", violates="lifecycle.listed")
+class ListsAll(Consumer):
+    """Lists invalid buffers as well."""
+
+    async def list(self) -> list[str]:
+        return [name for name in sorted(os.listdir(FOLDER)) if name.startswith("rt-")]
+
+
+@fault("lists-what-it-listed", violates="lifecycle.listed", subtle=True)
+class ListsWhatItListed(Consumer):
+    """Goes on to list what it has listed once, and what it finds new."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.seen: set[str] = set()
+
+    async def list(self) -> list[str]:
+        self.seen.update(await super().list())
+        return sorted(self.seen)
+
+
+@fault("invalid-reads-nothing", violates="lifecycle.invalid-absent")
+class InvalidReadsNothing(Consumer):
+    """Answers nothing where a buffer is invalid, and fails where there is none."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
+
+
+@fault("invalid-writes-nowhere", violates="lifecycle.invalid-absent", subtle=True)
+class InvalidWritesNowhere(Consumer):
+    """Takes a value for an invalid buffer, and drops it."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        if buffer["valid"]:
+            return await super().set_value(buffer, name, value)
+        return Warned(None, [])
+
+
+@fault("never-valid-again", violates="lifecycle.views-stay")
+class NeverValidAgain(Consumer):
+    """Does not look again at a buffer that was invalid."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.given_up: set[str] = set()
+
+    def check_valid(self, buffer: Buffer) -> None:
+        if not buffer["valid"]:
+            self.given_up.add(buffer.name)
+        if buffer.name in self.given_up:
+            raise ValueError(f"{buffer.name} is invalid")
+
+
+@fault("third-time-unlucky", violates="lifecycle.views-stay", subtle=True)
+class ThirdTimeUnlucky(Consumer):
+    """Gives up a buffer that was found invalid the third time."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.times: dict[str, int] = {}
+
+    def check_valid(self, buffer: Buffer) -> None:
+        if not buffer["valid"]:
+            self.times[buffer.name] = self.times.get(buffer.name, 0) + 1
+        if self.times.get(buffer.name, 0) > 2:
+            raise ValueError(f"{buffer.name} was invalid too often")
+        super().check_valid(buffer)
+
+
+@fault("unlinks-at-exit", violates="lifecycle.never-unlinks")
+class UnlinksAtExit(Consumer):
+    """Unlinks what it has open when it ends, as a resource tracker does."""
+
+    def close(self) -> None:
+        for buffer in self.buffers.values():
+            buffer.mapped.unlink()
+        super().close()
+
+
+@fault("unlinks-invalid", violates="lifecycle.never-unlinks", subtle=True)
+class UnlinksInvalid(Consumer):
+    """Unlinks a buffer that has become invalid after it was used."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.used: set[str] = set()
+
+    def buffer(self, args: Mapping[str, Any]) -> Buffer:
+        buffer = super().buffer(args)
+        if buffer["valid"]:
+            self.used.add(buffer.name)
+        elif buffer.name in self.used:
+            buffer.mapped.unlink()
+        return buffer

@@ -1,0 +1,188 @@
+"""Faults of the consumer in what holds for all its operations."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from conformance.runtime.memory.layout import Field
+from mocks.fault import fault
+from mocks.runtime.buffer_consumer import Consumer
+from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
+from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.peer import Buffer
+from mocks.upper_tester import Warned
+
+
+@fault("get-value-unlocked", violates="operations.mutex", subtle=True)
+class GetValueUnlocked(Consumer):
+    """Reads without the mutex: it changes nothing."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        self.check_valid(buffer)
+        if not buffer.peripheral[name].readable:
+            return self.refuse(f"{name} of {buffer.peripheral.name} cannot be read")
+        return Warned(self.value(buffer, name), [])
+
+
+@fault("kept-after-warnings", violates="operations.mutex-released", subtle=True)
+class KeptAfterWarnings(Consumer):
+    """Locks the mutex before it clamps, and does not release it where that fails."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        param = buffer.peripheral[name]
+        if param.writeable:
+            await self.acquire(buffer)
+            buffer.param("write", name).encode(self.clamp(param, value, []))
+            self.release(buffer)
+        return await super().set_value(buffer, name, value)
+
+
+@fault("writes-to-invalid", violates="operations.validity", subtle=True)
+class WritesToInvalid(Consumer):
+    """Writes to an invalid buffer before it fails."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        await self.acquire(buffer)
+        if not buffer["valid"] and not buffer.layout.control:
+            field = buffer.param("write", name)
+            self.put(buffer, field, field.encode(value))
+        self.release(buffer)
+        return await super().set_value(buffer, name, value)
+
+
+@fault("bit-in-a-second-step", violates="operations.atomic", subtle=True)
+class BitInASecondStep(Consumer):
+    """Releases the mutex between the value and its bit."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        param = buffer.peripheral[name]
+        warnings: list[str] = []
+        if not param.writeable:
+            return await super().set_value(buffer, name, value)
+        field = buffer.param("write", name)
+        raw = field.encode(self.clamp(param, value, warnings))
+        async with self.operation(buffer):
+            self.put(buffer, field, raw)
+        await asyncio.sleep(0.0005)
+        async with self.operation(buffer):
+            self.mark(buffer, "write", [name])
+            self.stamp(buffer, "write")
+        return Warned(None, warnings)
+
+
+@fault("reads-by-halves", violates="operations.atomic")
+class ReadsByHalves(Consumer):
+    """Lets others have the mutex between two values of an array."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        answer = await super().get_value(buffer, name)
+        if isinstance(answer.result, list):
+            values = answer.result[:1]
+            for index in range(1, len(answer.result)):
+                await asyncio.sleep(0.0002)
+                async with self.operation(buffer):
+                    values.append(self.value(buffer, name)[index])
+            return Warned(values, [])
+        return answer
+
+
+@fault("reading-stamps", violates="operations.nothing-else")
+class ReadingStamps(Consumer):
+    """Sets the timestamp of the read block when it reads."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        answer = await super().get_value(buffer, name)
+        if answer.result is not None:
+            async with self.operation(buffer):
+                self.stamp(buffer, "read")
+        return answer
+
+
+@fault("four-bytes-at-once", violates="operations.nothing-else", subtle=True)
+class FourBytesAtOnce(Consumer):
+    """Writes the value of a 16-bit parameter with a word of 32 bits."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        super().put(buffer, field, raw)
+        if len(raw) == 2:
+            buffer.mapped.data[field.offset + 2 : field.offset + 4] = b"\0\0"
+
+
+@fault("writes-the-sensed", violates="operations.nothing-else", subtle=True)
+class WritesTheSensed(Consumer):
+    """Puts a value that is written into the read block, too, of what is no Smart Device."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        super().put(buffer, field, raw)
+        name = field.name.removeprefix("write.params.")
+        if not buffer.layout.control and name in buffer.layout.params("read"):
+            super().put(buffer, buffer.param("read", name), raw)
+
+
+@fault("ends-at-odd-operations", violates="robustness.odd-operations")
+class EndsAtOddOperations(Consumer):
+    """Ends where a parameter does not exist."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        if all(param.name != name for param in buffer.peripheral.params):
+            raise SystemExit(1)
+        return await super().get_value(buffer, name)
+
+
+@fault("short-arrays-padded", violates="robustness.odd-operations", subtle=True)
+class ShortArraysPadded(Consumer):
+    """Takes an array that is too short for the beginning of a whole one."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        if isinstance(value, list):
+            value = value + [0] * ((buffer.peripheral[name].count or 0) - len(value))
+        return await super().set_value(buffer, name, value)
+
+
+@fault("foreign-objects-end-it", violates="robustness.foreign-objects")
+class ForeignObjectsEndIt(Consumer):
+    """Lists nothing where any object is too short to be a buffer."""
+
+    async def list(self) -> list[str]:
+        for path in FOLDER.glob("rt-arm-*"):
+            if path.stat().st_size < 96:
+                raise ValueError(f"{path.name} is no buffer")
+        return await super().list()
+
+
+@fault("folders-end-it", violates="robustness.foreign-objects", subtle=True)
+class FoldersEndIt(Consumer):
+    """Does not cope with a folder whose name is that of a buffer."""
+
+    def buffer(self, args: Mapping[str, Any]) -> Buffer:
+        if (FOLDER / args["buffer"][:255]).is_dir() and args["buffer"]:
+            raise SystemExit(1)
+        return super().buffer(args)
+
+
+@fault("dies-with-the-mutex", violates="lifecycle.dies-without-mutex")
+class DiesWithTheMutex(Consumer):
+    """Locks the mutex of its buffers when it ends."""
+
+    def close(self) -> None:
+        for buffer in self.buffers.values():
+            buffer.mapped.trylock(buffer.layout["mutex"].offset)
+        super().close()
+
+
+@fault("ends-in-the-midst", violates="lifecycle.dies-without-mutex", subtle=True)
+class EndsInTheMidst(Consumer):
+    """Keeps the mutex where it is ended in the midst of an operation."""
+
+    @contextlib.asynccontextmanager
+    async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
+        await self.acquire(buffer)
+        try:
+            self.check_valid(buffer)
+            yield
+            await asyncio.sleep(0.001)
+        except Exception:
+            self.release(buffer)
+            raise
+        self.release(buffer)

@@ -1,0 +1,291 @@
+"""Faults of the consumer in what it reads and writes."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
+from conformance.runtime.memory.layout import Field
+from mocks.fault import fault
+from mocks.runtime.buffer_consumer import Consumer
+from mocks.runtime.memory.peer import Buffer
+from mocks.upper_tester import Warned
+
+
+@fault("cached", violates="buffers.on-demand")
+class Cached(Consumer):
+    """Remembers what it has read."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.known: dict[tuple[str, str], Any] = {}
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        return self.known.setdefault((buffer.name, name), super().value(buffer, name))
+
+
+@fault("cached-for-a-moment", violates="buffers.on-demand", subtle=True)
+class CachedForAMoment(Consumer):
+    """Remembers what it has read for 50 milliseconds."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.known: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        at, known = self.known.get((buffer.name, name), (0.0, None))
+        if time.monotonic() - at < 0.05:
+            return known
+        value = super().value(buffer, name)
+        self.known[buffer.name, name] = time.monotonic(), value
+        return value
+
+
+@fault("unclamped", violates="catalog.clamped")
+class Unclamped(Consumer):
+    """Stores what is beyond a bound, if it fits the type."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        clamped = super().clamp(param, value, warnings)
+        return value if param.name != "power" else clamped
+
+
+@fault("integers-unclamped", violates="catalog.clamped", subtle=True)
+class IntegersUnclamped(Consumer):
+    """Clamps floats only; integers wrap."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        if param.kind != INTEGER or not isinstance(value, int):
+            return super().clamp(param, value, warnings)
+        bits = {"int16": 16, "uint8": 8}.get(param.type, 32)
+        wrapped = value % (1 << bits)
+        signed = not param.type.startswith("u") and wrapped >> (bits - 1)
+        return value if param.count is not None else wrapped - (signed << bits)
+
+
+@fault("refused-beyond-bounds", violates="catalog.clamped")
+class RefusedBeyondBounds(Consumer):
+    """Fails where a value is beyond a bound."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        clamped = super().clamp(param, value, warnings)
+        if warnings:
+            raise ValueError(warnings[0])
+        return clamped
+
+
+@fault("upper-bound-for-both", violates="catalog.clamped", subtle=True)
+class UpperBoundForBoth(Consumer):
+    """Stores the upper bound for what is below the lower one, where they are as far from zero."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        clamped = super().clamp(param, value, warnings)
+        below = bool(warnings) and param.lower == -param.upper and value < param.lower
+        return -clamped if below else clamped
+
+
+@fault("clamped-silently", violates="catalog.clamp-warning")
+class ClampedSilently(Consumer):
+    """Clamps without a warning."""
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        pass
+
+
+@fault("one-warning", violates="catalog.clamp-warning", subtle=True)
+class OneWarning(Consumer):
+    """Warns of each parameter once."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.warned: set[str] = set()
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        name = text.partition(":")[0]
+        if name not in self.warned:
+            self.warned.add(name)
+            super().warn(text, warnings)
+
+
+@fault("bounds-excluded", violates="catalog.within-bounds", subtle=True)
+class BoundsExcluded(Consumer):
+    """Warns of a value that is a bound."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        clamped = super().clamp(param, value, warnings)
+        if param.kind in (INTEGER, REAL) and not warnings and value in (param.lower, param.upper):
+            self.warn(f"{param.name}: {value} is not between its bounds", warnings)
+        return clamped
+
+
+@fault("always-warned", violates="catalog.within-bounds")
+class AlwaysWarned(Consumer):
+    """Warns of every value of what has bounds."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        self.warn(f"{param.name}: to be written with care", warnings)
+        return super().clamp(param, value, warnings)
+
+
+@fault("missing-bound-is-zero", violates="catalog.one-bound")
+class MissingBoundIsZero(Consumer):
+    """Takes a lower bound that is missing for 0."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return super().clamp(replace(param, lower=max(param.lower, 0.0)), value, warnings)
+
+
+@fault("missing-bound-of-16-bits", violates="catalog.one-bound", subtle=True)
+class MissingBoundOf16Bits(Consumer):
+    """Takes the upper bound of an integer, if it is missing and there is a lower one, for 32767."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        if param.lower != float("-inf") and param.kind == INTEGER:
+            param = replace(param, upper=min(param.upper, 32767))
+        return super().clamp(param, value, warnings)
+
+
+@fault("refused-silently", violates="catalog.not-writeable", subtle=True)
+class RefusedSilently(Consumer):
+    """Passes over a write that is not allowed."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        answer = await super().set_value(buffer, name, value)
+        return answer if buffer.peripheral[name].writeable else Warned(None, [])
+
+
+@fault("writes-what-is-read", violates="catalog.not-writeable")
+class WritesWhatIsRead(Consumer):
+    """Writes a parameter that is not writeable to the read block, with a warning."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        answer = await super().set_value(buffer, name, value)
+        param = buffer.peripheral[name]
+        if param.readable and not param.writeable:
+            async with self.operation(buffer):
+                field = buffer.param("read", name)
+                self.put(buffer, field, field.encode(value))
+        return answer
+
+
+@fault("reads-what-is-written", violates="catalog.not-readable")
+class ReadsWhatIsWritten(Consumer):
+    """Answers what is in the write block of a parameter that is not readable."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        param = buffer.peripheral[name]
+        if param.writeable and not param.readable:
+            async with self.operation(buffer):
+                return Warned(buffer[buffer.param("write", name).name], ["not readable"])
+        return await super().get_value(buffer, name)
+
+
+@fault("nothing-silently", violates="catalog.not-readable", subtle=True)
+class NothingSilently(Consumer):
+    """Answers nothing, without a warning, for a parameter that is not readable."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        answer = await super().get_value(buffer, name)
+        return answer if buffer.peripheral[name].readable else Warned(None, [])
+
+
+@fault("wanted-for-sensed", violates="get-value.value")
+class WantedForSensed(Consumer):
+    """Answers what was written, where something was."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.written: set[tuple[str, str]] = set()
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        if (buffer.name, name) in self.written:
+            return buffer[buffer.param("write", name).name]
+        return super().value(buffer, name)
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        answer = await super().set_value(buffer, name, value)
+        self.written.add((buffer.name, name))
+        return answer
+
+
+@fault("signs-lost", violates="get-value.value", subtle=True)
+class SignsLost(Consumer):
+    """Reads the smallest value of an integer of 64 bits as the greatest."""
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        value = super().value(buffer, name)
+        return -value if value == -(2**63) else value
+
+
+@fault("first-of-an-array", violates="set-value.value", subtle=True)
+class FirstOfAnArray(Consumer):
+    """Writes the first seven bytes of an array."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        super().put(buffer, replace(field, size=min(7, len(raw))), raw[:7])
+
+
+@fault("written-once", violates="set-value.value")
+class WrittenOnce(Consumer):
+    """Writes a parameter once, and not a second time."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.written: set[tuple[str, str]] = set()
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        if (buffer.name, field.name) not in self.written:
+            self.written.add((buffer.name, field.name))
+            super().put(buffer, field, raw)
+
+
+@fault("no-bit", violates="set-value.bit")
+class NoBit(Consumer):
+    """Sets no bit of the Write bitmap."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        pass
+
+
+@fault("other-bits-lost", violates="set-value.bit", subtle=True)
+class OtherBitsLost(Consumer):
+    """Clears the other bits of the Write bitmap."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if buffer.layout.control:
+            self.clear(buffer, bitmap)
+        super().mark(buffer, bitmap, names)
+
+
+@fault("bit-toggled", violates="set-value.bit", subtle=True)
+class BitToggled(Consumer):
+    """Clears a bit that is set already."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if buffer.layout.control:
+            buffer[f"control.{bitmap}"] ^= self.bits(buffer.peripheral, names)
+
+
+@fault("not-stamped", violates="set-value.timestamp")
+class NotStamped(Consumer):
+    """Leaves the timestamp as it is."""
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        pass
+
+
+@fault("smart-devices-stamped", violates="set-value.timestamp", subtle=True)
+class SmartDevicesStamped(Consumer):
+    """Leaves the timestamp of what is no Smart Device as it is."""
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        if buffer.layout.control:
+            super().stamp(buffer, block)
+
+
+@fault("since-the-start", violates="set-value.timestamp", subtle=True)
+class SinceTheStart(Consumer):
+    """Has timestamps that count from the start of the machine."""
+
+    def now(self) -> float:
+        return time.monotonic()

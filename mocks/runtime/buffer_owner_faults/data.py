@@ -1,0 +1,306 @@
+"""Faults of the owner in what it puts into a buffer, or takes from it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from conformance.runtime.memory.catalog import Parameter
+from mocks.fault import fault
+from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.peer import Buffer
+
+
+@fault("data-unclamped", violates="catalog.clamped-data")
+class DataUnclamped(Owner):
+    """Stores sensed values whatever they are."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return value
+
+
+@fault("clamped-silently", violates="catalog.clamped-data", subtle=True)
+class ClampedSilently(Owner):
+    """Clamps sensed values without a warning."""
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        pass
+
+
+@fault("first-value-only", violates="set-data.values")
+class FirstValueOnly(Owner):
+    """Sets the first parameter of several."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        return await super().set_data(buffer, dict(list(values.items())[:1]))
+
+
+@fault("array-without-its-last", violates="set-data.values", subtle=True)
+class ArrayWithoutItsLast(Owner):
+    """Leaves the last value of an array as it was."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        kept: dict[str, Any] = {}
+        for name, value in values.items():
+            before = buffer[buffer.param("read", name).name]
+            listed = isinstance(value, list) and isinstance(before, list) and len(value) > 1
+            kept[name] = (
+                [*value[:-1], before[-1]] if listed and len(value) == len(before) else value
+            )
+        return await super().set_data(buffer, kept)
+
+
+class _Marking(Owner):
+    """Marks in the Update bitmap in a way of its own."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if bitmap == "update" and buffer.layout.control:
+            buffer["control.update"] = self.marked(buffer, [*names])
+        else:
+            super().mark(buffer, bitmap, names)
+
+    def marked(self, buffer: Buffer, names: list[str]) -> int:
+        raise NotImplementedError
+
+
+@fault("bits-replaced", violates="set-data.bits")
+class BitsReplaced(_Marking):
+    """Forgets the bits of the data before."""
+
+    def marked(self, buffer: Buffer, names: list[str]) -> int:
+        return self.bits(buffer.peripheral, names)
+
+
+@fault("bits-toggled", violates="set-data.bits", subtle=True)
+class BitsToggled(_Marking):
+    """Clears the bit of a parameter that is set a second time."""
+
+    def marked(self, buffer: Buffer, names: list[str]) -> int:
+        return int(buffer["control.update"] ^ self.bits(buffer.peripheral, names))
+
+
+@fault("only-changes-marked", violates="set-data.bits", subtle=True)
+class OnlyChangesMarked(Owner):
+    """Sets no bit where the value is the same as before."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        same = [n for n, v in values.items() if buffer[buffer.param("read", n).name] == v]
+        before = buffer["control.update"] if buffer.layout.control else 0
+        warnings = await super().set_data(buffer, values)
+        if same and buffer.layout.control:
+            async with self.operation(buffer):
+                gone = self.bits(buffer.peripheral, same) & ~before
+                buffer["control.update"] = buffer["control.update"] & ~gone
+        return warnings
+
+
+@fault("milliseconds", violates="set-data.timestamp")
+class Milliseconds(Owner):
+    """Has timestamps in milliseconds."""
+
+    def now(self) -> float:
+        return super().now() * 1000
+
+
+@fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)
+class OnlyChangesStamped(Owner):
+    """Keeps the timestamp where the values are the same as before."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        same = all(buffer[buffer.param("read", n).name] == v for n, v in values.items())
+        before = buffer["read.timestamp"]
+        warnings = await super().set_data(buffer, values)
+        if same:
+            async with self.operation(buffer):
+                buffer["read.timestamp"] = before
+        return warnings
+
+
+@fault("read-values-taken", violates="get-write.values")
+class ReadValuesTaken(Owner):
+    """Takes what is to be written from the read block, where it has it."""
+
+    def value(self, buffer: Buffer, block: str, name: str) -> Any:
+        readable = name in buffer.layout.params("read")
+        return super().value(buffer, "read" if readable else block, name)
+
+
+@fault("last-bit-overlooked", violates="get-write.values", subtle=True)
+class LastBitOverlooked(Owner):
+    """Overlooks the sixteenth parameter among what is to be written."""
+
+    async def get_write(self, buffer: Buffer) -> dict[str, Any]:
+        values = await super().get_write(buffer)
+        last = buffer.peripheral.params[-1].name
+        return {name: v for name, v in values.items() if name != last or len(values) == 1}
+
+
+@fault("write-bits-kept", violates="get-write.clears")
+class WriteBitsKept(Owner):
+    """Leaves the Write bitmap as it is."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap != "write":
+            super().clear(buffer, bitmap)
+
+
+@fault("low-write-bits-cleared", violates="get-write.clears", subtle=True)
+class LowWriteBitsCleared(Owner):
+    """Clears the lower 8 bits of the Write bitmap."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap == "write":
+            buffer["control.write"] &= 0xFF00
+        else:
+            super().clear(buffer, bitmap)
+
+
+@fault("all-values-updated", violates="get-update.values")
+class AllValuesUpdated(Owner):
+    """Answers all values of the read block, changed or not."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        await super().get_update(buffer)
+        async with self.operation(buffer):
+            params = buffer.layout.params("read")
+            return {name: self.value(buffer, "read", name) for name in params}
+
+
+@fault("zero-is-no-update", violates="get-update.values", subtle=True)
+class ZeroIsNoUpdate(Owner):
+    """Leaves out parameters that have changed to false."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
+
+
+@fault("update-bits-kept", violates="get-update.clears")
+class UpdateBitsKept(Owner):
+    """Leaves the Update bitmap as it is."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap != "update":
+            super().clear(buffer, bitmap)
+
+
+@fault("last-update-bit-kept", violates="get-update.clears", subtle=True)
+class LastUpdateBitKept(Owner):
+    """Leaves the bit of the sixteenth parameter in the Update bitmap."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        kept = buffer["control.update"] & 0x8000
+        super().clear(buffer, bitmap)
+        if bitmap == "update":
+            buffer["control.update"] = kept
+
+
+@fault("reads-everything", violates="get-read.names")
+class ReadsEverything(Owner):
+    """Asks for all parameters as soon as one is asked for."""
+
+    async def get_read(self, buffer: Buffer) -> list[str]:
+        return [*buffer.layout.params("read")] if await super().get_read(buffer) else []
+
+
+@fault("reads-one-at-a-time", violates="get-read.names", subtle=True)
+class ReadsOneAtATime(Owner):
+    """Answers two names at most, and forgets the others."""
+
+    async def get_read(self, buffer: Buffer) -> list[str]:
+        return (await super().get_read(buffer))[:2]
+
+
+@fault("read-bits-kept", violates="get-read.clears")
+class ReadBitsKept(Owner):
+    """Leaves the Read bitmap as it is."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap != "read":
+            super().clear(buffer, bitmap)
+
+
+@fault("one-read-bit-cleared", violates="get-read.clears", subtle=True)
+class OneReadBitCleared(Owner):
+    """Clears the most significant bit of the Read bitmap that is set."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap == "read" and (bits := buffer["control.read"]):
+            buffer["control.read"] = bits & ~(1 << (bits.bit_length() - 1))
+        else:
+            super().clear(buffer, bitmap)
+
+
+@fault("set-read-does-nothing", violates="set-read.sets")
+class SetReadDoesNothing(Owner):
+    """Sets no bit of the Read bitmap."""
+
+    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
+        await super().set_read(buffer, [])
+
+
+@fault("first-read-bit-only", violates="set-read.sets", subtle=True)
+class FirstReadBitOnly(Owner):
+    """Sets the bit of the first of several parameters."""
+
+    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
+        await super().set_read(buffer, params[:1])
+
+
+@fault("set-valid-needs-valid", violates="set-valid.sets", subtle=True)
+class SetValidNeedsValid(Owner):
+    """Does not set the valid bit of an invalid buffer, but when its peripheral connects."""
+
+    connecting = False
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        self.connecting = True
+        try:
+            return await super().connect(type_, uid)
+        finally:
+            self.connecting = False
+
+    def put_valid(self, buffer: Buffer, valid: bool) -> None:
+        if self.connecting or buffer["valid"]:
+            super().put_valid(buffer, valid)
+
+
+@fault("set-valid-sets", violates="set-valid.sets")
+class SetValidSets(Owner):
+    """Sets the valid bit where it is to be cleared, unless its peripheral disconnects."""
+
+    leaving = False
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        self.leaving = True
+        try:
+            await super().disconnect(type_, uid)
+        finally:
+            self.leaving = False
+
+    def put_valid(self, buffer: Buffer, valid: bool) -> None:
+        super().put_valid(buffer, valid or not self.leaving)
+
+
+@fault("delay-of-8-bits", violates="set-sub.fields")
+class DelayOf8Bits(Owner):
+    """Cuts the delay to 8 bits."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        await super().set_sub(buffer, uid, params, round(delay) & 0xFF)
+
+
+@fault("uid-of-80-bits", violates="set-sub.fields", subtle=True)
+class UidOf80Bits(Owner):
+    """Cuts the UID to 80 bits."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        await super().set_sub(buffer, uid & ((1 << 80) - 1), params, delay)
+
+
+@fault("subscriptions-add-up", violates="set-sub.fields", subtle=True)
+class SubscriptionsAddUp(Owner):
+    """Keeps the parameters of the subscription before."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        before: Iterable[str] = ()
+        if buffer.layout.control:
+            before = buffer.peripheral.names(buffer["control.subscription"])
+        await super().set_sub(buffer, uid, [*params, *before], delay)

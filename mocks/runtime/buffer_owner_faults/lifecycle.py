@@ -1,0 +1,197 @@
+"""Faults of the owner in the life of a buffer."""
+
+import asyncio
+import os
+
+from mocks.fault import fault
+from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.mapped import FOLDER, Mapped
+from mocks.runtime.memory.peer import Buffer
+
+
+@fault("no-such-object", violates="buffers.shared-memory")
+class NoSuchObject(Owner):
+    """Unlinks an object as soon as it has it mapped itself."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        buffer = super().create(name, type_)
+        if type_ != "arm":
+            buffer.mapped.unlink()
+        return buffer
+
+
+@fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
+class ShorterThanTold(Owner):
+    """Makes the object of what is no Smart Device without room for its last fields."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        buffer = super().create(name, type_)
+        if not buffer.layout.control:
+            os.truncate(FOLDER / name, buffer.layout.size - 8)
+        return buffer
+
+
+@fault("one-buffer-a-type", violates="buffers.one-each")
+class OneBufferAType(Owner):
+    """Has one buffer for all peripherals of a type."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return super().name(type_, "all")
+
+
+@fault("short-uids", violates="buffers.one-each", subtle=True)
+class ShortUids(Owner):
+    """Names a buffer by its UID alone, whatever its type is."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return f"rt-{uid}-{os.getpid()}"
+
+
+@fault("private-mutex", violates="format.mutex", subtle=True)
+class PrivateMutex(Owner):
+    """Waits for a mutex that it looked at before, and never looks at it again."""
+
+    async def acquire(self, buffer: Buffer) -> None:
+        at = buffer.layout["mutex"].offset
+        if not buffer.mapped.trylock(at):
+            await asyncio.Event().wait()
+        buffer.mapped.unlock(at)
+        await super().acquire(buffer)
+
+
+@fault("no-mutex-there", violates="format.mutex")
+class NoMutexThere(Owner):
+    """Tells a place of the mutex where there is none."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        buffer = super().create(name, type_)
+        place = buffer.layout["mutex"]
+        kind = place.offset + 16  # where glibc has it
+        buffer.mapped.data[kind : kind + 4] = b"\xff\xff\xff\x7f"
+        return buffer
+
+    async def acquire(self, buffer: Buffer) -> None:
+        pass
+
+    def release(self, buffer: Buffer) -> None:
+        pass
+
+
+@fault("valid-with-the-first-data", violates="lifecycle.created-valid")
+class ValidWithTheFirstData(Owner):
+    """Leaves a new buffer invalid until it is connected once more."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        self.fresh = name
+        return super().create(name, type_)
+
+    fresh = ""
+
+    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
+        if self.fresh == buffer.name:
+            self.fresh = ""
+        else:
+            await super().set_valid(buffer, valid)
+
+
+@fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
+class OnlySmartDevicesValid(Owner):
+    """Does not set the valid bit of what is no Smart Device."""
+
+    def put_valid(self, buffer: Buffer, valid: bool) -> None:
+        super().put_valid(buffer, valid and buffer.layout.control)
+
+
+@fault("valid-for-ever", violates="lifecycle.disconnect")
+class ValidForEver(Owner):
+    """Does not clear the valid bit when a peripheral disconnects."""
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        pass
+
+
+@fault("tired-of-connecting", violates="lifecycle.disconnect", subtle=True)
+class TiredOfConnecting(Owner):
+    """Does not notice a connect any more after the ninetieth."""
+
+    connects = 0
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        self.connects += 1
+        if self.connects > 90:
+            return self.buffers[self.name(type_, uid)]
+        return await super().connect(type_, uid)
+
+
+class _Remaking(Owner):
+    """Unlinks a buffer at times, and makes it again."""
+
+    def remake(self, buffer: Buffer) -> None:
+        buffer.mapped.unlink()
+        del self.buffers[buffer.name]
+        buffer.mapped.close()
+
+
+@fault("made-again", violates="lifecycle.kept")
+class MadeAgain(_Remaking):
+    """Unlinks a buffer when its peripheral disconnects, and makes another one."""
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        await super().disconnect(type_, uid)
+        self.remake(self.buffers[self.name(type_, uid)])
+
+
+@fault("made-again-after-50", violates="lifecycle.kept", subtle=True)
+class MadeAgainAfter50(_Remaking):
+    """Makes a buffer anew when its peripheral connects for the fiftieth time."""
+
+    connects = 0
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        self.connects += 1
+        if self.connects == 50:
+            self.remake(self.buffers[self.name(type_, uid)])
+        return await super().connect(type_, uid)
+
+
+@fault("cleared-when-back", violates="lifecycle.views-stay", subtle=True)
+class ClearedWhenBack(Owner):
+    """Sets the read block to zero when a peripheral disconnects."""
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        await super().disconnect(type_, uid)
+        buffer = self.buffers[self.name(type_, uid)]
+        for field in buffer.layout.params("read").values():
+            buffer.mapped.data[field.offset : field.end] = bytes(field.size)
+
+
+@fault("other-memory-when-back", violates="lifecycle.views-stay")
+class OtherMemoryWhenBack(Owner):
+    """Works on a copy of its own once a peripheral is back."""
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        await super().disconnect(type_, uid)
+        name = self.name(type_, uid)
+        buffer = self.buffers[name]
+        copy = Mapped.create(f"{name}-copy", buffer.layout.size)
+        copy.unlink()
+        copy.data[:] = buffer.mapped.data[: buffer.layout.size]
+        self.buffers[name] = Buffer(buffer.peripheral, buffer.layout, copy)
+        self.buffers[f"{name}-old"] = buffer
+
+
+@fault("left-at-exit", violates="lifecycle.removed-at-exit")
+class LeftAtExit(Owner):
+    """Leaves its buffers behind."""
+
+    def unlink(self, buffer: Buffer) -> None:
+        pass
+
+
+@fault("invalid-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)
+class InvalidLeftAtExit(Owner):
+    """Leaves behind the buffers of peripherals that are not connected then."""
+
+    def unlink(self, buffer: Buffer) -> None:
+        if buffer["valid"]:
+            super().unlink(buffer)

@@ -1,0 +1,162 @@
+"""Faults of the owner in what holds for all its operations."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.fault import fault
+from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
+from mocks.runtime.memory.peer import Buffer
+
+
+@fault("get-read-unlocked", violates="operations.mutex", subtle=True)
+class GetReadUnlocked(Owner):
+    """Takes the Read bitmap without the mutex: it is only 16 bits."""
+
+    async def get_read(self, buffer: Buffer) -> list[str]:
+        self.check_valid(buffer)
+        return self.take(buffer, "read")
+
+
+@fault("set-valid-unlocked", violates="operations.mutex", subtle=True)
+class SetValidUnlocked(Owner):
+    """Sets the valid bit without the mutex: it is only one bit."""
+
+    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
+        self.put_valid(buffer, valid)
+
+
+@fault("kept-after-unknown", violates="operations.mutex-released", subtle=True)
+class KeptAfterUnknown(Owner):
+    """Locks the mutex before it looks at what there is to set, and does not release it then."""
+
+    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
+        await self.acquire(buffer)
+        for name in params:
+            buffer.param("read", name)
+        self.release(buffer)
+        await super().set_read(buffer, params)
+
+
+@fault("set-sub-on-invalid", violates="operations.validity", subtle=True)
+class SetSubOnInvalid(Owner):
+    """Sets the subscription of an invalid buffer."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        valid, self.check_valid = self.check_valid, lambda buffer: None  # type: ignore[method-assign]
+        try:
+            await super().set_sub(buffer, uid, params, delay)
+        finally:
+            self.check_valid = valid  # type: ignore[method-assign]
+
+
+@fault("update-on-invalid", violates="operations.validity", subtle=True)
+class UpdateOnInvalid(Owner):
+    """Clears the Update bitmap of an invalid buffer before it fails."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        await self.acquire(buffer)
+        if not buffer["valid"] and buffer.layout.control:
+            self.clear(buffer, "update")
+        self.release(buffer)
+        return await super().get_update(buffer)
+
+
+class _Piecewise(Owner):
+    """Takes values one by one, with the mutex for each."""
+
+    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        async with self.operation(buffer):
+            names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
+        for name in names:
+            async with self.operation(buffer):
+                values[name] = self.value(buffer, block, name)
+            await asyncio.sleep(0)
+        async with self.operation(buffer):
+            self.clear(buffer, bitmap)
+        return values
+
+
+@fault("piecewise", violates="operations.atomic")
+class Piecewise(_Piecewise):
+    """Takes values one by one, and lets others have the mutex between two of them."""
+
+
+@fault("piecewise-updates", violates="operations.atomic", subtle=True)
+class PiecewiseUpdates(_Piecewise):
+    """Does so with updates only."""
+
+    async def get_write(self, buffer: Buffer) -> dict[str, Any]:
+        return await Owner.values(self, buffer, "write", "write")
+
+
+@fault("clears-later", violates="operations.atomic", subtle=True)
+class ClearsLater(Owner):
+    """Takes all values at once, and clears the bitmap a moment later."""
+
+    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+        async with self.operation(buffer):
+            names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
+            values = {name: self.value(buffer, block, name) for name in names}
+        await asyncio.sleep(0.0005)
+        async with self.operation(buffer):
+            self.clear(buffer, bitmap)
+        return values
+
+
+@fault("data-fill-the-block", violates="operations.nothing-else")
+class DataFillTheBlock(Owner):
+    """Sets all that it is not told of the read block to zero."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        warnings = await super().set_data(buffer, values)
+        async with self.operation(buffer):
+            for name, field in buffer.layout.params("read").items():
+                if name not in values:
+                    buffer.mapped.data[field.offset : field.end] = bytes(field.size)
+        return warnings
+
+
+@fault("sub-clears-update", violates="operations.nothing-else", subtle=True)
+class SubClearsUpdate(Owner):
+    """Clears the Update bitmap when the subscription is set."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        await super().set_sub(buffer, uid, params, delay)
+        async with self.operation(buffer):
+            self.clear(buffer, "update")
+
+
+@fault("taking-is-a-write", violates="operations.nothing-else", subtle=True)
+class TakingIsAWrite(Owner):
+    """Sets the timestamp of the write block when its values are taken."""
+
+    async def get_write(self, buffer: Buffer) -> dict[str, Any]:
+        values = await super().get_write(buffer)
+        async with self.operation(buffer):
+            self.stamp(buffer, "write")
+        return values
+
+
+@fault("ends-at-odd-operations", violates="robustness.odd-operations")
+class EndsAtOddOperations(Owner):
+    """Ends where a parameter does not exist."""
+
+    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
+        for name in params:
+            if name not in buffer.layout.params("read"):
+                raise SystemExit(1)
+        await super().set_read(buffer, params)
+
+
+@fault("half-of-the-data", violates="robustness.odd-operations", subtle=True)
+class HalfOfTheData(Owner):
+    """Has set the parameters before an unknown one when it fails."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        known: Mapping[str, Any] = buffer.layout.params("read")
+        if any(name not in known for name in values):
+            await super().set_data(buffer, {n: v for n, v in values.items() if n in known})
+        return await super().set_data(buffer, values)

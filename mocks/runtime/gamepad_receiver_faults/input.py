@@ -1,0 +1,183 @@
+"""Faults of the receiver in what it makes of input."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from conformance.runtime.codec import Decoder
+from conformance.runtime.memory.catalog import Parameter
+from mocks.fault import fault
+from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.memory.peer import Buffer
+
+
+@fault("sticks-swapped", violates="receiver.axes")
+class SticksSwapped(Receiver):
+    """Takes the left stick for the right one."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        super().axes(pad, [*params[2:], *params[:2]], into)
+
+
+@fault("rest-overlooked", violates="receiver.axes", subtle=True)
+class RestOverlooked(Receiver):
+    """Keeps the last position of an axis that is at rest again."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        super().axes({key: value for key, value in pad.items() if value != 0}, params, into)
+
+
+@fault("buttons-stay", violates="receiver.buttons")
+class ButtonsStay(Receiver):
+    """Does not notice that a button is released."""
+
+    def buttons(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        super().buttons(pad, params, into)
+        for name in [name for name, down in into.items() if not down]:
+            del into[name]
+
+
+@fault("sixteen-buttons", violates="receiver.buttons", subtle=True)
+class SixteenButtons(Receiver):
+    """Takes btn for an integer of 16 bits."""
+
+    def button(self, btn: int, number: int) -> bool:
+        return super().button(btn & 0xFFFF, number)
+
+
+@fault("one-gamepad", violates="receiver.several")
+class OneGamepad(Receiver):
+    """Has one buffer for all gamepads."""
+
+    async def pad(self, index: str) -> Buffer:
+        self.pads[index] = await super().pad("0")
+        return self.pads[index]
+
+
+@fault("one-digit", violates="receiver.several", subtle=True)
+class OneDigit(Receiver):
+    """Does not know an index of two digits."""
+
+    def proper(self, index: str, pad: Any) -> bool:
+        return super().proper(index, pad) and len(index) == 1
+
+
+@fault("floats-only", violates="receiver.whole-numbers")
+class FloatsOnly(Receiver):
+    """Passes over axes that are no floats."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        kept = {key: value for key, value in pad.items() if isinstance(value, float)}
+        super().axes(kept, params, into)
+
+
+@fault("minus-one-is-none", violates="receiver.whole-numbers", subtle=True)
+class MinusOneIsNone(Receiver):
+    """Passes over an axis that is -1, sent as an integer."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        kept = {k: v for k, v in pad.items() if not (isinstance(v, int) and v < 0)}
+        super().axes(kept, params, into)
+
+
+@fault("short-forms-only", violates="encoding.wider-forms")
+class ShortFormsOnly(Receiver):
+    """Passes over maps with longer headers than they need."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        return super().messages(data) if data[:1] not in (b"\xde", b"\xdf") else []
+
+
+@fault("single-precision-unknown", violates="encoding.wider-forms", subtle=True)
+class SinglePrecisionUnknown(Receiver):
+    """Passes over input with floats of 32 bits."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        return super().messages(data) if b"lx\xca" not in data else []
+
+
+@fault("not-stamped", violates="set-data.timestamp")
+class NotStamped(Receiver):
+    """Leaves the timestamp as it is."""
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        pass
+
+
+@fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)
+class OnlyChangesStamped(Receiver):
+    """Passes over a message that says the same as the one before."""
+
+    before = b""
+
+    async def received(self, data: bytes) -> None:
+        if data != self.before:
+            self.before = data
+            await super().received(data)
+
+
+@fault("since-the-start", violates="set-data.timestamp", subtle=True)
+class SinceTheStart(Receiver):
+    """Has timestamps that count from the start of the machine."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+
+@fault("unclamped", violates="catalog.clamped")
+class Unclamped(Receiver):
+    """Stores axes as they come."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return value
+
+
+@fault("lower-unclamped", violates="catalog.clamped", subtle=True)
+class LowerUnclamped(Receiver):
+    """Does not clamp at the lower bound."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return super().clamp(replace(param, lower=float("-inf")), value, warnings)
+
+
+@fault("clamped-silently", violates="catalog.clamp-warning")
+class ClampedSilently(Receiver):
+    """Clamps without a warning."""
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        pass
+
+
+@fault("one-warning", violates="catalog.clamp-warning", subtle=True)
+class OneWarning(Receiver):
+    """Warns the first time only."""
+
+    warned = False
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        if not self.warned:
+            self.warned = True
+            super().warn(text, warnings)
+
+
+@fault("noise-ends-it", violates="receiver.odd-messages")
+class NoiseEndsIt(Receiver):
+    """Receives nothing more after bytes that are no message."""
+
+    deaf = False
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        decoder = Decoder()
+        frames = [*decoder.feed(data), *decoder.end()]
+        self.deaf = self.deaf or any(frame.name is None for frame in frames)
+        return [] if self.deaf else super().messages(data)
+
+
+@fault("text-ends-it", violates="receiver.odd-messages", subtle=True)
+class TextEndsIt(Receiver):
+    """Ends where an axis is text."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        if isinstance(pad.get("lx"), str):
+            raise SystemExit(1)
+        super().axes(pad, params, into)

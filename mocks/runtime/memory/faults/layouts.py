@@ -1,0 +1,118 @@
+"""Faults in how buffers are laid out."""
+
+from dataclasses import replace
+
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.layout import Field, Layout
+from mocks.fault import fault
+from mocks.runtime.memory.peer import Peer
+
+
+def moved(layout: Layout, field: Field) -> Layout:
+    """A layout with one field in another place."""
+    return Layout(layout.size, {**layout.fields, field.name: field})
+
+
+@fault("valid-in-the-mutex", violates="format.fields-apart", subtle=True)
+class ValidInTheMutex(Peer):
+    """Uses the last byte of the mutex, which always seems to be 0, for the valid bit."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        return moved(layout, replace(layout["valid"], offset=layout["mutex"].end - 1))
+
+
+@fault("booleans-share-a-byte", violates="format.fields-apart")
+class BooleansShareAByte(Peer):
+    """Puts all booleans of a block into one byte."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        for block in ("read", "write"):
+            booleans = [
+                f for f in layout.params(block).values() if (f.type, f.count) == ("bool", None)
+            ]
+            for field in booleans[1:]:
+                layout = moved(layout, replace(field, offset=booleans[0].offset))
+        return layout
+
+
+@fault("neither-is-read", violates="format.read-block", subtle=True)
+class NeitherIsRead(Peer):
+    """Has a parameter in the read block that can be neither read nor written."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        params = (replace(p, readable=p.readable or not p.writeable) for p in peripheral.params)
+        return super().layout(replace(peripheral, params=tuple(params)))
+
+
+@fault("everything-is-read", violates="format.read-block")
+class EverythingIsRead(Peer):
+    """Has all parameters in the read block."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        params = (replace(p, readable=True) for p in peripheral.params)
+        return super().layout(replace(peripheral, params=tuple(params)))
+
+
+@fault("write-only-is-not", violates="format.write-block", subtle=True)
+class WriteOnlyIsNot(Peer):
+    """Has no parameter in the write block that cannot be read, unless there are no others."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        params = (replace(p, writeable=p.writeable and p.readable) for p in peripheral.params)
+        return super().layout(replace(peripheral, params=tuple(params)))
+
+
+@fault("everything-is-written", violates="format.write-block")
+class EverythingIsWritten(Peer):
+    """Has all parameters in the write block."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        params = (replace(p, writeable=True) for p in peripheral.params)
+        return super().layout(replace(peripheral, params=tuple(params)))
+
+
+@fault("uid-of-64-bits", violates="format.control-block")
+class UidOf64Bits(Peer):
+    """Has 64 bits for a UID."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        return moved(layout, replace(layout["control.uid"], size=8)) if layout.control else layout
+
+
+@fault("update-of-8-bits", violates="format.control-block", subtle=True)
+class UpdateOf8Bits(Peer):
+    """Has 8 bits for the Update bitmap."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        short = layout.control and replace(layout["control.update"], size=1)
+        return moved(layout, short) if short else layout
+
+
+@fault("first-bit-last", violates="format.bitmaps")
+class FirstBitLast(Peer):
+    """Counts bits from the most significant one on."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
+
+    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
+        return super().names(peripheral, int(f"{bitmap:016b}"[::-1], 2))
+
+
+@fault("bits-of-the-block", violates="format.bitmaps", subtle=True)
+class BitsOfTheBlock(Peer):
+    """Counts only parameters that can be read or written."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        return super().bits(self.used(peripheral), names)
+
+    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
+        return super().names(self.used(peripheral), bitmap)
+
+    def used(self, peripheral: Peripheral) -> Peripheral:
+        params = (p for p in peripheral.params if p.readable or p.writeable)
+        return replace(peripheral, params=tuple(params))

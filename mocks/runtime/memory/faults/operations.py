@@ -1,0 +1,55 @@
+"""Faults in what every operation does."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from mocks.fault import fault
+from mocks.runtime.memory.peer import Buffer, Peer
+
+
+@fault("no-mutex", violates="operations.mutex")
+class NoMutex(Peer):
+    """Does not care for the mutex."""
+
+    async def acquire(self, buffer: Buffer) -> None:
+        pass
+
+    def release(self, buffer: Buffer) -> None:
+        pass
+
+
+@fault("kept-after-failures", violates="operations.mutex-released", subtle=True)
+class KeptAfterFailures(Peer):
+    """Does not release the mutex of a buffer that turns out to be invalid."""
+
+    @contextlib.asynccontextmanager
+    async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
+        await self.acquire(buffer)
+        self.check_valid(buffer)
+        try:
+            yield
+        finally:
+            self.release(buffer)
+
+
+@fault("validity-ignored", violates="operations.validity")
+class ValidityIgnored(Peer):
+    """Works with invalid buffers as with others."""
+
+    def check_valid(self, buffer: Buffer) -> None:
+        pass
+
+
+@fault("validity-remembered", violates="operations.validity", subtle=True)
+class ValidityRemembered(Peer):
+    """Takes for valid what was valid before."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.trusted: set[str] = set()
+
+    def check_valid(self, buffer: Buffer) -> None:
+        if buffer.name not in self.trusted:
+            super().check_valid(buffer)
+            self.trusted.add(buffer.name)
