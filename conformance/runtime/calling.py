@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.runtime.codec import REQUEST
+from conformance.runtime.codec import REQUEST, mark
 from conformance.runtime.operating import connected, ended, sent
 from conformance.runtime.rpc import alike, response, shown
 from conformance.session import Message, Session
@@ -51,10 +51,7 @@ class Caller:
         """Have a procedure called, and wait for the request. Raises Violation where none comes."""
         running = self.begin(method, *params, **more)
 
-        def mine(message: Message) -> bool:
-            return method in message.value
-
-        return Call(running, await sent(self.session, REQUEST, running, f"for {method}", mine))
+        return Call(running, await sent(self.session, REQUEST, running, f"for {method}"))
 
     async def calls(self, count: int) -> list[Call]:
         """That many calls which wait at the same time. Raises NotExercised where there are none."""
@@ -84,7 +81,9 @@ class Caller:
         return await self._ended(self._running[-1], "the operation 'notify' to end at once")
 
     def _method(self, request: Message) -> str:
-        return str(request.value[2])
+        """The name in a request. One that is no string is known, too: it has been found as such."""
+        name = request.value[2]
+        return bytes.fromhex(name["$bin"]).decode() if mark(name) == "$bin" else str(name)
 
     async def outcome(self, call: Call, after: str = "its response") -> Answer:
         """What becomes of a call now. Raises Violation where nothing does, or the client dies."""

@@ -30,18 +30,19 @@ async def log(
     level: str = "error",
     logger: str = LOGGER,
     extra: dict[str, Any] | None = None,
-) -> None:
-    """Have a program log this."""
+) -> int:
+    """Have a program log this; how many messages had come before."""
+    before = len(session.received)
     await done(session, "log", level=level, event=event, logger=logger, extra=extra or {})
+    return before
 
 
-async def published(session: Session, event: str) -> Message:
+async def published(session: Session, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
-    Raises Violation of `log.event` where only other texts come, of `log.each-once` where nothing
-    does.
+    Raises Violation of `log.event` where only other texts came since so many messages had come, of
+    `log.each-once` where nothing did.
     """
-    before = len(session.received)
     try:
         return await session.expect(
             LOG,
@@ -60,5 +61,4 @@ async def published(session: Session, event: str) -> Message:
 
 async def logged(session: Session, event: str, **more: Any) -> Message:
     """Have a program log this; the message that comes of it."""
-    await log(session, event, **more)
-    return await published(session, event)
+    return await published(session, event, await log(session, event, **more))

@@ -66,9 +66,9 @@ async def test_texts(iut: Iut) -> None:
     """Any text comes as it was logged: long, empty, of several lines, with signs of formats."""
     async with publishing(iut) as session:
         for text in TEXTS:
-            await log(session, text)
+            before = await log(session, text)
             try:
-                await published(session, text)
+                await published(session, text, before)
             except Violation as missing:
                 about = None if missing.requirement == "log.event" else missing.requirement
                 raise Violation(missing.expected, missing.came, about, missing.event) from missing
