@@ -15,8 +15,9 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.judge import Finding
+from conformance.simspark import nodes
 from conformance.simspark.codec import COMMANDS
-from conformance.simspark.scene import Scene, number
+from conformance.simspark.scene import Scene, number, parse
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
 
@@ -237,10 +238,12 @@ class Oracle:
                 for word in (node.kind, *(word for leaf in node.leaves for word in leaf[:2]))
                 for requirement in _SHOWN_BY.get(str(word), ())
             }
-            yield from self.scene.wrong()
+            yield from nodes.wrong(self.scene.nodes)
         elif self.scene is not None:
             self.exercised.add("header.partial-fits")
-            yield from self.scene.update(graph)
+            written = parse(graph)
+            yield from nodes.misfits(self.scene.nodes, written)
+            self.scene.take(written)
 
 
 _OF_EVERY_GRAPH = {"graph.nodes", "graph.types", "graph.leaves", "header.form", "header.name"}

@@ -1,0 +1,142 @@
+"""How test cases serve an agent, and how they see that it goes on."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import Any
+
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.simspark import pieces
+from conformance.simspark.codec import encode
+from conformance.simspark.stage import expressions, unharmed
+from conformance.verdicts import Inconclusive, Violation
+
+ACTS = ("Effectors", "Expressions", "Init", "Scene")
+_ANGLES = count(11)
+
+
+class Served:
+    """One agent that is served: a cycle at a time, each with the next time of the simulation."""
+
+    def __init__(self, session: Session, iut: Iut) -> None:
+        self.session = session
+        self.iut = iut
+        self.now = 10.0
+        self.hinge = iut.configuration.value("hinge").split(" ")[-1]
+
+    async def tell(
+        self,
+        more: str = "",
+        *,
+        angle: float = 0.0,
+        segmentation: Segmentation | None = None,
+    ) -> None:
+        """One group of perceptors."""
+        await self.session.send(self.group(more, angle), segmentation=segmentation)
+
+    def group(self, more: str = "", angle: float = 0.0) -> list[Any]:
+        self.now += 0.02
+        return expressions(pieces.perceptors(self.now, self.hinge, angle, more))
+
+    async def acts(self, cycles: int = 5) -> Message | None:
+        """What it does within some cycles; None if that is nothing."""
+        while await self.session.watch(*ACTS, within=0):
+            pass
+        for _ in range(cycles):
+            await self.tell()
+            within = self.session.seconds("quiet") / 2
+            if message := await self.session.watch(*ACTS, within=within):
+                return message
+            if self.session.ended:
+                break
+        return None
+
+    async def goes_on(self, after: str, requirement: str | None = None) -> None:
+        """Raise Violation unless it still acts, if it does in a plain session, and takes part.
+
+        With the operation `state` it must also know what it is told from now on.
+        """
+        acts = await self.acts(20)
+        await unharmed(self.session, after)
+        if self.session.ended:
+            raise Violation(
+                f"the agent to go on after {after}", "it closed the connection", requirement
+            )
+        if acts is None and await habit(self.iut):
+            raise Violation(f"the agent to act on after {after}", "it sends nothing", requirement)
+        if self.session.instance.upper.offers("state"):
+            await self.knows(after, requirement)
+        elif acts is None:
+            raise Inconclusive(
+                "an agent that sends nothing shows nothing; give --hook state=COMMAND "
+                f"({self.session.role.hooks['state'].description})"
+            )
+
+    async def knows(self, after: str, requirement: str | None = None) -> None:
+        """Raise Violation unless it comes to know the angle of a hinge that it is told now."""
+        angle = float(next(_ANGLES) % 90)
+        await self.tell(angle=angle)
+        await self.knows_angle(angle, after, requirement)
+
+    async def knows_angle(self, angle: float, after: str, requirement: str | None = None) -> None:
+        """The same of one that it was told before."""
+        deadline = self.session.now + self.session.seconds("response")
+        while True:
+            seen = await self.angle()
+            if isinstance(seen, int | float) and abs(seen - angle) < 0.01:
+                return
+            if self.session.now > deadline:
+                break
+            await asyncio.sleep(0.02)
+        raise Violation(
+            f"the agent to know that {self.hinge} is at {angle:g} degrees, told after {after}",
+            f"it knows {seen!r:.60}",
+            requirement,
+        )
+
+    async def angle(self) -> Any:
+        """What it knows of the hinge."""
+        answer = await self.session.instance.upper("state")
+        hinges = answer.result.get("hinges") if isinstance(answer.result, dict) else None
+        if not answer.ok or not isinstance(hinges, dict):
+            raise Inconclusive(f"the operation 'state' does not tell hinges: {answer}"[:300])
+        return hinges.get(self.hinge)
+
+
+@contextlib.asynccontextmanager
+async def serving(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Served]:
+    """An agent that has created itself and is initialised.
+
+    Perceptors come after its first message. Raises Violation where one of the two does not come.
+    """
+    async with iut.session(segmentation=segmentation) as session:
+        served = Served(session, iut)
+        await session.expect("Scene", to="as the first message", requirement="agents.create-first")
+        if not any(message.name == "Init" for message in session.received):
+            for _ in range(3):
+                await served.tell()
+        await _init(session)
+        yield served
+
+
+async def _init(session: Session) -> None:
+    for message in session.received:
+        if any(item[:1] == ["init"] for item in message.value if isinstance(item, list)):
+            return
+    await session.expect("Init", to="as the message that follows", requirement="agents.init-second")
+
+
+async def habit(iut: Iut) -> bool:
+    """Whether the agent acts in a plain session, which is held once in a run."""
+    if "acts" not in iut.memory:
+        async with serving(iut) as served:
+            iut.memory["acts"] = await served.acts(20) is not None
+    return bool(iut.memory["acts"])
+
+
+def bytes_of(*groups: list[Any]) -> bytes:
+    """Several messages together."""
+    return b"".join(map(encode, groups))

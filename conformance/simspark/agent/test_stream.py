@@ -1,0 +1,89 @@
+"""What comes to an agent as a stream brings it, and what no sane agent dies of."""
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.segmentation import byte_by_byte, split_at
+from conformance.simspark import hostile
+from conformance.simspark.agent.serving import bytes_of, serving
+from conformance.simspark.stage import unharmed
+
+pytestmark = in_one_loop
+
+
+@requirement("frame.segmentation")
+async def test_byte_by_byte(iut: Iut) -> None:
+    """A whole session that comes byte by byte is taken as if in whole messages."""
+    async with serving(iut, segmentation=byte_by_byte) as served:
+        await served.goes_on("a session that came byte by byte")
+
+
+@requirement("frame.segmentation")
+@pytest.mark.parametrize("place", [1, 2, 3, 4, 5, 40, -1])
+async def test_cut_in_two(iut: Iut, place: int) -> None:
+    """A group that is cut in two, inside its length, behind it or in its text, is taken in full."""
+    async with serving(iut) as served:
+        for _ in range(2):
+            await served.tell(segmentation=split_at([place]))
+        await served.goes_on(f"a group that was cut at byte {place}")
+
+
+@requirement("frame.segmentation")
+async def test_several_in_one_write(iut: Iut) -> None:
+    """Several groups in one write, and the beginning of another, are all taken."""
+    async with serving(iut) as served:
+        last = bytes_of(served.group())
+        for cut in (2, 30):
+            together = bytes_of(*(served.group() for _ in range(20)))
+            await served.session.send_bytes(together + last[:cut])
+            await served.session.taken()
+            await served.session.send_bytes(last[cut:])
+            await served.goes_on("several groups in one write")
+
+
+@requirement("robustness.empty-message")
+async def test_empty_messages(iut: Iut) -> None:
+    """Messages of length 0 have no effect."""
+    async with serving(iut) as served:
+        await served.session.send([])
+        await served.goes_on("an empty message")
+        await served.session.send_bytes(bytes(400) + bytes_of(served.group()))
+        await served.goes_on("a hundred empty messages")
+
+
+async def _outlives(iut: Iut, data: bytes, what: str) -> None:
+    """Raise Violation if the agent dies of these bytes, or of the end of the connection then."""
+    async with serving(iut) as served:
+        session = served.session
+        await session.send_bytes(data)
+        await session.until_closed(session.seconds("quiet") / 2)
+        await session.send_bytes(bytes_of(served.group()) * 3)
+        await session.until_closed(session.seconds("quiet") / 2)
+        await unharmed(session, what)
+        taken = hostile.memory(session)
+        check(taken < hostile.GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
+        await session.finish()
+        await session.until_closed(session.seconds("quiet"))
+        await unharmed(session, f"{what}, and the end of the connection")
+
+
+@requirement("robustness.malformed")
+@pytest.mark.parametrize("kind", hostile.TEXTS)
+async def test_malformed(iut: Iut, kind: str) -> None:
+    """It does not die of a text that is none."""
+    await _outlives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
+
+
+@requirement("robustness.huge-length")
+@pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
+async def test_huge_length(iut: Iut, length: int) -> None:
+    """It does not die of a length of gigabytes."""
+    await _outlives(iut, length.to_bytes(4, "big") + b"(time (now 1))" * 4000, f"{length:#x}")
+
+
+@requirement("robustness.wrong-length")
+@pytest.mark.parametrize("kind", hostile.LENGTHS)
+async def test_wrong_length(iut: Iut, kind: str) -> None:
+    """It does not die of a length that is wrong."""
+    await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")

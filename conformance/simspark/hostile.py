@@ -1,0 +1,40 @@
+"""Bytes that are no message: texts that are none, lengths that lie; and what they may cost."""
+
+from pathlib import Path
+
+from conformance.session import Session
+from conformance.simspark.codec import frame
+
+GIBIBYTE = 1 << 30
+_DEPTH = 100_000
+
+TEXTS = {
+    "never closed": frame(b"(score (left 9"),
+    "closed too often": frame(b")))) (a)) ("),
+    "not ASCII": frame(b"(score (left \xff\xfe)(\xc3\xa4 \x80))"),
+    "binary": frame(bytes(range(256))),
+    "nested deeply": frame(b"(" * _DEPTH + b")" * _DEPTH),
+    "nested deeply and never closed": frame(b"(" * _DEPTH),
+}
+"""Whole messages, by what is wrong with their texts."""
+
+_TEXT = b"(score (left 9)(right 9))"
+LENGTHS = {
+    "its own four bytes too large": (len(_TEXT) + 4).to_bytes(4, "big") + _TEXT,
+    "one too small": (len(_TEXT) - 1).to_bytes(4, "big") + _TEXT,
+    "in the other byte order": len(_TEXT).to_bytes(4, "little") + _TEXT,
+    "missing": _TEXT,
+}
+"""Messages by what is wrong with their lengths."""
+
+
+def memory(session: Session) -> int:
+    """The largest size in bytes that the IUT's process has had in memory; 0 if nobody can tell."""
+    process = session.instance.process
+    status = Path(f"/proc/{process.pid}/status") if process else Path("/nowhere")
+    try:
+        lines = status.read_text().splitlines()
+    except OSError:
+        return 0
+    sizes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(sizes[0]) * 1024 if sizes else 0

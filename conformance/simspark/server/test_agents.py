@@ -1,0 +1,262 @@
+"""Agents: they are created, perceive, act, and have no say in what is the trainer's."""
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.simspark.stage import (
+    PERCEPTORS,
+    expressions,
+    hinge,
+    perceptors,
+    playing,
+    watching,
+)
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+pytestmark = in_one_loop
+
+TURNED = 5.0  # degrees by which a hinge must turn to have been moved
+
+
+@requirement("agents.perceptors")
+async def test_perceptors_keep_coming(iut: Iut) -> None:
+    """Once it is created and initialised, an agent is told again and again what it perceives."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        for _ in range(20):
+            await perceptors(agent)
+
+
+@requirement("agents.perceptors")
+async def test_perceptors_of_several_agents(iut: Iut) -> None:
+    """So is every agent: of the same team, of the other, and one that comes after one has left."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, "Lefts", 1) as first,
+        playing(iut, instance, "Lefts", 2) as second,
+    ):
+        async with playing(iut, instance, "Rights", 2) as third:
+            for agent in (first, second, third, first):
+                await perceptors(agent)
+        async with playing(iut, instance, "Rights", 11) as fourth:
+            for agent in (first, second, fourth):
+                await fresh(agent)
+
+
+async def fresh(agent: Session) -> Message:
+    """A group of perceptors that comes from now on."""
+    while await agent.watch(*PERCEPTORS, within=0):
+        pass
+    return await perceptors(agent)
+
+
+@requirement("agents.perceptors")
+async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
+    """Effectors, one by one and several in a message, do not stop them."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        for text in ("(syn)", "(he1 0.1)(he2 -0.1)", "(say hello)", "(beam -2 1 0)", "(he1 0)"):
+            await agent.send(expressions(text))
+            await fresh(agent)
+
+
+def _names(iut: Iut) -> tuple[str, str]:
+    """The names of the effector and the perceptor of the hinge that is tried."""
+    effector, _, perceptor = iut.configuration.value("hinge").partition(" ")
+    return effector, perceptor.strip()
+
+
+async def _angle(iut: Iut, agent: Session) -> float:
+    """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
+    _, name = _names(iut)
+    for _ in range(5):
+        message = await fresh(agent)
+        if (angle := hinge(message, name)) is not None:
+            return angle
+    raise NotExercised(
+        f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
+        "and --set scene=FILE where it needs another"
+    )
+
+
+@requirement("agents.joints")
+async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
+    """The position of a hinge comes with every group of perceptors, or nearly so."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        _, name = _names(iut)
+        groups = [message for message in agent.received if message.name in PERCEPTORS]
+        known = any(hinge(message, name) is not None for message in groups)
+        if not known:
+            await _angle(iut, agent)
+        came = 0
+        for _ in range(30):
+            came += hinge(await fresh(agent), name) is not None
+        check(
+            came > 1, f"the position of {name} again and again", f"it came in {came} of 30 groups"
+        )
+
+
+@requirement("agents.joints")
+async def test_hinges_of_every_agent(iut: Iut) -> None:
+    """The second agent is told, too."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, "Lefts") as first,
+        playing(iut, instance, "Rights") as second,
+    ):
+        await _angle(iut, first)
+        _, name = _names(iut)
+        groups = [await fresh(second) for _ in range(10)]
+        check(
+            any(hinge(message, name) is not None for message in groups),
+            f"the position of {name} to the second agent",
+            "it does not come, and does to the first",
+        )
+
+
+async def turns(iut: Iut, agent: Session, speed: float, after: str = "") -> float:
+    """Turn the hinge; by how many degrees it has turned. Raises Violation where it does not."""
+    effector, name = _names(iut)
+    before = await _angle(iut, agent)
+    await agent.send(expressions(f"({effector} {speed})"))
+    angle: list[float] = [before]
+
+    def moved(message: Message) -> bool:
+        found = hinge(message, name)
+        angle.append(before if found is None else found)
+        return abs(angle[-1] - before) > TURNED
+
+    try:
+        await agent.expect(*PERCEPTORS, where=moved)
+    except Violation as none:
+        raise Violation(
+            f"the hinge {name} to turn after ({effector} {speed}){after}",
+            f"it stood at {before:.2f} degrees and stands at {angle[-1]:.2f}",
+            "agents.effectors",
+        ) from none
+    await agent.send(expressions(f"({effector} 0)"))
+    return angle[-1] - before
+
+
+@requirement("agents.effectors")
+async def test_a_hinge_turns(iut: Iut) -> None:
+    """A hinge turns when it is told to, and back when it is told the opposite."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        there = await turns(iut, agent, 1.5)
+        back = await turns(iut, agent, -1.5)
+        check(
+            there * back < 0,
+            "opposite speeds to turn a hinge in opposite directions",
+            f"it turned by {there:.1f} and by {back:.1f} degrees",
+        )
+
+
+@requirement("agents.effectors")
+async def test_a_hinge_turns_among_others(iut: Iut) -> None:
+    """An effector counts behind others in one message, known or not."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        effector, name = _names(iut)
+        before = await _angle(iut, agent)
+        await agent.send(expressions(f"(syn)(say x)(he2 0)(nothing 1 2)({effector} 2)"))
+        try:
+            await agent.expect(
+                *PERCEPTORS,
+                where=lambda message: abs((hinge(message, name) or before) - before) > TURNED,
+            )
+        except Violation as none:
+            raise Violation(
+                f"the hinge {name} to turn, told by the last of five effectors",
+                f"it still stands at {before:.2f} degrees",
+                "agents.effectors",
+            ) from none
+
+
+@requirement("agents.effectors")
+async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
+    """The hinge of one agent turns by its own effectors only."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, "Lefts") as one,
+        playing(iut, instance, "Rights") as other,
+    ):
+        still = await _angle(iut, other)
+        await turns(iut, one, 2.0)
+        now = await _angle(iut, other)
+        check(
+            abs(now - still) < TURNED,
+            "the hinge of the other agent to stay where it is",
+            f"it turned from {still:.1f} to {now:.1f} degrees",
+        )
+        await turns(iut, other, 2.0, ", which the second agent sent")
+
+
+@requirement("agents.heard")
+async def test_own_words_are_heard(iut: Iut) -> None:
+    """What an agent says it hears itself, as it was said."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        said = "Hello_17-World"
+        heard: list[str] = []
+        for _ in range(3):
+            await agent.send(expressions(f"(say {said})"))
+            deadline = agent.now + agent.seconds("response") / 3
+            while not heard and (
+                message := await agent.watch(*PERCEPTORS, within=deadline - agent.now)
+            ):
+                found = [p for p in message.value if p[:1] == ["hear"] and "self" in p]
+                heard += [str(perceptor[-1]) for perceptor in found]
+        if not heard:
+            raise Inconclusive("no hear perceptor came: the robot may have no ears")
+        check(heard[0] == said, f"{said} to be heard", f"{heard[0][:60]} was")
+
+
+@requirement("monitors.not-for-agents")
+async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
+    """Commands of a trainer that an agent sends change nothing, whenever it does."""
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        async with playing(iut, instance) as agent:
+            await watch.settle()
+            state, modes = dict(watch.view.state), watch.view.play_modes
+            commands = (
+                "(score (left 7)(right 8))",
+                f"(playMode {modes[-1]})",
+                "(time 77)",
+                "(kickOff Right)",
+                "((score (left 7)(right 8)))",
+            )
+            for text in commands:
+                await agent.send(expressions(text))
+            quiet = await watch.never(
+                lambda view: (
+                    view.value("score_left") == 7
+                    or view.play_mode == modes[-1]
+                    or 77 <= (view.value("time") or 0) < 90
+                ),
+                2 * watch.session.seconds("quiet"),
+            )
+            check(
+                quiet,
+                f"the state to stay {state}",
+                f"it became {watch.view.state} by commands that an agent sent",
+            )
+            await fresh(agent)
+        await watch.obeys("commands of a trainer from an agent")
+
+
+@requirement("monitors.not-for-agents")
+async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
+    """Nor do they move the ball, or another agent."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance, "Lefts") as agent,
+    ):
+        await watch.settle()
+        await watch.play()
+        place, other = watch.place(0.31, -0.43), watch.place(-0.37, 0.41)
+        await watch.empty(place)
+        await watch.empty(other)
+        await agent.send(expressions(f"(ball (pos {place.x} {place.y} 0.1))"))
+        await agent.send(expressions(f"(agent (unum 1)(team Left)(pos {other.x} {other.y} 0.4))"))
+        stayed = await watch.never(
+            lambda view: place.taken(view) or other.taken(view),
+            2 * watch.session.seconds("quiet"),
+        )
+        check(stayed, "ball and agents to stay", f"something is at {place} or {other} now")

@@ -1,0 +1,215 @@
+"""What a trainer does to the ball."""
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.simspark.stage import Place, Watch, match, places_of_balls, watching
+from conformance.simspark.view import View
+from conformance.verdicts import Inconclusive, Violation
+
+pytestmark = in_one_loop
+
+ROLLED = 0.15  # metres that the ball must have come to have rolled
+
+
+async def _playing(watch: Watch) -> None:
+    await watch.play()
+    await watch.settle()
+
+
+@requirement("ball.pos")
+@pytest.mark.parametrize(("along", "across"), [(0.5, 0.4), (-0.7, -0.55), (0.23, -0.31)])
+async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
+    """The ball is where it was put, in coordinates of the field."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(along, across)
+        await watch.empty(place)
+        await watch.put_ball(place)
+
+
+@requirement("ball.pos")
+async def test_ball_is_put_up(iut: Iut) -> None:
+    """Into the air as well: then it is above the ground, until it has fallen."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(0.5, 0.4)
+        await watch.command(f"(ball (pos {place.x} {place.y} 2.5))")
+        await watch.until(
+            lambda view: any(
+                abs(pose[12] - place.x) < 0.3 and abs(pose[13] - place.y) < 0.3 and pose[14] > 0.5
+                for pose in view.poses
+            ),
+            f"show the ball in the air above {place}",
+            now=places_of_balls,
+        )
+
+
+class _Track:
+    """Where something that was at a place has come to: the nodes that were there, ever since."""
+
+    def __init__(self, view: View, place: Place) -> None:
+        self.nodes = place.around(view, 0.3)
+        self.place = place
+        self.x, self.y = place.x, place.y
+
+    def follow(self, view: View) -> tuple[float, float]:
+        """By how much the one that moved most has moved."""
+        poses = view.poses
+        moves = [
+            (poses[n][12] - self.place.x, poses[n][13] - self.place.y)
+            for n in self.nodes
+            if n < len(poses)
+        ]
+        return max(moves, key=lambda move: move[0] ** 2 + move[1] ** 2, default=(0.0, 0.0))
+
+
+async def _rolls(watch: Watch, place: Place, dx: float, dy: float, command: str) -> None:
+    """Raise Violation unless what is at a place moves along (dx, dy) upon a command."""
+    track = _Track(watch.view, place)
+    moved = (0.0, 0.0)
+
+    def has(view: View) -> bool:
+        nonlocal moved
+        moved = track.follow(view)
+        return moved[0] ** 2 + moved[1] ** 2 > ROLLED**2
+
+    await watch.command(command)
+    await watch.until(
+        has,
+        f"show the ball roll after {command}",
+        now=lambda _: f"it moved by {moved[0]:.2f} m, {moved[1]:.2f} m",
+    )
+    size = (moved[0] ** 2 + moved[1] ** 2) ** 0.5 * (dx**2 + dy**2) ** 0.5
+    cosine = (moved[0] * dx + moved[1] * dy) / size
+    check(
+        cosine > 0.95,
+        f"the ball to roll along ({dx:g}, {dy:g})",
+        f"it rolled by ({moved[0]:.2f}, {moved[1]:.2f})",
+    )
+
+
+@requirement("ball.vel")
+@pytest.mark.parametrize(("vx", "vy"), [(3, 1), (-1, 2.5)])
+async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
+    """A ball at rest rolls off in the direction of its velocity."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(-0.2, 0.15)
+        await watch.put_ball(place)
+        await watch.settle()
+        await _rolls(watch, place, vx, vy, f"(ball (vel {vx} {vy} 0))")
+
+
+@requirement("ball.both")
+@pytest.mark.parametrize("order", ["pos first", "vel first"])
+async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
+    """With both it starts from there, whichever stands first."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        await watch.put_ball(watch.place(-0.6, 0.6))
+        place = watch.place(0.35, -0.2)
+        parts = [f"(pos {place.x} {place.y} {watch.radius})", "(vel -1 2 0)"]
+        command = f"(ball {' '.join(parts if order == 'pos first' else parts[::-1])})"
+        await watch.command(command)
+        await watch.until(
+            lambda view: place.taken(view, 0.6),
+            f"show the ball near {place} after {command}",
+            now=places_of_balls,
+        )
+        near = place.around(watch.view, 0.6)
+
+        def away(view: View) -> bool:
+            return any(
+                number < len(view.poses)
+                and view.poses[number][13] > place.y + ROLLED
+                and view.poses[number][12] < place.x
+                for number in near
+            )
+
+        await watch.until(
+            away, f"show the ball roll from there after {command}", now=places_of_balls
+        )
+
+
+@requirement("ball.neither")
+async def test_ball_is_left_alone(iut: Iut) -> None:
+    """A command ball without pos and vel changes nothing."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(0.3, 0.45)
+        await watch.put_ball(place)
+        await watch.settle()
+        await watch.command("(ball)")
+        stayed = await watch.never(
+            lambda view: not place.taken(view), 2 * watch.session.seconds("quiet")
+        )
+        check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
+        await watch.obeys("(ball)")
+
+
+@requirement("drop-ball.ball-stays")
+async def test_dropped_where_it_is(iut: Iut) -> None:
+    """A ball on the field stays where it is when it is dropped."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(0.25, 0.45)
+        await watch.put_ball(place)
+        await watch.settle()
+        await watch.command("(dropBall)")
+        stayed = await watch.never(
+            lambda view: not place.taken(view), 2 * watch.session.seconds("quiet")
+        )
+        check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
+
+
+@requirement("drop-ball.back-on-the-field")
+@pytest.mark.parametrize("side", [1, -1])
+async def test_dropped_off_the_field(iut: Iut, side: int) -> None:
+    """A ball beyond a touch line is brought back."""
+    async with watching(iut) as watch:
+        await watch.play("GameOver")
+        width = watch.view.parameter("FieldWidth", 12.0) / 2
+        outside = Place(watch.place(0.2, 0).x, side * (width + 1.5))
+        try:
+            await watch.put_ball(outside)
+        except Violation as none:
+            raise Inconclusive(f"the ball cannot be put off the field: {none}") from none
+        await watch.settle()
+        await watch.command("(dropBall)")
+        await watch.until(
+            lambda view: not outside.taken(view, 1.0),
+            f"show the ball back on the field, which was dropped at {outside}",
+            now=places_of_balls,
+        )
+        ball = watch.view.ball()
+        if ball is not None:
+            bound = width + 2 * watch.radius + 0.05
+            check(abs(ball[1]) <= bound, f"it within {width:g} m", places_of_balls(watch.view))
+
+
+@requirement("drop-ball.players-away")
+async def test_players_move_away(iut: Iut) -> None:
+    """Players near the ball are moved away from it, those of both teams."""
+    async with match(iut) as game:
+        watch = game.watch
+        place = watch.place(0.2, 0.45)
+        radius = watch.view.parameter("FreeKickDistance", 1.0)
+        await watch.put_ball(place)
+        await watch.settle()
+        near = place.around(watch.view, radius)
+        step = round(min(0.45, radius / 2), 2)
+        await watch.put_agent("Left", Place(place.x - step, place.y))
+        await watch.put_agent("Right", Place(place.x, place.y + step))
+        await watch.settle()
+        await watch.command("(dropBall)")
+
+        def away(view: View) -> bool:
+            return place.around(view, 0.65 * radius) <= near
+
+        await watch.until(
+            away,
+            f"show nothing but the ball within {radius:g} m of it",
+            now=lambda view: f"{len(place.around(view, 0.65 * radius) - near)} nodes are there",
+        )

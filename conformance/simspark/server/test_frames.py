@@ -1,0 +1,167 @@
+"""Messages as a stream brings them: with lengths that are right, cut anywhere, of ASCII text."""
+
+import itertools
+
+import pytest
+
+from conformance.cases import explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.segmentation import byte_by_byte, split_at
+from conformance.simspark import drawn
+from conformance.simspark.codec import encode
+from conformance.simspark.stage import Watch, expressions, held, perceptors, playing, watching
+
+pytestmark = in_one_loop
+
+
+async def _ordinary(iut: Iut) -> None:
+    """A monitor and an agent, some messages of each kind."""
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        async with playing(iut, instance) as agent:
+            for _ in range(5):
+                await perceptors(agent)
+            await watch.settle()
+        await watch.obeys("an agent that came and went")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param(name, marks=requirement(name))
+        for name in ("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
+    ],
+)
+async def test_ordinary_session(iut: Iut, statement: str) -> None:
+    """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
+    await held(iut, "ordinary", _ordinary)
+
+
+async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
+    """Send bytes that set the score, and wait for it."""
+    await watch.session.send_bytes(data)
+    await _shows(watch, left, right, how)
+
+
+async def _shows(watch: Watch, left: int, right: int, how: str) -> None:
+    await watch.until(
+        lambda view: view.value("score_left") == left and view.value("score_right") == right,
+        f"show the score {left} to {right}, which was set by {how}",
+        now=lambda view: f"it is {view.state.get('score_left')} to {view.state.get('score_right')}",
+    )
+
+
+def _score(left: int, right: int) -> bytes:
+    return encode(expressions(f"(score (left {left})(right {right}))"))
+
+
+@requirement("frame.segmentation")
+async def test_cut_at_every_byte(iut: Iut) -> None:
+    """A command counts wherever it is cut in two: inside its length, behind it, inside its text."""
+    async with watching(iut) as watch:
+        for place in range(1, len(_score(1, 1))):
+            data = _score(place % 9, 1 + place % 2)
+            await watch.session.send_bytes(data, segmentation=split_at([place]))
+            if place < 6 or place > len(data) - 3 or place % 6 == 0:
+                how = f"a command that was cut behind byte {place}"
+                await _shows(watch, place % 9, 1 + place % 2, how)
+
+
+@requirement("frame.segmentation")
+async def test_byte_by_byte(iut: Iut) -> None:
+    """It counts where every byte comes alone."""
+    async with watching(iut) as watch:
+        await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
+        await _shows(watch, 3, 4, "a command that came byte by byte")
+
+
+@requirement("frame.segmentation")
+async def test_several_in_one_write(iut: Iut) -> None:
+    """Of several messages in one write each counts, the first and the last."""
+    async with watching(iut) as watch:
+        mode = watch.view.play_modes[-1]
+        together = encode(expressions(f"(playMode {mode})")) + encode(expressions("(time 7)"))
+        await watch.session.send_bytes(_score(1, 1) + together + encode([]) + _score(5, 6))
+        await _shows(watch, 5, 6, "the last of several messages in one write")
+        await watch.until(
+            lambda view: (view.value("time") or 0) >= 7,
+            "show the time, which was set by the third of several messages in one write",
+        )
+
+
+@requirement("frame.segmentation")
+async def test_a_message_and_a_half(iut: Iut) -> None:
+    """A write may end inside the next message, which counts once its rest has come."""
+    async with watching(iut) as watch:
+        for cut, (left, right) in zip((2, 4, 15), ((1, 2), (2, 3), (3, 4)), strict=True):
+            last = _score(left, right)
+            await watch.session.send_bytes(_score(9, 9) + last[:cut])
+            await _shows(watch, 9, 9, "a message that the beginning of another follows")
+            await _scores(watch, last[cut:], left, right, f"a message cut behind byte {cut}")
+
+
+@requirement("frame.segmentation")
+async def test_agents_cut_into_pieces(iut: Iut) -> None:
+    """An agent is served, too, where all of its messages come byte by byte."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, segmentation=byte_by_byte) as agent,
+    ):
+        await agent.send(expressions("(he1 0.1)"))
+        await perceptors(agent)
+
+
+@requirement("frame.segmentation")
+async def test_two_streams_at_once(iut: Iut) -> None:
+    """What one monitor has half said does not mix with what another says."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as one,
+        watching(iut, instance) as other,
+    ):
+        data = _score(4, 2)
+        for place in (2, 4, 20):
+            await one.session.send_bytes(data[:place])
+            await other.session.taken()
+            await _scores(other, _score(place, 1), place, 1, "another monitor in between")
+            await one.session.send_bytes(data[place:])
+            await _shows(one, 4, 2, "a message that another monitor's came in between of")
+
+
+@requirement("frame.length-prefix")
+async def test_length_counts_the_text_alone(iut: Iut) -> None:
+    """White space around a command counts as its text does, and is no part of the next message."""
+    async with watching(iut) as watch:
+        for left, text in (
+            (1, " (score (left 1)(right 0))"),
+            (2, "(score (left 2)\n(right 0)) \n"),
+        ):
+            payload = text.encode()
+            data = len(payload).to_bytes(4, "big") + payload
+            await _scores(watch, data, left, 0, f"the text {text!r}")
+
+
+@requirement("frame.length-prefix")
+async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
+    """Texts of 255 to 65,536 bytes are taken in full, and what follows them is in step."""
+    async with watching(iut) as watch:
+        for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
+            text = f"(score (left {goals})(right 0))".encode()
+            payload = b" " * (size - len(text)) + text
+            data = size.to_bytes(4, "big") + payload
+            await _scores(watch, data, goals, 0, f"a message of {size} bytes")
+        await watch.obeys("long messages")
+
+
+@requirement("frame.segmentation")
+@explore(script=drawn.scores(), cuts=drawn.cuts())
+async def test_any_commands_in_any_pieces(
+    iut: Iut, script: list[tuple[str, int, int]], cuts: list[int]
+) -> None:
+    """Of any commands, in one write that is cut anywhere, the last one counts last."""
+    async with watching(iut) as watch:
+        payloads = [text.encode() for text, _, _ in script]
+        data = b"".join(len(payload).to_bytes(4, "big") + payload for payload in payloads)
+        await watch.session.send_bytes(data, segmentation=split_at(cuts))
+        _, left, right = script[-1]
+        await _shows(watch, left, right, f"the last of {len(script)} commands")
+        await watch.obeys("any commands")

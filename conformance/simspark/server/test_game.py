@@ -1,0 +1,203 @@
+"""What a trainer does to the game: play mode, kick-off, time and score; and the rules of halves."""
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.simspark.stage import Watch, watching
+from conformance.simspark.view import View
+from conformance.verdicts import Inconclusive, NotExercised
+
+pytestmark = in_one_loop
+
+
+@requirement("play-mode.set")
+async def test_every_play_mode(iut: Iut) -> None:
+    """Each play mode of the list can be set, and shows as its index."""
+    async with watching(iut) as watch:
+        for index, mode in enumerate(watch.view.play_modes):
+            await watch.command(f"(playMode {mode})")
+            await watch.until(
+                lambda view, index=index: view.value("play_mode") == index,  # type: ignore[misc]
+                f"show play_mode {index} after (playMode {mode})",
+                now=lambda view: f"it is {view.state.get('play_mode')}",
+            )
+
+
+@requirement("play-mode.case")
+async def test_case_of_play_modes(iut: Iut) -> None:
+    """In other letters it is none, and changes nothing."""
+    async with watching(iut) as watch:
+        modes = watch.view.play_modes
+        await watch.play(modes[0])
+        others = [mode for mode in modes[1:4] + modes[-2:] if mode != modes[0]]
+        wrong = [
+            text
+            for mode in others
+            for text in (mode.lower(), mode.upper(), mode.swapcase())
+            if text not in modes
+        ]
+        index = watch.view.value("play_mode")
+        for text in wrong:
+            await watch.command(f"(playMode {text})")
+        stayed = await watch.never(
+            lambda view: view.value("play_mode") != index, 2 * watch.session.seconds("quiet")
+        )
+        check(
+            stayed,
+            f"the play mode to stay {modes[0]} after {wrong[0]}, {wrong[1]} and so on",
+            f"it became {watch.view.play_mode}",
+        )
+
+
+def _kick_off(watch: Watch, side: str) -> str:
+    """The play mode in which a side has the kick-off. Raises Inconclusive where there is none."""
+    for mode in watch.view.play_modes:
+        if mode.lower().replace("_", "") == f"kickoff{side}":
+            return mode
+    raise Inconclusive(f"the server has no play mode for the kick-off of the {side} team")
+
+
+async def _kicks_off(watch: Watch, team: str, modes: list[str]) -> None:
+    if "PlayOn" in watch.view.play_modes:
+        await watch.play()
+    await watch.command(f"(kickOff {team})")
+    await watch.until(
+        lambda view: view.play_mode in modes,
+        f"show the play mode {' or '.join(modes)} after (kickOff {team})",
+        now=lambda view: f"it is {view.play_mode}",
+    )
+
+
+@requirement("kick-off.left")
+async def test_kick_off_left(iut: Iut) -> None:
+    """The left team gets the kick-off, also right after the other one has."""
+    async with watching(iut) as watch:
+        await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
+        await watch.command("(kickOff Right)")
+        await watch.settle()
+        await _kicks_off(watch, "Left", [_kick_off(watch, "left")])
+
+
+@requirement("kick-off.right")
+async def test_kick_off_right(iut: Iut) -> None:
+    """The right team gets the kick-off, also right after the other one has."""
+    async with watching(iut) as watch:
+        await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
+        await watch.command("(kickOff Left)")
+        await watch.settle()
+        await _kicks_off(watch, "Right", [_kick_off(watch, "right")])
+
+
+@requirement("kick-off.none")
+async def test_kick_off_by_a_coin(iut: Iut) -> None:
+    """One of the teams gets it, each time."""
+    async with watching(iut) as watch:
+        for _ in range(4):
+            modes = [_kick_off(watch, "left"), _kick_off(watch, "right")]
+            await _kicks_off(watch, "None", modes)
+
+
+@requirement("time.set")
+async def test_time(iut: Iut) -> None:
+    """The time is what it was set to, forwards and back, whole or not."""
+    async with watching(iut) as watch:
+        half = watch.view.parameter("RuleHalfTime", 300.0)
+        for share in (0.5, 0.25, 0.7103):
+            time = round(share * half, 2)
+            await watch.command(f"(time {time})")
+            await watch.until(
+                lambda view, time=time: -0.01 <= (view.value("time") or 0) - time < 5,  # type: ignore[misc]
+                f"show the time {time:g}",
+                now=lambda view: f"it is {view.state.get('time')}",
+            )
+
+
+@requirement("score.set")
+async def test_score(iut: Iut) -> None:
+    """Both scores are what they were set to, in whichever order they stand, and can be 0 again."""
+    async with watching(iut) as watch:
+        for left, right, text in (
+            (2, 1, "(score (left 2)(right 1))"),
+            (0, 13, "(score (right 13)(left 0))"),
+            (0, 0, "(score (left 0) (right 0))"),
+        ):
+            await watch.command(text)
+            await watch.until(
+                lambda view, score=(left, right): (  # type: ignore[misc]
+                    (view.value("score_left"), view.value("score_right")) == score
+                ),
+                f"show the score {left} to {right} after {text}",
+                now=lambda view: (
+                    f"it is {view.state.get('score_left')} to {view.state.get('score_right')}"
+                ),
+            )
+
+
+@requirement("ack.form")
+async def test_answer_to_get_ack(iut: Iut) -> None:
+    """If an answer to getAck comes, it has the cookie of the one who asked."""
+    async with watching(iut) as watch:
+        await watch.command("(time 1)(getAck first)")
+        await watch.command("((time 2)(getAck second_cookie))")
+        await watch.settle()
+        await watch.session.watch("Ack")
+        watch.session.judge.exercised.add("ack.form")
+        await watch.obeys("getAck")
+
+
+@requirement("environment.goal-pause")
+async def test_pause_after_a_goal(iut: Iut) -> None:
+    """After a goal comes a pause of so many seconds, then a kick-off."""
+    async with watching(iut) as watch:
+        pause = watch.view.parameter("RuleGoalPauseTime", 3.0)
+        if pause > iut.configuration.max_wait / 3:
+            raise NotExercised(f"the pause of {pause:g} s is too long to wait for")
+        await watch.play()
+        beyond = watch.view.parameter("FieldLength", 18.0) / 2 + 0.2
+        await watch.command(f"(ball (pos {beyond} 0 {watch.radius})(vel 0.5 0 0))")
+        goal = await watch.until(lambda view: "goal_" in str(view.play_mode).lower(), "show a goal")
+        if "kick" in str(watch.view.play_mode):
+            raise Inconclusive("the server takes a ball that was put into the goal for no goal")
+        began = watch.view.value("time") or 0.0
+        kick_off = await watch.until(
+            lambda view: "kickoff" in str(view.play_mode).lower().replace("_", ""),
+            f"show a kick-off after the pause of {pause:g} s",
+            within=2 * pause + watch.session.seconds("response"),
+            now=lambda view: f"it is {view.play_mode}",
+        )
+        # The simulation may run faster or slower than we do.
+        lasted = max((watch.view.value("time") or 0.0) - began, kick_off.at - goal.at)
+        check(
+            lasted > 0.6 * pause,
+            f"a pause of {pause:g} s after a goal",
+            f"the kick-off came after {lasted:.2f} s",
+        )
+
+
+@requirement("environment.half-time")
+async def test_end_of_a_half(iut: Iut) -> None:
+    """The first half ends when its time is over, and not before."""
+    async with watching(iut) as watch:
+        half = watch.view.parameter("RuleHalfTime", 300.0)
+        await watch.play()
+        if watch.view.value("half") != 1:
+            raise Inconclusive("the game does not begin with the first half")
+        mode = watch.view.state.get("play_mode")
+
+        def ended(view: View) -> bool:
+            return view.value("half") != 1 or view.state.get("play_mode") != mode
+
+        await watch.command(f"(time {half - 5})")
+        early = not await watch.never(ended, watch.session.seconds("quiet"))
+        check(not early, "the first half to last", f"it ended 5 s before {half:g} s")
+        await watch.command(f"(time {half - 0.1})")
+        await watch.until(
+            lambda view: ended(view) or (view.value("time") or 0) > half + 1,
+            "show the time go on to the end of the half",
+            requirement="time.set",
+            within=watch.session.seconds("response") + 1.5,
+        )
+        check(
+            ended(watch.view),
+            f"the first half to end at {half:g} s",
+            f"the time is {watch.view.state.get('time')}, and nothing has changed",
+        )

@@ -1,0 +1,287 @@
+"""What a trainer does to agents: moves them, selects, removes and repositions them."""
+
+import contextlib
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Message, Session
+from conformance.simspark.stage import PERCEPTORS, Match, Place, Watch, match
+from conformance.simspark.view import View
+from conformance.verdicts import NotExercised
+
+pytestmark = in_one_loop
+
+
+async def _placed(game: Match) -> tuple[Place, Place]:
+    """Put the agent of each team where nothing else is; where they are now."""
+    watch = game.watch
+    left, right = watch.place(-0.45, 0.35), watch.place(0.45, 0.25)
+    for team, place in (("Left", left), ("Right", right)):
+        await watch.empty(place)
+        await watch.put_agent(team, place)
+    await watch.settle()
+    return left, right
+
+
+async def _leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
+    """Send a command and wait until nobody is at a place any more."""
+    await watch.command(command)
+    await watch.until(
+        place.free,
+        f"show nobody at {place}, where {whose} was, after {command}",
+        now=lambda view: f"something is {place.nearest(view):.2f} m from there",
+    )
+
+
+async def _stays(watch: Watch, place: Place, whose: str, after: str) -> None:
+    await watch.settle()
+    check(
+        place.taken(watch.view, 0.5),
+        f"{whose} to stay at {place} after {after}",
+        f"nothing is nearer to it than {place.nearest(watch.view):.2f} m",
+    )
+
+
+@requirement("move-agent.pos")
+@pytest.mark.parametrize(("along", "across"), [(-0.5, 0.4), (0.35, -0.45)])
+async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
+    """An agent is where it was put, in either half, in coordinates of the field."""
+    async with match(iut) as game:
+        for team in ("Left", "Right"):
+            place = game.watch.place(along, across)
+            await game.watch.empty(place)
+            await game.watch.put_agent(team, place)
+            along, across = -along + 0.1, across - 0.1
+
+
+@requirement("move-agent.move")
+async def test_agent_is_moved(iut: Iut) -> None:
+    """move puts it there as well, however it is turned, whichever of unum and team is first."""
+    async with match(iut) as game:
+        for turn, names in ((0, "(unum 1)(team Left)"), (-90, "(team Left)(unum 1)")):
+            place = game.watch.place(-0.3 + turn / 300, 0.4)
+            await game.watch.empty(place)
+            await game.watch.command(f"(agent {names}(move {place.x} {place.y} 0.4 {turn}))")
+            await game.watch.until(
+                place.taken,
+                f"show the agent at {place}",
+                now=lambda view, place=place: f"nearest is {place.nearest(view):.2f} m away",  # type: ignore[misc]
+            )
+
+
+@requirement("move-agent.turn")
+async def test_agent_is_turned(iut: Iut) -> None:
+    """Two rotations leave it turned differently."""
+    async with match(iut) as game:
+        place = game.watch.place(-0.3, 0.4)
+        seen = []
+        for turn in (0, 90):
+            await game.watch.command(
+                f"(agent (unum 1)(team Left)(move {place.x} {place.y} 0.4 {turn}))"
+            )
+            await game.watch.until(place.taken, "show the agent", requirement="move-agent.move")
+            await game.watch.settle()
+            nodes = place.around(game.watch.view, 0.5)
+            poses = game.watch.view.poses
+            seen.append({number: poses[number][:11] for number in nodes})
+        differs = any(
+            max(abs(a - b) for a, b in zip(seen[0][n], seen[1][n], strict=True)) > 0.1
+            for n in seen[0].keys() & seen[1].keys()
+        )
+        check(differs, "the agent to be turned differently", "every node is turned as before")
+
+
+@requirement("move-agent.right-one")
+async def test_the_right_agent_is_moved(iut: Iut) -> None:
+    """Of two agents of the same number only that of the named team is moved."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        elsewhere = game.watch.place(0.1, 0.6)
+        await game.watch.put_agent("Right", elsewhere, "move-agent.right-one")
+        await _stays(game.watch, left, "the left agent", "the right one was moved")
+        await game.watch.until(right.free, "show nobody where the right agent was")
+        await game.watch.command(f"(agent (unum 9)(team Left)(pos {right.x} {right.y} 0.4))")
+        await _stays(game.watch, left, "the agent 1", "the agent 9 was to be moved")
+        check(right.free(game.watch.view), "nobody to be moved", "someone was")
+
+
+@requirement("move-agent.no-operation")
+async def test_no_operation(iut: Iut) -> None:
+    """Without an operation the agent stays as it is."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        await game.watch.command("(agent (unum 1)(team Left))")
+        stayed = await game.watch.never(
+            lambda view: left.free(view) or right.free(view),
+            2 * game.watch.session.seconds("quiet"),
+        )
+        check(stayed, f"the agents to stay at {left} and {right}", "one of them is gone")
+
+
+def _battery(message: Message) -> float | None:
+    for perceptor in message.value:
+        if perceptor[:1] == ["AgentState"]:
+            for item in perceptor[1:]:
+                if item[:1] == ["battery"]:
+                    with contextlib.suppress(ValueError):
+                        return float(item[1])
+    return None
+
+
+async def _drained(agent: Session) -> None:
+    """Pass over what has come already."""
+    while await agent.watch(*PERCEPTORS, within=0):
+        pass
+
+
+async def _battery_is(agent: Session, level: float, command: str) -> None:
+    came: list[float] = []
+    deadline = agent.now + 2 * agent.seconds("response")
+    await _drained(agent)
+    while message := await agent.watch(*PERCEPTORS, within=deadline - agent.now):
+        if (found := _battery(message)) is not None:
+            came.append(found)
+            if abs(found - level) < 1.0:
+                return
+    if not came:
+        raise NotExercised(
+            "the robot has no perceptor AgentState; declare --set scene=FILE of one that has"
+        )
+    check(False, f"the battery at {level:g} after {command}", f"it is at {came[-1]:g}")
+
+
+@requirement("move-agent.battery")
+async def test_battery(iut: Iut) -> None:
+    """The level of the battery is what was set."""
+    async with match(iut) as game:
+        for level in (42, 73):
+            command = f"(agent (unum 1)(team Right)(battery {level}))"
+            await game.watch.command(command)
+            await _battery_is(game.right, level, command)
+
+
+@requirement("move-agent.several-operations")
+async def test_several_operations(iut: Iut) -> None:
+    """All operations of one command are applied: the agent is elsewhere, and its battery is set."""
+    async with match(iut) as game:
+        place = game.watch.place(-0.5, 0.4)
+        await game.watch.empty(place)
+        command = f"(agent (unum 1)(team Left)(battery 55)(pos {place.x} {place.y} 0.4))"
+        await game.watch.command(command)
+        await game.watch.until(place.taken, f"show the agent at {place} after {command}")
+        await _battery_is(game.left, 55, command)
+
+
+# Removing
+
+
+@requirement("kill.named")
+@pytest.mark.parametrize("team", ["Left", "Right"])
+async def test_kill(iut: Iut, team: str) -> None:
+    """The agent that is named is removed, and the other one stays."""
+    async with match(iut) as game:
+        places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
+        await _leaves(game.watch, places.pop(team), f"(kill (unum 1)(team {team}))", "the agent")
+        for other, place in places.items():
+            await _stays(game.watch, place, f"the agent of {other}", "another was removed")
+
+
+@requirement("kill.selected")
+async def test_kill_the_selected(iut: Iut) -> None:
+    """Without a name the selected agent is removed."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        await game.watch.command("(select (unum 1)(team Right))")
+        await _leaves(game.watch, right, "(kill)", "the selected agent")
+        await _stays(game.watch, left, "the other agent", "the selected one was removed")
+
+
+@requirement("kill.named")
+async def test_full_graph_after_a_kill(iut: Iut) -> None:
+    """What is removed is removed from the scene graph, and not just put elsewhere."""
+    async with match(iut) as game:
+        left, _ = await _placed(game)
+        fulls = game.watch.view.fulls
+        nodes = len(game.watch.view.poses)
+        await _leaves(game.watch, left, "(kill (unum 1)(team Left))", "the agent")
+        await game.watch.settle()
+        now = len(game.watch.view.poses)
+        check(
+            game.watch.view.fulls > fulls and now < nodes,
+            f"a full scene graph of fewer than {nodes} nodes",
+            f"{game.watch.view.fulls - fulls} came, of {now} nodes",
+        )
+
+
+# Selecting
+
+
+@requirement("select.named")
+async def test_select(iut: Iut) -> None:
+    """The agent that is named is selected: a command without a name is for it, either one."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        await game.watch.command("(select (unum 1)(team Left))")
+        await _leaves(game.watch, left, "(repos)", "the selected agent")
+        await _stays(game.watch, right, "the other agent", "(repos)")
+        await game.watch.command("(select (team Right)(unum 1))")
+        await _leaves(game.watch, right, "(repos)", "the agent selected next")
+
+
+@requirement("select.next")
+async def test_select_next(iut: Iut) -> None:
+    """Without a name the next agent is selected: of two, the other one, and some if none was."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        await game.watch.command("(select (unum 1)(team Left))")
+        await game.watch.command("(select)")
+        await _leaves(game.watch, right, "(repos)", "the agent that comes next")
+        await _stays(game.watch, left, "the agent that was selected before", "(select) and (repos)")
+        await game.watch.command("(select)")
+        await _leaves(game.watch, left, "(repos)", "the agent that comes next")
+
+
+@requirement("select.only-one")
+async def test_select_one_only(iut: Iut) -> None:
+    """With another one the first is not selected any more."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        await game.watch.command("(select (unum 1)(team Left))")
+        await game.watch.command("(select (unum 1)(team Right))")
+        await _leaves(game.watch, right, "(kill)", "the agent selected last")
+        await _stays(game.watch, left, "the agent selected before", "(kill)")
+
+
+# Repositioning
+
+
+@requirement("repos.named")
+@pytest.mark.parametrize("team", ["Left", "Right"])
+async def test_repos(iut: Iut, team: str) -> None:
+    """The agent that is named is put elsewhere, is still there, and the other one stays."""
+    async with match(iut) as game:
+        places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
+        nodes = len(game.watch.view.poses)
+        await _leaves(game.watch, places.pop(team), f"(repos (unum 1)(team {team}))", "the agent")
+        for other, place in places.items():
+            await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")
+        now = len(game.watch.view.poses)
+        check(now == nodes, "the agent to be put elsewhere", "it was removed")
+
+
+@requirement("repos.selected")
+async def test_repos_the_selected(iut: Iut) -> None:
+    """Without a name the selected agent is put elsewhere, and it alone."""
+    async with match(iut) as game:
+        left, right = await _placed(game)
+        nodes = len(game.watch.view.poses)
+        await game.watch.command("(select (unum 1)(team Right))")
+        await _leaves(game.watch, right, "(repos)", "the selected agent")
+        await _stays(game.watch, left, "the other agent", "(repos)")
+        check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
+
+
+def _count(view: View) -> int:
+    return len(view.poses)

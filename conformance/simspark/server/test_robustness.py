@@ -1,0 +1,214 @@
+"""What any sane server survives: commands that are none, texts that are none, lengths that lie."""
+
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.simspark import drawn, hostile
+from conformance.simspark.codec import encode
+from conformance.simspark.server.test_agents import fresh
+from conformance.simspark.stage import (
+    Watch,
+    expressions,
+    playing,
+    unharmed,
+    watching,
+)
+from conformance.simspark.view import STATES
+
+pytestmark = in_one_loop
+
+WRONG = (
+    "(fly me to the moon)",
+    "(playMode NoSuchMode)",
+    "(playMode)",
+    "(ball (pos here))",
+    "(ball (pos 1))",
+    "(agent (unum 99)(team Purple)(pos 0 0 0))",
+    "(agent)",
+    "(kickOff Nobody)",
+    "(kickOff)",
+    "(kill (unum 5)(team Left))",
+    "(kill)",
+    "(repos)",
+    "(select (unum 3)(team Left))",
+    "(time)",
+    "(time soon)",
+    "(score (left 1))",
+    "(score)",
+    "(dropBall x y)",
+    "()",
+    "word",
+    "((()))",
+    "((fly))",
+)
+
+
+@requirement("trainer.errors-silent")
+async def test_errors_are_not_returned(iut: Iut) -> None:
+    """Whatever is wrong with a command, nothing comes back but the states, which go on."""
+    async with watching(iut) as watch:
+        for text in WRONG:
+            await watch.command(text)
+        await _silent(watch)
+
+
+async def _silent(watch: Watch) -> None:
+    """Raise Violation unless all that comes are states, and they go on."""
+    seen = len(watch.session.received)
+    await watch.settle()
+    await watch.some(3)
+    strange = [m for m in watch.session.received[seen:] if m.name not in STATES]
+    for message in strange:
+        check(False, "nothing but states", f"{message.name} came", message.event)
+
+
+@requirement("robustness.unknown-commands")
+async def test_unknown_commands(iut: Iut) -> None:
+    """Commands that are unknown or wrong do not keep a server from those that are right."""
+    async with watching(iut) as watch:
+        for text in WRONG:
+            await watch.command(text)
+            if text in WRONG[::5]:
+                await watch.obeys(text)
+        await watch.obeys("wrong commands")
+        goals = 70
+        for text in WRONG[:12]:
+            await watch.command(f"{text}(score (left {goals})(right 1))")
+        await watch.until(
+            lambda view: view.value("score_left") == goals,
+            "show a score that is set in one message with a wrong command",
+            now=lambda view: f"score_left is {view.state.get('score_left')}",
+        )
+
+
+@requirement("robustness.unknown-commands")
+@explore(commands=drawn.wrong_commands())
+async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
+    """So does none of the commands that are nearly right."""
+    async with watching(iut) as watch:
+        for command in commands:
+            await watch.session.send([command])
+        await watch.obeys("commands with one thing wrong")
+
+
+EFFECTORS = (
+    "(dance)",
+    "(he1)",
+    "(he1 fast)",
+    "(he1 1 2 3)",
+    "(beam)",
+    "(beam here and there)",
+    "(say)",
+    "(say far_too_long_a_text_for_anybody_to_hear)",
+    "(kick 1 2)",
+    "()",
+    "word",
+    "(())",
+    "(init)",
+    "(he1 nan)(he1 inf)(he1 1e400)(he1 0)",
+)
+
+
+@requirement("robustness.unknown-effectors")
+async def test_unknown_effectors(iut: Iut) -> None:
+    """An agent whose effectors are unknown or wrong is served on."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        for text in EFFECTORS:
+            await agent.send(expressions(text))
+        for _ in range(4):
+            await fresh(agent)
+        async with watching(iut, instance) as watch:
+            await watch.obeys("wrong effectors")
+
+
+@requirement("robustness.malformed")
+@pytest.mark.parametrize("kind", hostile.TEXTS)
+async def test_malformed(iut: Iut, kind: str) -> None:
+    """A text that is none, at either port, hurts nobody: not the server, nor another monitor."""
+    async with iut.instance() as instance, watching(iut, instance) as other:
+        for port in ("monitor", "agent"):
+            async with iut.connect(instance, channel=port) as session:
+                await session.send_bytes(hostile.TEXTS[kind])
+                await other.obeys(f"a text that is {kind}")
+                await session.send_bytes(encode(expressions("(time 1)")))
+                await other.obeys(f"a text that is {kind}, and a right one behind it")
+        await unharmed(other.session, kind)
+
+
+@requirement("robustness.empty-message")
+async def test_empty_messages(iut: Iut) -> None:
+    """Messages of length 0, between others and many at once, have no effect."""
+    async with watching(iut) as watch:
+        await watch.session.send([])
+        await watch.obeys("an empty message")
+        await watch.session.send_bytes(bytes(4 * 200))
+        await watch.obeys("two hundred empty messages")
+        await watch.session.send_bytes(bytes(2))
+        await watch.session.taken()
+        await watch.session.send_bytes(bytes(2))
+        await watch.obeys("an empty message in two halves")
+
+
+@requirement("robustness.huge-length")
+@pytest.mark.parametrize("port", ["monitor", "agent"])
+async def test_huge_length(iut: Iut, port: str) -> None:
+    """A length of gigabytes hurts nobody, and no memory is taken for it."""
+    async with iut.instance() as instance, watching(iut, instance) as other:
+        for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
+            async with iut.connect(instance, channel=port) as session:
+                await session.send_bytes(length.to_bytes(4, "big") + b"(time 1)" * 5000)
+                await other.obeys(f"a length of {length:#x} at the port of the {port}s")
+                taken = hostile.memory(session)
+                check(taken < hostile.GIBIBYTE, "no memory for it", f"it took {taken >> 20} MiB")
+            await other.obeys("its sender has gone")
+        await unharmed(other.session, "a huge length")
+
+
+@requirement("robustness.wrong-length")
+async def test_wrong_length(iut: Iut) -> None:
+    """A length that is wrong hurts nobody but its sender."""
+    async with iut.instance() as instance, watching(iut, instance) as other:
+        for kind, data in hostile.LENGTHS.items():
+            async with iut.connect(instance, channel="monitor") as session:
+                await session.send_bytes(data)
+                await other.obeys(f"a length that is {kind}")
+            await other.obeys(f"a length that is {kind}, whose sender has gone")
+        async with watching(iut, instance) as next_one:
+            await next_one.obeys("an earlier monitor with wrong lengths")
+
+
+@requirement("robustness.several-clients")
+async def test_clients_come_and_go(iut: Iut) -> None:
+    """Monitors and agents that go away, even inside a message, leave the others served."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        for channel in ("monitor", "agent", "monitor", "agent"):
+            async with iut.connect(instance, channel=channel) as session:
+                await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
+                await session.close()
+            await watch.obeys(f"a {channel} that went away inside a message")
+            await fresh(agent)
+        async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
+            await another.obeys("others that went away")
+        await fresh(agent)
+        await watch.obeys("all others have gone")
+        await unharmed(watch.session, "clients that come and go")
+
+
+@requirement("robustness.several-clients")
+async def test_many_monitors(iut: Iut) -> None:
+    """Three monitors are all served."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as a,
+        watching(iut, instance) as b,
+        watching(iut, instance) as c,
+    ):
+        for watch in (c, a, b):
+            await watch.obeys("the commands of others")

@@ -1,0 +1,304 @@
+"""What the test cases of a server are played on: monitors that watch, players, and the pitch."""
+
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from math import hypot
+from typing import Any
+
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.simspark.sexp import read
+from conformance.simspark.view import STATES, View
+from conformance.verdicts import Inconclusive, Violation
+
+CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
+PERCEPTORS = ("Perceptors", "Expressions")
+
+_scores = itertools.count(1)
+
+
+def expressions(text: str) -> list[Any]:
+    """The decoded form of a message written as on the wire."""
+    return read(text.encode("ascii"))
+
+
+class Watch:
+    """A monitor that keeps up its view of the simulation, and may command."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.view = View()
+
+    async def command(self, text: str, *, segmentation: Segmentation | None = None) -> None:
+        """Send one message of commands, given as on the wire."""
+        await self.session.send(expressions(text), segmentation=segmentation)
+
+    async def until(
+        self,
+        holds: Callable[[View], Any],
+        to: str,
+        *,
+        within: float | None = None,
+        requirement: str | None = None,
+        now: Callable[[View], str] | None = None,
+    ) -> Message:
+        """Follow the states until something holds. Raises Violation where that does not happen.
+
+        ``to`` completes "expected the states to …"; ``now`` says what is the case instead.
+        """
+
+        def where(message: Message) -> bool:
+            self.view.take(message.value)
+            return bool(holds(self.view))
+
+        try:
+            return await self.session.expect(*STATES, where=where, within=within)
+        except Violation as none:
+            came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
+            raise Violation(f"the states to {to}", came, requirement) from none
+
+    async def state(self) -> Message:
+        """The next state, whatever it is."""
+        return await self.until(lambda _: True, "come", requirement="monitors.keeps-sending")
+
+    async def some(self, count: int) -> None:
+        """So many more states."""
+        for _ in range(count):
+            await self.state()
+
+    async def settle(self) -> None:
+        """Take in all that has come, then two more, so that what was sent before has had effect."""
+        while message := await self.session.watch(*STATES, within=0):
+            self.view.take(message.value)
+        await self.some(2)
+
+    async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
+        """Whether something does not happen for so long."""
+        deadline = self.session.now + seconds
+        while message := await self.session.watch(*STATES, within=deadline - self.session.now):
+            self.view.take(message.value)
+            if happens(self.view):
+                return False
+        return True
+
+    async def obeys(self, after: str, requirement: str | None = None) -> None:
+        """Raise Violation unless a command, the score, still has its effect."""
+        goals = next(_scores)
+        await self.command(f"(score (left {goals})(right 0))")
+        await self.until(
+            lambda view: view.value("score_left") == goals,
+            f"show a score that is set after {after}",
+            requirement=requirement,
+            now=lambda view: f"score_left is {view.state.get('score_left')}",
+        )
+
+    async def play(self, mode: str = "PlayOn") -> None:
+        """Set a play mode. Raises Inconclusive where the server has none of this name."""
+        if mode not in self.view.play_modes:
+            raise Inconclusive(f"the server has no play mode {mode}")
+        await self.command(f"(playMode {mode})")
+        await self.until(
+            lambda view: view.play_mode == mode,
+            f"show the play mode {mode}",
+            requirement="play-mode.set",
+            now=lambda view: f"it is {view.play_mode}",
+        )
+
+    # The pitch
+
+    def place(self, along: float, across: float) -> "Place":
+        """A place on the field, in shares of its half length and half width."""
+        length = self.view.parameter("FieldLength", 18.0)
+        width = self.view.parameter("FieldWidth", 12.0)
+        return Place(round(along * length / 2, 2), round(across * width / 2, 2))
+
+    async def empty(self, place: "Place") -> None:
+        """Raise Inconclusive where something is at a place already."""
+        if place.taken(self.view):
+            raise Inconclusive(f"something is at {place} from the beginning")
+
+    async def put_ball(self, place: "Place") -> None:
+        """Put the ball somewhere, at rest."""
+        await self.command(f"(ball (pos {place.x} {place.y} {self.radius})(vel 0 0 0))")
+        await self.until(
+            place.taken, f"show the ball at {place}", requirement="ball.pos", now=places_of_balls
+        )
+
+    @property
+    def radius(self) -> float:
+        return self.view.parameter("BallRadius", 0.042)
+
+    async def put_agent(self, team: str, place: "Place", requirement: str = "") -> None:
+        """Put the agent 1 of a team somewhere."""
+        await self.command(f"(agent (unum 1)(team {team})(pos {place.x} {place.y} 0.4))")
+        await self.until(
+            place.taken,
+            f"show something at {place}, where the agent is put",
+            requirement=requirement or "move-agent.pos",
+            now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place on the field in metres from its centre."""
+
+    x: float
+    y: float
+
+    def taken(self, view: View, within: float = CLOSE) -> bool:
+        return self.nearest(view) < within
+
+    def free(self, view: View) -> bool:
+        return not self.taken(view)
+
+    def nearest(self, view: View) -> float:
+        """Metres from here to the nearest node."""
+        distances = (hypot(pose[12] - self.x, pose[13] - self.y) for pose in view.poses)
+        return min(distances, default=float("inf"))
+
+    def around(self, view: View, radius: float) -> set[int]:
+        """The nodes that are so near, by their numbers."""
+        return {
+            number
+            for number, pose in enumerate(view.poses)
+            if hypot(pose[12] - self.x, pose[13] - self.y) < radius
+        }
+
+    def __str__(self) -> str:
+        return f"({self.x:g}, {self.y:g})"
+
+
+def places_of_balls(view: View) -> str:
+    where = view.ball()
+    return "the ball is at ({:.2f}, {:.2f}, {:.2f})".format(*where) if where else "none is to see"
+
+
+# Sessions
+
+
+@contextlib.asynccontextmanager
+async def watching(
+    iut: Iut, instance: Instance | None = None, *, segmentation: Segmentation = whole
+) -> AsyncIterator[Watch]:
+    """A monitor that has been introduced to the simulation; without `instance` to one of its own.
+
+    Raises Violation where the server does not say what it says first.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        if instance is None:
+            instance = await stack.enter_async_context(iut.instance())
+        session = await stack.enter_async_context(
+            iut.connect(instance, channel="monitor", segmentation=segmentation)
+        )
+        watch = Watch(session)
+        await watch.until(
+            lambda view: view.play_modes and view.scene and "play_mode" in view.state,
+            "begin with the environment, the game state and the scene",
+            within=session.seconds("startup") + session.seconds("response"),
+            requirement="monitors.environment-first",
+        )
+        yield watch
+
+
+@contextlib.asynccontextmanager
+async def playing(
+    iut: Iut,
+    instance: Instance,
+    team: str = "Lefts",
+    unum: int = 1,
+    *,
+    segmentation: Segmentation = whole,
+) -> AsyncIterator[Session]:
+    """An agent that is established: created, initialised, and served with perceptors.
+
+    The first team that comes is the left one. Raises Violation where no perceptors come.
+    """
+    async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
+        await create(iut, session)
+        await session.send(expressions(f"(init (unum {unum})(teamname {team}))"))
+        for _ in range(4):
+            await perceptors(session)
+        yield session
+
+
+async def create(iut: Iut, session: Session) -> None:
+    """Ask for a robot, and wait for perceptors if they come before the robot is initialised."""
+    await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+    await session.watch(*PERCEPTORS)
+
+
+async def perceptors(session: Session) -> Message:
+    """The next group of perceptors. Raises Violation where there is none."""
+    return await session.expect(
+        *PERCEPTORS, to="to come again and again", requirement="agents.perceptors"
+    )
+
+
+@dataclass
+class Match:
+    """A monitor, and the agent 1 of each team."""
+
+    watch: Watch
+    left: Session
+    right: Session
+
+
+@contextlib.asynccontextmanager
+async def match(iut: Iut) -> AsyncIterator[Match]:
+    """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance, "Lefts") as left,
+        playing(iut, instance, "Rights") as right,
+    ):
+        await watch.settle()
+        await watch.play()
+        await watch.put_ball(watch.place(0.6, -0.8))
+        yield Match(watch, left, right)
+
+
+def hinge(message: Message, name: str) -> float | None:
+    """The degrees of a hinge perceptor in a group of perceptors; None where it has none."""
+    for perceptor in message.value:
+        match perceptor:
+            case ["HJ", ["n", str(found), *_], ["ax", str(text)]] if found == name:
+                with contextlib.suppress(ValueError):
+                    return float(text)
+    return None
+
+
+async def held(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[None]]) -> None:
+    """Hold a session in which many statements show, once in a run; what it has shown is remembered.
+
+    Raises Violation where it has shown one of the statement that the test decides.
+    """
+    if name not in iut.memory:
+        await hold(iut)
+        iut.memory[name] = [finding for s in iut.sessions for finding in s.judge.findings]
+    for finding in iut.memory[name]:
+        if finding.requirement == iut.deciding:
+            raise Violation("what the requirement says", finding.message, explains=True)
+
+
+async def unharmed(session: Session, after: str) -> None:
+    """Raise Violation if the IUT has died, by a signal or an error that nobody handled."""
+    process = session.instance.process
+    if process and session.ended:
+        await process.wait(0.3)
+    if process is not None and process.crashed:
+        raise Violation(
+            f"the {session.role.name} to survive {after}",
+            f"it died{session.instance.describe_end()}",
+        )
+
+
+async def all_obey(watches: Sequence[Watch], after: str) -> None:
+    """Raise Violation unless each of these monitors can still command."""
+    for watch in watches:
+        await watch.obeys(after)

@@ -1,0 +1,141 @@
+"""One robot: a torso with 22 hinges, which turn as they are told, and where all of it is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import cos, degrees, radians, sin
+
+from mocks.simspark.settings import CYCLE
+
+STANDING = 0.35  # metres from the ground to the middle of the torso
+FASTEST = 6.1395  # radians a second
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the body that hangs on another (the torso: -1) by a hinge.
+
+    `axis` is x, y or z; `at` where the hinge is in the part that it hangs on, in metres; `low` and
+    `high` how far it turns, in degrees; `mesh` and `size` what is drawn.
+    """
+
+    perceptor: str
+    effector: str
+    on: int
+    axis: str
+    at: tuple[float, float, float]
+    low: float
+    high: float
+    mesh: str
+    size: float
+
+
+_HEAD = (
+    Part("hj1", "he1", -1, "z", (0.0, 0.0, 0.09), -120, 120, "", 0.08),
+    Part("hj2", "he2", 0, "x", (0.0, 0.0, 0.06), -45, 45, "models/naohead.obj", 0.1),
+)
+
+_RIGHT = (
+    Part("aj1", "ae1", -1, "x", (0.098, 0.0, 0.075), -120, 120, "", 0.02),
+    Part("aj2", "ae2", 0, "z", (0.0, 0.0, 0.0), -95, 1, "upperarm", 0.07),
+    Part("aj3", "ae3", 1, "y", (0.0, 0.09, 0.009), -120, 120, "", 0.02),
+    Part("aj4", "ae4", 2, "z", (0.0, 0.0, 0.0), -1, 90, "lowerarm", 0.05),
+    Part("lj1", "le1", -1, "z", (0.055, 0.0, -0.115), -90, 1, "", 0.02),
+    Part("lj2", "le2", 4, "y", (0.0, 0.0, 0.0), -45, 25, "", 0.02),
+    Part("lj3", "le3", 5, "x", (0.0, 0.0, 0.0), -25, 100, "thigh", 0.07),
+    Part("lj4", "le4", 6, "x", (0.0, 0.005, -0.12), -130, 1, "shank", 0.08),
+    Part("lj5", "le5", 7, "x", (0.0, 0.0, -0.1), -45, 75, "", 0.02),
+    Part("lj6", "le6", 8, "y", (0.0, 0.0, 0.0), -25, 45, "foot", 0.08),
+)
+"""The right arm and leg, by their places in this table. The left ones are their mirror images."""
+_MIRRORED = ("aj2", "aj4", "lj2", "lj6")
+
+
+def _limbs(side: str, first: int) -> Iterator[Part]:
+    for part in _RIGHT:
+        x, y, z = part.at
+        mirrored = side == "l" and part.perceptor in _MIRRORED
+        yield replace(
+            part,
+            perceptor=side + part.perceptor,
+            effector=side + part.effector,
+            on=part.on if part.on < 0 else first + part.on,
+            at=(-x if side == "l" else x, y, z),
+            low=-part.high if mirrored else part.low,
+            high=-part.low if mirrored else part.high,
+            mesh=part.mesh and f"models/{side}{part.mesh}.obj",
+        )
+
+
+PARTS = (*_HEAD, *_limbs("r", len(_HEAD)), *_limbs("l", len(_HEAD) + len(_RIGHT)))
+BY_EFFECTOR = {part.effector: place for place, part in enumerate(PARTS)}
+
+_ROTATIONS = {
+    "x": "1 0 0 0 0 {0} {1} 0 0 {2} {0} 0",
+    "y": "{0} 0 {2} 0 0 1 0 0 {1} 0 {0} 0",
+    "z": "{0} {1} 0 0 {2} {0} 0 0 0 0 1 0",
+}
+"""Column by column, of the cosine, the sine, and the sine the other way."""
+
+
+def transform(axis: str, angle: float, at: tuple[float, float, float]) -> str:
+    """The 16 numbers of a turn about an axis by degrees, and a place in metres."""
+    c, s = f"{cos(radians(angle)):.6g}", f"{sin(radians(angle)):.6g}"
+    back = s[1:] if s.startswith("-") else f"-{s}"
+    return f"{_ROTATIONS[axis].format(c, s, back)} {at[0]:.6g} {at[1]:.6g} {at[2]:.6g} 1"
+
+
+@dataclass
+class Robot:
+    """`x`, `y`, `z` in metres from the centre of the field; `heading` in degrees, 0 along y.
+
+    `unum` and `side` are 0 and empty until it is initialised.
+    """
+
+    unum: int = 0
+    team: str = ""
+    side: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    z: float = STANDING
+    heading: float = 0.0
+    falling: float = 0.0
+    battery: float = 100.0
+    temperature: float = 23.0
+    angles: list[float] = field(default_factory=lambda: [0.0] * len(PARTS))
+    speeds: list[float] = field(default_factory=lambda: [0.0] * len(PARTS))
+    nodes: list[str] = field(default_factory=list)
+    """The transform of the torso and of each part, as it is written."""
+    hinges: list[str] = field(default_factory=list)
+    """The perceptor of each hinge, as it is written."""
+
+    def __post_init__(self) -> None:
+        self.nodes = [self.torso(), *(transform(p.axis, 0, p.at) for p in PARTS)]
+        self.hinges = [self.hinge(place) for place in range(len(PARTS))]
+
+    def torso(self) -> str:
+        return transform("z", self.heading, (self.x, self.y, self.z))
+
+    def hinge(self, place: int) -> str:
+        return f"(HJ (n {PARTS[place].perceptor}) (ax {self.angles[place]:.2f}))"
+
+    def step(self) -> None:
+        """One cycle: hinges turn up to their stops, and what is in the air falls."""
+        for place, speed in enumerate(self.speeds):
+            if speed:
+                part = PARTS[place]
+                angle = self.angles[place] + degrees(speed) * CYCLE
+                self.angles[place] = angle = min(max(angle, part.low), part.high)
+                self.nodes[place + 1] = transform(part.axis, angle, part.at)
+                self.hinges[place] = self.hinge(place)
+        if self.z > STANDING:
+            self.falling += GRAVITY * CYCLE
+            self.place(self.x, self.y, max(STANDING, self.z - self.falling * CYCLE))
+        else:
+            self.falling = 0.0
+
+    def place(self, x: float, y: float, z: float, heading: float | None = None) -> None:
+        """Put it somewhere, upright."""
+        self.x, self.y, self.z = x, y, max(z, STANDING)
+        self.heading = self.heading if heading is None else heading
+        self.nodes[0] = self.torso()

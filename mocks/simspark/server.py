@@ -1,0 +1,139 @@
+"""The reference server: a pitch with a ball and robots, for any number of agents and monitors."""
+
+import argparse
+import asyncio
+from dataclasses import fields, replace
+from itertools import count
+
+from mocks import streams
+from mocks.simspark.agent_port import Agent, AgentPort
+from mocks.simspark.monitor_port import Monitor, MonitorPort
+from mocks.simspark.settings import AGENTS, CYCLE, MONITORS, Environment, Settings
+from mocks.simspark.trainer import Trainer
+from mocks.simspark.world import World
+from mocks.streams import Stream, note
+
+
+class Server(AgentPort, Trainer, MonitorPort):
+    """One simulation with all that is connected to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.world = World(settings)
+        self.agents: list[Agent] = []
+        self.monitors: list[Monitor] = []
+        self.said = []
+        self.state_told = {}
+        self.nodes_told = {}
+        self.cycles = 0
+        self._numbers = {"agent": count(1), "monitor": count(1)}
+
+    # The simulation
+
+    async def simulate(self) -> None:
+        """Run until cancelled, a cycle at a time; one that comes too late is not made up for."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            self.cycle()
+            due = max(due + CYCLE / self.world.settings.pace, loop.time())
+            await asyncio.sleep(due - loop.time())
+
+    def cycle(self) -> None:
+        self.cycles += 1
+        self.world.step()
+        self.judge()
+        self.tell_agents()
+        if self.cycles % self.world.settings.steps == 0:
+            self.tell_monitors()
+
+    # Connections
+
+    async def serve_agent(self, stream: Stream) -> None:
+        agent = self.new_agent(stream)
+        self.agents.append(agent)
+        try:
+            while (frames := await agent.receive()) is not None:
+                self.hear_agent(agent, frames)
+        finally:
+            self.agent_left(agent)
+            await agent.close()
+
+    def new_agent(self, stream: Stream) -> Agent:
+        return Agent(stream, next(self._numbers["agent"]))
+
+    def agent_left(self, agent: Agent) -> None:
+        self.agents.remove(agent)
+        if agent.robot is not None:
+            self.world.remove(agent.robot)
+
+    async def serve_monitor(self, stream: Stream) -> None:
+        monitor = self.new_monitor(stream)
+        self.welcome(monitor)
+        self.monitors.append(monitor)
+        try:
+            while (frames := await monitor.receive()) is not None:
+                self.hear_monitor(monitor, frames)
+        finally:
+            self.monitors.remove(monitor)
+            await monitor.close()
+
+    def new_monitor(self, stream: Stream) -> Monitor:
+        return Monitor(stream, next(self._numbers["monitor"]))
+
+    def complain(self, why: str) -> None:
+        note(why)
+
+    def complain_of_effector(self, why: str) -> None:
+        note(why)
+
+
+PEER = Server
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent-port", type=int, metavar="PORT", help=f"default {AGENTS}")
+    parser.add_argument("--monitor-port", type=int, metavar="PORT", help=f"default {MONITORS}")
+    parser.add_argument("--merged", action="store_true", help="environment and state in one list")
+    parser.add_argument("--rooted", action="store_true", help="write the root as a base node")
+    parser.add_argument("--typed", action="store_true", help="keep the types of nodes in updates")
+    parser.add_argument("--lines", action="store_true", help="end each message with a line end")
+    parser.add_argument("--steps", type=int, default=2, metavar="CYCLES", help="between two states")
+    parser.add_argument("--pace", type=float, default=1.0, help="times as fast as the real world")
+    parser.add_argument(
+        *("--set", "-s"),
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a parameter of the environment, such as FieldLength=18",
+    )
+
+
+async def main(args: argparse.Namespace, peer: type[Server]) -> int:
+    """Serve agents and monitors until it is ended. --listen gives the host and the agents' port."""
+    if args.connect:
+        raise ValueError("a server does not connect; --listen HOST:PORT says where agents come")
+    _, host, port = streams.parse(args.listen) if args.listen else ("", "127.0.0.1", AGENTS)
+    agents = port if args.agent_port is None else args.agent_port
+    monitors = MONITORS if args.monitor_port is None else args.monitor_port
+    server = peer(settings(args))
+    await asyncio.gather(
+        streams.serve(f"{host}:{monitors}", server.serve_monitor),
+        streams.serve(f"{host}:{agents}", server.serve_agent),
+        server.simulate(),
+    )
+    return 0
+
+
+def settings(args: argparse.Namespace) -> Settings:
+    names = {field.name for field in fields(Environment)}
+    environment = Environment()
+    for entry in args.set:
+        name, _, number = entry.partition("=")
+        if name not in names:
+            raise ValueError(f"no parameter {name!r}; there are {', '.join(sorted(names))}")
+        environment = replace(environment, **{name: float(number)})
+    if args.steps < 1 or args.pace <= 0:
+        raise ValueError("--steps and --pace are above 0")
+    return Settings(
+        environment, args.merged, args.rooted, args.typed, args.lines, args.steps, args.pace
+    )

@@ -1,0 +1,123 @@
+"""The pitch: a ball that flies, bounces and rolls, robots, the score and the time of the game."""
+
+import random
+from dataclasses import dataclass, field
+from math import hypot
+
+from mocks.simspark.robot import GRAVITY, Robot, transform
+from mocks.simspark.settings import CYCLE, PLAY_MODES, Settings
+
+BOUNCE, ROLLING, SLOW = 0.5, 0.35, 0.01
+REACH = 0.2  # metres around a robot within which it pushes the ball
+
+
+@dataclass
+class Ball:
+    """Metres, and metres a second."""
+
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.042
+    vx: float = 0.0
+    vy: float = 0.0
+    vz: float = 0.0
+
+    def step(self, radius: float) -> None:
+        self.x += self.vx * CYCLE
+        self.y += self.vy * CYCLE
+        self.z += self.vz * CYCLE
+        if self.z > radius:
+            self.vz -= GRAVITY * CYCLE
+            return
+        self.z = radius
+        self.vz = -self.vz * BOUNCE if self.vz < -1 else max(self.vz, 0.0)
+        speed = hypot(self.vx, self.vy)
+        left = max(0.0, speed - ROLLING * CYCLE) / speed if speed > SLOW else 0.0
+        self.vx, self.vy = self.vx * left, self.vy * left
+
+    def place(self, x: float, y: float, z: float, radius: float) -> None:
+        """Put it somewhere, at rest."""
+        self.x, self.y, self.z = x, y, max(z, radius)
+        self.vx = self.vy = self.vz = 0.0
+
+
+@dataclass
+class World:
+    """All that there is; `structure` counts how often something was added or removed."""
+
+    settings: Settings
+    ball: Ball = field(default_factory=Ball)
+    robots: list[Robot] = field(default_factory=list)
+    teams: dict[str, str] = field(default_factory=dict)
+    """By side, left and right, the name of the team."""
+    selected: Robot | None = None
+    now: float = 0.0
+    time: float = 0.0
+    half: int = 1
+    score: dict[str, int] = field(default_factory=lambda: {"left": 0, "right": 0})
+    mode: str = PLAY_MODES[0]
+    since: float = 0.0
+    """When this play mode began, in seconds of simulation."""
+    toucher: str = "left"
+    structure: int = 0
+    coin: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def __post_init__(self) -> None:
+        self.ball.z = self.settings.environment.BallRadius
+
+    def step(self) -> None:
+        """One cycle of everything that moves."""
+        self.now += CYCLE
+        for robot in self.robots:
+            robot.step()
+            self._push(robot)
+        self.ball.step(self.settings.environment.BallRadius)
+
+    def _push(self, robot: Robot) -> None:
+        """A robot that stands where the ball is sends it away."""
+        away = self.ball.x - robot.x, self.ball.y - robot.y
+        distance = hypot(*away)
+        if distance < REACH and self.ball.z < robot.z:
+            share = 1 / distance if distance > SLOW else 0.0
+            self.ball.vx, self.ball.vy = (part * share or 1.0 for part in away)
+            self.toucher = robot.side or self.toucher
+
+    def add(self, robot: Robot) -> None:
+        self.robots.append(robot)
+        self.structure += 1
+
+    def remove(self, robot: Robot) -> None:
+        if robot in self.robots:
+            self.robots.remove(robot)
+            self.structure += 1
+        if self.selected is robot:
+            self.selected = None
+
+    def find(self, unum: int, side: str) -> Robot | None:
+        for robot in self.robots:
+            if robot.unum == unum and robot.side == side:
+                return robot
+        return None
+
+    def enrol(self, robot: Robot, unum: int, team: str) -> bool:
+        """Give a robot its number (0: the lowest that is free) and side; False if it cannot be."""
+        side = next((side for side, name in self.teams.items() if name == team), "")
+        if not side:
+            side = next((side for side in ("left", "right") if side not in self.teams), "")
+        free = [n for n in range(1, 12) if self.find(n, side) is None]
+        unum = unum or (free[0] if free else 0)
+        if not side or unum not in free:
+            return False
+        self.teams[side] = team
+        robot.unum, robot.side, robot.team = unum, side, team
+        own = -1 if side == "left" else 1
+        length = self.settings.environment.FieldLength
+        robot.place(own * (0.1 + 0.03 * unum) * length, 0.6 * (unum - 6), robot.z, own * 90.0)
+        self.structure += 1
+        return True
+
+    def become(self, mode: str) -> None:
+        self.mode, self.since = mode, self.now
+
+    def ball_node(self) -> str:
+        return transform("z", 0.0, (self.ball.x, self.ball.y, self.ball.z))
