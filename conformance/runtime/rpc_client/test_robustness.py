@@ -97,8 +97,8 @@ async def test_broken_bytes(iut: Iut, kind: str) -> None:
         await caller.session.finish()
         await caller.session.until_closed(caller.session.seconds("quiet"))
         process = caller.session.instance.process
-        if process and process.exit:
-            await process.wait(0)
+        if process and caller.session.ended:
+            await process.wait(caller.session.seconds("quiet"))
         if process and process.crashed:
             end = caller.session.instance.describe_end()
             raise Violation("the client to live on, or to end in order", f"it died{end}")
