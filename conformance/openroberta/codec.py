@@ -12,6 +12,7 @@ the length of a body that it spells in its own way.
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from conformance.openroberta import naming, websocket
 LIMIT = 8 * 1024 * 1024  # bytes of one message that are held; the largest of a test has a quarter
 _HELLO = b"\x16\x03"  # how a TLS connection begins, for which a plain port is no place
 _RESPONSE = b"HTTP/"
+_BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a method
 _WRONG = "http.messages"
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
@@ -199,6 +201,8 @@ class _Message:
             # Empty lines before a request are passed over, as RFC 9112 has it.
             if not self._raw.lstrip(b"\r\n"):
                 return None, b""
+            if not _BEGINS.match(self._raw.lstrip(b"\r\n")):
+                return self._wrong(f"no HTTP message begins with {bytes(self._raw[:20])!r}"), b""
             self._http = _expecting(self._raw.startswith(_RESPONSE))
             data = bytes(self._raw.lstrip(b"\r\n"))
         self._http.receive_data(data)

@@ -163,7 +163,7 @@ class Oracle:
 
     def _request(self, name: str, data: Any) -> Iterator[Finding]:
         robot = self._conversation.robot(data)
-        if robot is None or data.get("cmd") not in ("register", "push"):
+        if robot is None or (name == "Push" and data.get("cmd") != "push"):
             return
         if name == "Register":
             robot.registered = data
@@ -177,6 +177,11 @@ class Oracle:
             if None not in (before, after) and before != after:
                 what = f"{field_} was {str(before)[:80]!r} and became {str(after)[:80]!r}"
                 yield Finding("data.same-object", what)
+        if name == "DownloadRequest":
+            left_out = [each for each in robot.registered if each in MANDATORY and each not in data]
+            if left_out:
+                what = f"DownloadRequest came without {', '.join(left_out)} of the registration"
+                yield Finding("run.download-push", what)
         if name == "Push" and robot.step is Step.LINKED:
             self.exercised |= {"register.first", "data.same-object"}
 

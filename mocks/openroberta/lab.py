@@ -52,7 +52,7 @@ class Lab:
     # Connections
 
     async def connection(self, stream: Stream) -> None:
-        served = Served(stream)
+        served = self.served(stream)
         # Whoever ends the lab ends its connections, and there is nobody left to be told so.
         with contextlib.suppress(asyncio.CancelledError):
             while frame := await served.request():
@@ -60,6 +60,9 @@ class Lab:
                     break
                 await stream.drain()
         await served.closed()
+
+    def served(self, stream: Stream) -> Served:
+        return Served(stream)
 
     async def take(self, frame: Frame, served: Served) -> bool:
         """Answer one request; False where the connection ends with it."""
@@ -120,11 +123,11 @@ class Lab:
         data = value.get("json")
         if data is None:
             return self.malformed()
-        if missing := self.missing(data):
-            return self.incomplete(missing)
-        if data["cmd"] == "register":
+        if self.missing(data):
+            return self.incomplete(data)
+        if data.get("cmd") == "register":
             return await self.register(data, served)
-        if data["cmd"] == "push":
+        if data.get("cmd") == "push":
             return await self.push(data, served)
         return self.refusal(400)
 
@@ -134,17 +137,23 @@ class Lab:
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [name for name in naming.MANDATORY if data.get(name) is None]
 
-    def incomplete(self, missing: list[str]) -> Any:
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
         return self.refusal(500)
 
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
-        token = str(data["token"])
+        token = str(data.get("token"))
         robot = self.robots[token] = self.registered(token, data)
         outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
-        if outcome is None or outcome == "abort":
-            self.forget(robot)
         self.touch(robot)
-        return self.command(outcome or "abort") if outcome is not None else None
+        if not outcome:
+            self.forget(robot)
+        if outcome is None:
+            return None
+        return self.command(outcome) if outcome else self.unlinked(robot)
+
+    def unlinked(self, robot: Known) -> Any:
+        """The answer to a registration whose token nobody has entered."""
+        return self.command("abort")
 
     def registered(self, token: str, data: Mapping[str, Any]) -> Known:
         """A robot that begins anew; whoever held the same token has lost it."""
@@ -159,26 +168,27 @@ class Lab:
             del self.robots[robot.token]
 
     async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        robot = self.robots.get(str(data["token"]))
+        robot = self.robots.get(str(data.get("token")))
         if robot is None or robot.step is Step.REGISTERING:
             return self.stranger()
         self.told(robot, data)
-        robot.step = Step.LINKED
-        if robot.wanted:
-            outcome: str | None = robot.wanted
-            robot.wanted = ""
-        else:
+        self.back(robot)
+        outcome: str | None = robot.wanted
+        robot.wanted = ""
+        if not outcome:
             outcome = await self.hold(robot.pushes, self.settings.push_hold, served)
         self.touch(robot)
-        if outcome is None:
-            return None
-        return self.pushed(robot, outcome or "repeat")
+        return None if outcome is None else self.pushed(robot, outcome or "repeat")
 
     def stranger(self) -> Any:
         return self.refusal(500)
 
     def told(self, robot: Known, data: Mapping[str, Any]) -> None:
         robot.data = data
+
+    def back(self, robot: Known) -> None:
+        """It pushes: whatever it ran has ended."""
+        robot.step = Step.LINKED
 
     def touch(self, robot: Known) -> None:
         robot.seen = asyncio.get_running_loop().time()
@@ -188,8 +198,11 @@ class Lab:
         if command == "download":
             robot.step = Step.RUNNING
         elif command == "update":
-            self.robots.pop(robot.token, None)
+            self.disconnect(robot)
         return self.command(command)
+
+    def disconnect(self, robot: Known) -> None:
+        self.robots.pop(robot.token, None)
 
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
@@ -287,9 +300,10 @@ class Lab:
         robot.step = Step.LINKED
         self.touch(robot)
         note(f"{token}: linked")
-        for waiting in robot.registrations:
-            if not waiting.done():
-                waiting.set_result("repeat")
+        self.welcome(robot)
+
+    def welcome(self, robot: Known) -> None:
+        give(robot.registrations, "repeat", "repeat")
 
     def run(self, token: str, name: str) -> Program:
         robot = self.linked(token)

@@ -7,6 +7,7 @@ from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.stage import Robot, Stage, staged
+from conformance.openroberta.lab.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
 
 pytestmark = in_one_loop
@@ -15,7 +16,7 @@ pytestmark = in_one_loop
 async def refused(robot: Robot, cmd: str, without: str) -> None:
     """Raise Violation unless a request without a field is answered with an error."""
     held = await robot.ask(PUSHCMD, robot.object(cmd, without))
-    await held.answer("Refusal")
+    await held.refused()
 
 
 def refusal_of(name: str) -> Any:
@@ -50,11 +51,11 @@ async def test_thrown_away(iut: Iut) -> None:
         robot = stage.robot()
         for name in ("robot", "battery", "menuversion"):
             held = await robot.ask(PUSHCMD, robot.object("register", name))
-            await held.answer("Refusal", requirement=f"refuses.{name}")
+            await held.refused(f"refuses.{name}")
         if stage.offers("pair"):
             entered = await stage.upper("pair", token=robot.token)
             push = await robot.push()
-            message = await push.session.watch("Repeat", "Download", within=stage.seconds("quiet"))
+            message = await push.session.watch("Repeat", within=after(stage, "push_hold"))
             check(
                 message is None,
                 "nobody to be registered by a request without a field",
@@ -72,28 +73,25 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
     async with staged(iut) as stage:
         robot = await stage.linked()
         held = await robot.ask(PUSHCMD, robot.object("push", "brickname"))
-        await held.answer("Refusal", requirement="refuses.brickname")
+        await held.refused("refuses.brickname")
         await still_served(stage, robot)
 
 
 async def still_served(stage: Stage, robot: Robot) -> None:
     """Raise Violation unless a robot that is registered can go on."""
-    held = await robot.push()
     if stage.offers("run"):
-        await stage.user("run", token=robot.token)
-        await held.answer("Download")
+        await robot.told("run", "Download", None)
     else:
-        limit = stage.seconds("push_hold") + stage.seconds("response")
-        stage.worth(limit, "push_hold")
-        await held.answer("Repeat", within=limit)
+        _, latest = at_most(stage, "push_hold")
+        await (await robot.push()).between("Repeat", 0, latest)
 
 
 @requirement("exit.optional")
 async def test_exit_value_at_registration(iut: Iut) -> None:
     """A registration is taken without an exit value, and with one; so is the first push."""
     async with staged(iut) as stage:
-        for told in ({}, {"nepoexitvalue": 0}, {"nepoexitvalue": 143}):
-            robot = stage.robot(**told)
+        for value in (None, 0, 143):
+            robot = stage.robot(nepoexitvalue=value)
             held = await robot.register()
             await held.taken()
             if stage.offers("pair"):

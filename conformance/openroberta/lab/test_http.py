@@ -8,7 +8,6 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
 from conformance.openroberta.lab.stage import Robot, Stage, staged
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
-from conformance.session import Session
 
 pytestmark = in_one_loop
 
@@ -66,28 +65,16 @@ async def test_one_connection(iut: Iut) -> None:
     """A robot that keeps to one connection, as long as the lab keeps it, is served."""
     async with staged(iut) as stage:
         robot = stage.robot()
-        robot.session = await stage.connection()
+        robot.keeps = True
         for _ in range(2):
             held = await robot.ask(naming.PUSHCMD, robot.object("register", "battery"))
-            await held.answer("Refusal", requirement="refuses.battery")
-            if _ends(robot.session):
-                robot.session = await stage.connection()
+            await held.refused("refuses.battery")
         held = await robot.register()
         await held.taken()
-        if not stage.offers("pair"):
-            return
-        await robot.linked_by(held)
-        if _ends(robot.session):
-            robot.session = await stage.connection()
-        await robot.push()
-
-
-def _ends(session: Session) -> bool:
-    """Whether the lab ends the connection with its last answer, as it may."""
-    latest = session.received[-1].value
-    said = latest["headers"].get("connection", "").lower()
-    framed = {"content-length", "transfer-encoding"} & latest["headers"].keys()
-    return session.ended or "close" in said or latest["version"] == "1.0" or not framed
+        if stage.offers("pair"):
+            await robot.linked_by(held, None)
+            if stage.offers("run"):
+                await robot.told("run", "Download", None)
 
 
 @requirement("http.persistence")
@@ -122,7 +109,7 @@ async def test_segmentation(iut: Iut) -> None:
             robot = stage.robot()
             told = robot.object("register", "firmwarename")
             wrong = await robot.ask(naming.PUSHCMD, told, segmentation=cut)
-            await wrong.answer("Refusal", requirement="refuses.firmwarename")
+            await wrong.refused("refuses.firmwarename")
             held = await robot.register(segmentation=cut)
             await held.taken()
             if stage.offers("pair"):
@@ -155,7 +142,7 @@ async def test_other_methods(iut: Iut) -> None:
         for method in ("GET", "PUT", "DELETE"):
             robot = stage.robot()
             held = await robot.ask(naming.PUSHCMD, robot.object("register"), method=method)
-            await held.answer("Refusal")
+            await held.refused()
 
 
 @requirement("robustness.other-paths")

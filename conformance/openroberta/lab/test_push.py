@@ -24,7 +24,7 @@ async def test_answered(iut: Iut) -> None:
         took = []
         for _ in range(TRIES):
             held = await robot.push()
-            took.append(await held.between("Repeat", 0, latest, latest))
+            took.append(await held.between("Repeat", 0, latest))
             if min(took) <= high and stage.seconds("push_hold") > 2:
                 break
         if min(took) > high:
@@ -37,11 +37,11 @@ async def test_held(iut: Iut) -> None:
     """No push is answered at once while there is nothing to do, neither the first nor a later."""
     async with staged(iut) as stage:
         shortest = at_least(stage, "push_hold")
-        high, latest = at_most(stage, "push_hold")
+        _, latest = at_most(stage, "push_hold")
         robot = await stage.linked()
         for _ in range(2 if stage.seconds("push_hold") > 2 else TRIES):
             held = await robot.push()
-            await held.between("Repeat", shortest, max(high, latest), latest)
+            await held.between("Repeat", shortest, latest)
 
 
 @requirement("push.held")
@@ -55,7 +55,7 @@ async def test_held_for_two(iut: Iut) -> None:
         await asyncio.sleep(shortest / 2)
         second = await robots[1].push()
         for held in (first, second):
-            await held.between("Repeat", shortest, latest, latest)
+            await held.between("Repeat", shortest, latest)
 
 
 @requirement("push.seen")
@@ -103,7 +103,7 @@ async def test_lost_connection(iut: Iut) -> None:
         else:
             _, latest = at_most(stage, "push_hold")
             held = await robot.push()
-            await held.between("Repeat", 0, latest, latest)
+            await held.between("Repeat", 0, latest)
 
 
 @requirement("offline.no-disconnect")

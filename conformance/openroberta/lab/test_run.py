@@ -11,7 +11,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop
 
-TRIES = 3  # programs of which the quickest counts
+TRIES = 5  # programs of which the quickest counts
+EARLIEST_END = 0.8  # of a period: what comes later comes with its end
 _TELLING = 0.1  # seconds of a period that are enough to tell at once from at its end
 
 
@@ -51,10 +52,10 @@ async def test_immediately(iut: Iut) -> None:
             if took[-1] < period / 2:
                 return
             await (await robot.download()).answer()
-        raise Violation(
-            f"download at once, not after {period:g} s",
-            f"the quickest of {TRIES} came {min(took):.2f} s after its push",
-        )
+        quickest = f"the quickest of {TRIES} came {min(took):.2f} s after its push"
+        if min(took) < EARLIEST_END * period:
+            raise Inconclusive(f"expected download at once, within {period:g} s; {quickest}")
+        raise Violation(f"download at once, not after {period:g} s", quickest)
 
 
 async def fetched(stage: Stage, robot: Robot) -> tuple[str, bytes, Message]:
@@ -136,10 +137,10 @@ async def test_running(iut: Iut) -> None:
 async def test_running_until_push(iut: Iut) -> None:
     """It is seen as running no more when it pushes again, with or without an exit value."""
     async with staged(iut) as stage:
-        robot = await stage.linked()
-        for told in ({}, {"nepoexitvalue": 0}):
+        robot = await stage.linked(nepoexitvalue=None)
+        for value in (None, 0):
             await robot.fetch()
-            robot.data |= told
+            robot.data["nepoexitvalue"] = value
             held = await robot.push()
             seen = await stage.becomes(robot, "state", "waiting", stage.seconds("response"))
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")

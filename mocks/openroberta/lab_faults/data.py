@@ -1,0 +1,171 @@
+"""Faults of the lab in what it makes of data objects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.fault import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.known import Known, Step
+from mocks.openroberta.lab import Lab
+
+
+def _accepting(name: str) -> type[Lab]:
+    """A lab that does not miss this field, at all."""
+
+    class Accepts(Lab):
+        def missing(self, data: Mapping[str, Any]) -> list[str]:
+            return [each for each in super().missing(data) if each != name]
+
+    Accepts.__doc__ = f"Takes requests without {name}."
+    return fault(f"without-{name}", violates=f"refuses.{name}")(Accepts)
+
+
+def _accepting_pushes(name: str) -> type[Lab]:
+    """A lab that does not miss this field in a push."""
+
+    class Accepts(Lab):
+        def missing(self, data: Mapping[str, Any]) -> list[str]:
+            passed = name if data.get("cmd") == "push" else ""
+            return [each for each in super().missing(data) if each != passed]
+
+    Accepts.__doc__ = f"Takes pushes without {name}."
+    return fault(f"pushes-without-{name}", violates=f"refuses.{name}", subtle=True)(Accepts)
+
+
+WithoutFirmwarename = _accepting("firmwarename")
+WithoutRobot = _accepting("robot")
+WithoutMacaddr = _accepting("macaddr")
+WithoutFirmwareversion = _accepting("firmwareversion")
+WithoutToken = _accepting("token")
+WithoutBrickname = _accepting("brickname")
+WithoutBattery = _accepting("battery")
+WithoutMenuversion = _accepting("menuversion")
+PushesWithoutFirmwarename = _accepting_pushes("firmwarename")
+PushesWithoutRobot = _accepting_pushes("robot")
+PushesWithoutMacaddr = _accepting_pushes("macaddr")
+PushesWithoutFirmwareversion = _accepting_pushes("firmwareversion")
+PushesWithoutBrickname = _accepting_pushes("brickname")
+PushesWithoutBattery = _accepting_pushes("battery")
+PushesWithoutMenuversion = _accepting_pushes("menuversion")
+
+
+@fault("without-cmd", violates="refuses.cmd")
+class WithoutCmd(Lab):
+    """Takes a request without cmd for a registration."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        if value.get("json") and "cmd" not in value["json"]:
+            value = {**value, "json": {**value["json"], "cmd": "register"}}
+        return await super().pushcmd(value, served)
+
+
+@fault("registers-what-it-refuses", violates="refuses.thrown-away")
+class RegistersWhatItRefuses(Lab):
+    """Answers a registration without a field with an error, and links it none the less."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        token = str(data.get("token"))
+        if data.get("cmd") == "register":
+            self.robots[token] = self.registered(token, data)
+        return super().incomplete(data)
+
+
+@fault("wrong-push-disconnects", violates="refuses.thrown-away", subtle=True)
+class WrongPushDisconnects(Lab):
+    """Forgets a robot whose push lacks a field."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        if data.get("cmd") == "push":
+            self.robots.pop(str(data.get("token")), None)
+        return super().incomplete(data)
+
+
+@fault("refused-token-burnt", violates="refuses.thrown-away", subtle=True)
+class RefusedTokenBurnt(Lab):
+    """Refuses a token for ever that came with a field missing."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.burnt: set[Any] = set()
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        self.burnt.add(data.get("token"))
+        return super().incomplete(data)
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return ["token"] if data.get("token") in self.burnt else super().missing(data)
+
+
+@fault("exit-value-mandatory", violates="exit.optional")
+class ExitValueMandatory(Lab):
+    """Refuses a registration without an exit value."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return [*super().missing(data), *({"nepoexitvalue"} - data.keys())]
+
+
+@fault("exit-value-mandatory-in-pushes", violates="exit.optional", subtle=True)
+class ExitValueMandatoryInPushes(Lab):
+    """Refuses a push without an exit value."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        more = {"nepoexitvalue"} - data.keys() if data.get("cmd") == "push" else ()
+        return [*super().missing(data), *more]
+
+
+@fault("exit-value-zero-only", violates="exit.optional", subtle=True)
+class ExitValueZeroOnly(Lab):
+    """Refuses a registration with an exit value other than 0."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return [*super().missing(data), *(["x"] if data.get("nepoexitvalue") else [])]
+
+
+@fault("known-members-only", violates="robustness.extra-members")
+class KnownMembersOnly(Lab):
+    """Refuses an object with members that it does not know."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return [*super().missing(data), *(data.keys() & {"runtimeversion", "subtype"})]
+
+
+@fault("ascii-names-only", violates="http.json", subtle=True)
+class AsciiNamesOnly(Lab):
+    """Refuses a robot whose name is not of ASCII."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        plain = str(data.get("brickname")).isascii()
+        return [*super().missing(data), *([] if plain else ["brickname"])]
+
+
+@fault("battery-of-the-registration", violates="push.seen")
+class BatteryOfTheRegistration(Lab):
+    """Keeps what a robot told when it registered."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        robot.data = {**robot.data, "nepoexitvalue": data.get("nepoexitvalue")}
+
+
+@fault("name-of-the-registration", violates="push.seen", subtle=True)
+class NameOfTheRegistration(Lab):
+    """Keeps the name that a robot had when it registered."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        robot.data = {**data, "brickname": robot.data["brickname"]}
+
+
+@fault("exit-value-lost", violates="exit.shown")
+class ExitValueLost(Lab):
+    """Shows 0 as exit value, whatever comes."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        robot.data = {**data, "nepoexitvalue": 0}
+
+
+@fault("exit-value-of-running-robots-lost", violates="exit.shown", subtle=True)
+class ExitValueOfRunningRobotsLost(Lab):
+    """Does not look at the push that ends a program."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        if robot.step is not Step.RUNNING:
+            super().told(robot, data)

@@ -1,0 +1,303 @@
+"""Faults of the lab in HTTP, and in what it survives."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta.codec import Decoder, content, encode, response
+from mocks.fault import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.lab import Lab
+from mocks.streams import Stream
+
+
+def die() -> None:
+    """End as a program does that has a grave error."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@fault("bare-json", violates="http.messages")
+class BareJson(Lab):
+    """Answers with JSON and no HTTP around it."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        served.write(content(answer))
+
+
+@fault("answers-twice", violates="http.messages", subtle=True)
+class AnswersTwice(Lab):
+    """Sends the answer to a registration twice."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        served.write(encode(answer))
+        if answer.get("json") == {"cmd": "repeat"} and not any(r.pushes for r in self.known()):
+            served.write(encode(answer))
+
+    def known(self) -> Any:
+        return self.robots.values()
+
+
+@fault("length-too-long", violates="http.messages", subtle=True)
+class LengthTooLong(Lab):
+    """Announces one byte more than a program has, and closes."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        data = encode(answer)
+        if "Filename" in answer["headers"]:
+            length = len(content(answer))
+            data = data.replace(b"length: %d\r" % length, b"length: %d\r" % (length + 1))
+            served.write(data)
+            served.stream.close()
+        else:
+            served.write(data)
+
+
+@fault("plain-text", violates="http.json")
+class PlainText(Lab):
+    """Answers registrations and pushes with the word alone."""
+
+    def command(self, word: str) -> Any:
+        return response(200, {"content-type": "text/plain"}, word.encode())
+
+
+@fault("quoted-json", violates="http.json", subtle=True)
+class QuotedJson(Lab):
+    """Answers with an array of one object when a period ends."""
+
+    def pushed(self, robot: Any, command: str) -> Any:
+        answer = super().pushed(robot, command)
+        if command == "repeat":
+            return response(200, {"content-type": "application/json"}, b'[{"cmd":"repeat"}]')
+        return answer
+
+
+@fault("no-rest", violates="http.paths")
+class NoRest(Lab):
+    """Serves /pushcmd, without /rest before it."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        path = self.path(frame.value)
+        if path == "/pushcmd":
+            return await self.pushcmd(frame.value, served)
+        return self.refusal(404)
+
+
+@fault("lower-case-headers-only", violates="http.header-names")
+class LowerCaseHeadersOnly(Lab):
+    """Does not find the length of a body unless it is spelt in lower or title case."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if b"CONTENT-LENGTH" in frame.raw:
+            self.respond(served, self.refusal(400))
+            return False
+        return await super().take(frame, served)
+
+
+@fault("odd-headers-unread", violates="http.header-names", subtle=True)
+class OddHeadersUnread(Lab):
+    """Knows names of header fields in lower, upper and title case only."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if b"cONTENT-lENGTH" in frame.raw:
+            self.respond(served, self.refusal(400))
+            return False
+        return await super().take(frame, served)
+
+
+@fault("never-closes", violates="http.persistence")
+class NeverCloses(Lab):
+    """Keeps a connection open whose robot asked for its end."""
+
+    def keeps(self, value: Any) -> bool:
+        return True
+
+
+@fault("old-clients-wait", violates="http.persistence", subtle=True)
+class OldClientsWait(Lab):
+    """Keeps the connection of a robot open that speaks HTTP/1.0."""
+
+    def keeps(self, value: Any) -> bool:
+        return value["version"] == "1.0" or super().keeps(value)
+
+
+@fault("third-request-unanswered", violates="http.persistence", subtle=True)
+class ThirdRequestUnanswered(Lab):
+    """Answers two requests of a connection, and keeps it open."""
+
+    async def connection(self, stream: Stream) -> None:
+        self.count: dict[Served, int] = getattr(self, "count", {})
+        await super().connection(stream)
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        self.count[served] = self.count.get(served, 0) + 1
+        if self.count[served] > 2:
+            await served.gone.wait()
+            return False
+        return await super().take(frame, served)
+
+
+class _OneRead(Served):
+    """Takes what one read brings for a whole request."""
+
+    async def _read(self) -> None:
+        while data := await self.stream.read():
+            for frame in Decoder().feed(data) or [Frame(data, error="half a request")]:
+                await self._frames.put(frame)
+        self.gone.set()
+        await self._frames.put(None)
+
+
+@fault("one-read", violates="http.segmentation")
+class OneRead(Lab):
+    """Takes what one read brings for a whole request."""
+
+    def served(self, stream: Stream) -> Served:
+        return _OneRead(stream)
+
+
+class _BodyAtOnce(Served):
+    """Does not wait for the rest of a body."""
+
+    async def _read(self) -> None:
+        held = b""
+        while data := await self.stream.read():
+            held += data
+            frames = Decoder().feed(held)
+            if not frames and not held.partition(b"\r\n\r\n")[2]:
+                continue
+            held = b""
+            for frame in frames or [Frame(data, error="half a body")]:
+                await self._frames.put(frame)
+        self.gone.set()
+        await self._frames.put(None)
+
+
+@fault("body-in-one-read", violates="http.segmentation", subtle=True)
+class BodyInOneRead(Lab):
+    """Waits for the headers, but not for the whole of a body."""
+
+    def served(self, stream: Stream) -> Served:
+        return _BodyAtOnce(stream)
+
+
+@fault("takes-get", violates="robustness.other-methods")
+class TakesGet(Lab):
+    """Takes a registration by any method."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        return await super().pushcmd({**value, "method": "POST"}, served)
+
+
+@fault("takes-put", violates="robustness.other-methods", subtle=True)
+class TakesPut(Lab):
+    """Takes a registration by PUT."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        method = "POST" if value["method"] == "PUT" else value["method"]
+        return await super().pushcmd({**value, "method": method}, served)
+
+
+@fault("any-path", violates="robustness.other-paths")
+class AnyPath(Lab):
+    """Answers a wrong path with an error of another kind."""
+
+    async def elsewhere(self, value: Any) -> Any:
+        return self.refusal(500)
+
+
+@fault("any-end-of-path", violates="robustness.other-paths", subtle=True)
+class AnyEndOfPath(Lab):
+    """Takes whatever begins with /rest/pushcmd for it."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if self.path(frame.value).startswith("/rest/pushcmd"):
+            return await self.pushcmd(frame.value, served)
+        return await super().answer(frame, served)
+
+
+@fault("no-chunks", violates="robustness.chunked-requests")
+class NoChunks(Lab):
+    """Refuses a request without a length."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if "transfer-encoding" in frame.value["headers"]:
+            return self.refusal(411)
+        return await super().answer(frame, served)
+
+
+@fault("malformed-is-fine", violates="robustness.malformed")
+class MalformedIsFine(Lab):
+    """Answers a body that is no JSON with status 200 and an error in words."""
+
+    def malformed(self) -> Any:
+        return response(200, {}, {"rc": "error", "message": "SERVER_ERROR"})
+
+
+@fault("dies-of-malformed", violates="robustness.malformed", subtle=True)
+class DiesOfMalformed(Lab):
+    """Dies of a body that is JSON, but no object."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if content(frame.value) == b"[]":
+            die()
+        return await super().answer(frame, served)
+
+
+@fault("one-at-a-time", violates="robustness.half-requests")
+class OneAtATime(Lab):
+    """Reads no other connection until a request has come as a whole."""
+
+    reading: asyncio.Lock | None = None
+
+    async def connection(self, stream: Stream) -> None:
+        self.reading = self.reading or asyncio.Lock()
+        async with self.reading:
+            await super().connection(stream)
+
+
+@fault("dies-of-gigabytes", violates="robustness.half-requests", subtle=True)
+class DiesOfGigabytes(Lab):
+    """Dies of a request that announces gigabytes."""
+
+    def served(self, stream: Stream) -> Served:
+        return _Greedy(stream)
+
+
+class _Greedy(Served):
+    def __init__(self, stream: Stream) -> None:
+        read = stream.read
+
+        async def greedy() -> bytes:
+            data = await read()
+            if b"Length: 9999999999" in data:
+                die()
+            return data
+
+        stream.read = greedy  # type: ignore[method-assign]
+        super().__init__(stream)
+
+
+@fault("dies-of-tls", violates="robustness.tls-hello")
+class DiesOfTls(Lab):
+    """Dies of a TLS hello."""
+
+    def other(self, frame: Frame, served: Served) -> bool:
+        if frame.name == "TlsHello":
+            die()
+        return super().other(frame, served)
+
+
+@fault("sulks-after-tls", violates="robustness.tls-hello", subtle=True)
+class SulksAfterTls(Lab):
+    """Serves nobody any more after a second TLS hello."""
+
+    hellos = 0
+
+    def other(self, frame: Frame, served: Served) -> bool:
+        self.hellos += frame.name == "TlsHello"
+        return super().other(frame, served)
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        return self.refusal(503) if self.hellos > 1 else await super().answer(frame, served)

@@ -1,0 +1,291 @@
+"""Faults of the lab in programs, updates and sensor data."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta.codec import response
+from mocks.fault import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.known import Known, Program, Step
+from mocks.openroberta.lab import BINARY, Lab
+
+
+@fault("run-unheard", violates="run.command")
+class RunUnheard(Lab):
+    """Tells no robot of programs."""
+
+    def want(self, robot: Known, command: str) -> None:
+        if command != "download":
+            super().want(robot, command)
+
+
+@fault("third-run-unheard", violates="run.command", subtle=True)
+class ThirdRunUnheard(Lab):
+    """Tells a robot of two programs only."""
+
+    runs = 0
+
+    def want(self, robot: Known, command: str) -> None:
+        self.runs += command == "download"
+        if self.runs < 3:
+            super().want(robot, command)
+
+
+@fault("run-with-the-period", violates="run.immediately")
+class RunWithThePeriod(Lab):
+    """Tells of a program when the period of the push is over."""
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        outcome = await super().hold(held, seconds, served)
+        wanted = next((r for r in self.robots.values() if r.pushes is held and r.wanted), None)
+        if outcome == "" and wanted:
+            outcome, wanted.wanted = wanted.wanted, ""
+        return outcome
+
+    def want(self, robot: Known, command: str) -> None:
+        robot.wanted = command
+
+
+class _Altering(Lab):
+    """Sends other bytes than those of the program; `count` is that of the program."""
+
+    count = 0
+
+    def file(self, program: Program) -> Any:
+        self.count += 1
+        return super().file(Program(program.name, self.altered(program.data, self.count)))
+
+    def altered(self, data: bytes, count: int) -> bytes:
+        raise NotImplementedError
+
+
+@fault("programs-as-text", violates="run.bytes")
+class ProgramsAsText(_Altering):
+    """Sends programs as text in UTF-8."""
+
+    def altered(self, data: bytes, count: int) -> bytes:
+        return data.decode("latin-1").encode("utf-8")
+
+
+@fault("lines-end-otherwise", violates="run.bytes", subtle=True)
+class LinesEndOtherwise(_Altering):
+    """Turns a carriage return into a line feed."""
+
+    def altered(self, data: bytes, count: int) -> bytes:
+        return data.replace(b"\r", b"\n")
+
+
+@fault("second-program-cut", violates="run.bytes", subtle=True)
+class SecondProgramCut(_Altering):
+    """Leaves out the last byte of the second program."""
+
+    def altered(self, data: bytes, count: int) -> bytes:
+        return data[:-1] if count == 2 else data
+
+
+@fault("no-filename", violates="run.filename")
+class NoFilename(Lab):
+    """Tells the name of a program by Content-Disposition only."""
+
+    def download(self, value: Any) -> Any:
+        return self.renamed(super().download(value))
+
+    def renamed(self, answer: Any) -> Any:
+        return {
+            **answer,
+            "headers": {k: v for k, v in answer["headers"].items() if k != "Filename"},
+        }
+
+
+@fault("other-filename", violates="run.filename", subtle=True)
+class OtherFilename(NoFilename):
+    """Tells a name without its suffix."""
+
+    def renamed(self, answer: Any) -> Any:
+        headers = dict(answer["headers"])
+        if "Filename" in headers:
+            headers["Filename"] = headers["Filename"].rpartition(".")[0]
+        return {**answer, "headers": headers}
+
+
+@fault("running-goes-offline", violates="running.patient")
+class RunningGoesOffline(Lab):
+    """Takes a robot for offline that runs a program in silence."""
+
+    def state_of(self, robot: Known) -> str:
+        silent = asyncio.get_running_loop().time() - robot.seen
+        return "offline" if silent > self.settings.offline else super().state_of(robot)
+
+
+@fault("running-ends-soon", violates="running.patient", subtle=True)
+class RunningEndsSoon(Lab):
+    """Takes it for waiting as soon as it has its program."""
+
+    def download(self, value: Any) -> Any:
+        answer = super().download(value)
+        robot = self.robots.get(str((value.get("json") or {}).get("token")))
+        if robot and robot.step is Step.RUNNING:
+            robot.step = Step.LINKED
+            self.touch(robot)
+        return answer
+
+
+@fault("running-for-ever", violates="running.until-push")
+class RunningForEver(Lab):
+    """Takes a robot for running for good."""
+
+    def back(self, robot: Known) -> None:
+        pass
+
+
+@fault("running-until-exit-value", violates="running.until-push", subtle=True)
+class RunningUntilExitValue(Lab):
+    """Takes a robot for running until a push brings an exit value."""
+
+    def back(self, robot: Known) -> None:
+        if robot.step is not Step.RUNNING or robot.data.get("nepoexitvalue") is not None:
+            super().back(robot)
+
+
+@fault("update-unheard", violates="update.command")
+class UpdateUnheard(Lab):
+    """Tells no robot to update."""
+
+    def update(self, token: str) -> None:
+        self.linked(token)
+
+
+@fault("update-as-download", violates="update.command", subtle=True)
+class UpdateAsDownload(Lab):
+    """Tells a robot to download that has had a program and is to update."""
+
+    def update(self, token: str) -> None:
+        robot = self.linked(token)
+        self.want(robot, "download" if robot.program else "update")
+
+
+@fault("no-files", violates="update.files")
+class NoFiles(Lab):
+    """Has none of the files that it should have."""
+
+    def update_file(self, value: Any) -> Any:
+        return self.refusal(404)
+
+
+@fault("files-for-the-registered", violates="update.files", subtle=True)
+class FilesForTheRegistered(Lab):
+    """Serves files only while a robot is linked."""
+
+    def update_file(self, value: Any) -> Any:
+        return super().update_file(value) if self.robots else self.refusal(403)
+
+
+@fault("files-once", violates="update.files", subtle=True)
+class FilesOnce(Lab):
+    """Serves each file only once."""
+
+    def update_file(self, value: Any) -> Any:
+        self.served_files: set[str] = getattr(self, "served_files", set())
+        if value["path"] in self.served_files:
+            return self.refusal(410)
+        self.served_files.add(value["path"])
+        return super().update_file(value)
+
+
+@fault("files-without-name", violates="update.filename")
+class FilesWithoutName(Lab):
+    """Serves files without a Filename."""
+
+    def update_file(self, value: Any) -> Any:
+        answer = super().update_file(value)
+        return response(answer["status"], BINARY, b"PK")
+
+
+@fault("last-file-without-name", violates="update.filename", subtle=True)
+class LastFileWithoutName(FilesWithoutName):
+    """Serves the last file without a Filename."""
+
+    def update_file(self, value: Any) -> Any:
+        last = value["path"].endswith(list(self.settings.updates)[-1])
+        return super().update_file(value) if last else Lab.update_file(self, value)
+
+
+@fault("update-keeps", violates="update.disconnects")
+class UpdateKeeps(Lab):
+    """Keeps a robot linked that was told update."""
+
+    def disconnect(self, robot: Known) -> None:
+        pass
+
+
+@fault("update-hides", violates="update.disconnects", subtle=True)
+class UpdateHides(UpdateKeeps):
+    """Shows a robot as unknown that was told update, and still gives it programs."""
+
+    hidden: set[str]
+
+    def disconnect(self, robot: Known) -> None:
+        self.hidden = {*getattr(self, "hidden", ()), robot.token}
+
+    def state(self, token: str) -> dict[str, Any]:
+        if token in getattr(self, "hidden", ()):
+            return {"state": "unknown"}
+        return super().state(token)
+
+
+@fault("updated-token-burnt", violates="update.registers-again")
+class UpdatedTokenBurnt(Lab):
+    """Refuses the token of a robot that was told update."""
+
+    def disconnect(self, robot: Known) -> None:
+        super().disconnect(robot)
+        self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["token"])
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        if self.key(data) in getattr(self, "burnt", ()):
+            return self.refusal(403)
+        return await super().register(data, served)
+
+
+@fault("updated-robot-burnt", violates="update.registers-again", subtle=True)
+class UpdatedRobotBurnt(UpdatedTokenBurnt):
+    """Refuses the address of a robot that was told update, whatever its token."""
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["macaddr"])
+
+
+@fault("no-sensors", violates="sensors.accepted")
+class NoSensors(Lab):
+    """Refuses sensor data, and websockets."""
+
+    def sensor_post(self, value: Any) -> Any:
+        return self.refusal(404)
+
+
+@fault("sensors-once", violates="sensors.accepted", subtle=True)
+class SensorsOnce(Lab):
+    """Closes a websocket behind its second message."""
+
+    frames = 0
+
+    def other(self, frame: Frame, served: Served) -> bool:
+        self.frames += frame.name == "SensorFrame"
+        return super().other(frame, served) and self.frames < 2
+
+
+@fault("websocket-without-proof", violates="sensors.accepted", subtle=True)
+class WebsocketWithoutProof(Lab):
+    """Does not answer the key of a websocket."""
+
+    def upgrade(self, value: Any) -> Any:
+        answer = super().upgrade(value)
+        headers = {k: v for k, v in answer["headers"].items() if k != "sec-websocket-accept"}
+        return {**answer, "headers": headers}

@@ -1,0 +1,247 @@
+"""Faults of the lab in pushes, and in robots that go and come back."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.fault import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.known import Known, Step
+from mocks.openroberta.lab import Lab
+
+
+class _Counting(Lab):
+    """Counts the pushes of a lab, and holds each for what `held` says."""
+
+    count = 0
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        self.count += 1
+        return await super().push(data, served)
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        if seconds == self.settings.push_hold:
+            seconds = self.held(self.count, seconds)
+        return await super().hold(held, seconds, served)
+
+    def held(self, count: int, seconds: float) -> float:
+        return seconds
+
+
+@fault("pushes-unanswered", violates="push.answered")
+class PushesUnanswered(_Counting):
+    """Never answers a push when there is nothing to do."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 3600.0
+
+
+@fault("third-push-unanswered", violates="push.answered", subtle=True)
+class ThirdPushUnanswered(_Counting):
+    """Forgets the third push."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 3600.0 if count == 3 else seconds
+
+
+@fault("pushes-just-closed", violates="push.answered", subtle=True)
+class PushesJustClosed(Lab):
+    """Closes the connection when the period is over."""
+
+    def pushed(self, robot: Known, command: str) -> Any:
+        return None if command == "repeat" else super().pushed(robot, command)
+
+
+@fault("busy-polling", violates="push.held")
+class BusyPolling(_Counting):
+    """Answers a push at once."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 0.0
+
+
+@fault("third-push-at-once", violates="push.held", subtle=True)
+class ThirdPushAtOnce(_Counting):
+    """Answers the third push at once."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 0.0 if count == 3 else seconds
+
+
+@fault("one-clock", violates="push.held", subtle=True)
+class OneClock(Lab):
+    """Answers all pushes when the period of the first one is over."""
+
+    due = 0.0
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        if seconds == self.settings.push_hold:
+            now = asyncio.get_running_loop().time()
+            if self.due <= now:
+                self.due = now + seconds
+            seconds = self.due - now
+        return await super().hold(held, seconds, served)
+
+
+@fault("stop-program", violates="commands.lab")
+class StopProgram(Lab):
+    """Answers stopprogram when a period is over."""
+
+    def pushed(self, robot: Known, command: str) -> Any:
+        return super().pushed(robot, "stopprogram" if command == "repeat" else command)
+
+
+@fault("commands-in-capitals", violates="commands.lab", subtle=True)
+class CommandsInCapitals(Lab):
+    """Writes download with a capital."""
+
+    def command(self, word: str) -> Any:
+        return super().command("Download" if word == "download" else word)
+
+
+@fault("lost-is-gone", violates="offline.no-disconnect")
+class LostIsGone(Lab):
+    """Forgets a robot whose connection is lost while its push is held."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        answer = await super().push(data, served)
+        if answer is None:
+            self.robots.pop(str(data["token"]), None)
+        return answer
+
+
+@fault("second-loss-is-gone", violates="offline.no-disconnect", subtle=True)
+class SecondLossIsGone(LostIsGone):
+    """Forgets a robot that has lost its connection twice."""
+
+    losses = 0
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        answer = await Lab.push(self, data, served)
+        self.losses += answer is None
+        if answer is None and self.losses > 1:
+            self.robots.pop(str(data["token"]), None)
+        return answer
+
+
+@fault("tells-the-lost", violates="offline.no-disconnect", subtle=True)
+class TellsTheLost(Lab):
+    """Does not notice that a connection was lost, and tells it alone of a program."""
+
+    lost: dict[str, bool]
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        answer = await super().push(data, served)
+        if answer is None:
+            self.lost = {**getattr(self, "lost", {}), str(data["token"]): True}
+        return answer
+
+    def want(self, robot: Known, command: str) -> None:
+        if not getattr(self, "lost", {}).get(robot.token):
+            super().want(robot, command)
+
+
+@fault("never-offline", violates="offline.noticed")
+class NeverOffline(Lab):
+    """Takes a robot for waiting that has gone."""
+
+    def state_of(self, robot: Known) -> str:
+        state = super().state_of(robot)
+        return "waiting" if state == "offline" else state
+
+
+@fault("offline-together", violates="offline.noticed", subtle=True)
+class OfflineTogether(Lab):
+    """Takes no robot for offline while any other pushes."""
+
+    def state_of(self, robot: Known) -> str:
+        state = super().state_of(robot)
+        busy = any(other.pushes for other in self.robots.values())
+        return "waiting" if state == "offline" and busy else state
+
+
+@fault("offline-between", violates="offline.not-early")
+class OfflineBetween(Lab):
+    """Takes a robot for offline whenever no push of it is held."""
+
+    def state_of(self, robot: Known) -> str:
+        if robot.step is Step.LINKED and not robot.pushes:
+            return "offline"
+        return super().state_of(robot)
+
+
+@fault("offline-while-held", violates="offline.not-early", subtle=True)
+class OfflineWhileHeld(Lab):
+    """Counts from its last answer also while a push is held, and too short at that."""
+
+    def state_of(self, robot: Known) -> str:
+        silent = asyncio.get_running_loop().time() - robot.seen
+        if robot.step is Step.LINKED and silent > self.settings.push_hold / 2:
+            return "offline"
+        return super().state_of(robot)
+
+
+@fault("offline-for-good", violates="offline.returns")
+class OfflineForGood(Lab):
+    """Refuses a robot that has been offline."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and self.state_of(robot) == "offline":
+            return self.refusal(500)
+        return await super().push(data, served)
+
+
+@fault("back-without-programs", violates="offline.returns", subtle=True)
+class BackWithoutPrograms(Lab):
+    """Shows a robot as waiting that is back, and does not tell it of programs."""
+
+    returned: set[str]
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and self.state_of(robot) == "offline":
+            self.returned = {*getattr(self, "returned", ()), robot.token}
+        return await super().push(data, served)
+
+    def want(self, robot: Known, command: str) -> None:
+        if robot.token not in getattr(self, "returned", ()):
+            super().want(robot, command)
+
+
+@fault("first-push-counts", violates="robustness.repeated-push")
+class FirstPushCounts(Lab):
+    """Tells the older of two pushes, and the newer one to repeat."""
+
+    def want(self, robot: Known, command: str) -> None:
+        robot.pushes.reverse()
+        super().want(robot, command)
+
+
+@fault("older-push-hangs", violates="robustness.repeated-push", subtle=True)
+class OlderPushHangs(Lab):
+    """Never answers a push once the same robot has sent another."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot:
+            robot.pushes.clear()
+        return await super().push(data, served)
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        if seconds != self.settings.push_hold:
+            return await super().hold(held, seconds, served)
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        held.append(waiting)
+        done, _ = await asyncio.wait({waiting}, timeout=seconds)
+        if waiting not in held:
+            await served.gone.wait()
+            return None
+        held.remove(waiting)
+        return waiting.result() if done else ""

@@ -1,0 +1,253 @@
+"""Faults of the lab in registrations, and in whom it links."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.fault import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.known import Known, Program, Step, give
+from mocks.openroberta.lab import Lab
+
+
+class _Holding(Lab):
+    """Holds registrations for another time; `count` is that of the registration."""
+
+    count = 0
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        self.count += 1
+        return await super().register(data, served)
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        if seconds == self.settings.register_hold:
+            seconds = self.held(self.count, seconds)
+        return await super().hold(held, seconds, served)
+
+    def held(self, count: int, seconds: float) -> float:
+        raise NotImplementedError
+
+
+@fault("registrations-not-held", violates="register.held")
+class RegistrationsNotHeld(_Holding):
+    """Answers a registration at once with abort."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 0.01
+
+
+@fault("registrations-half-held", violates="register.held", subtle=True)
+class RegistrationsHalfHeld(_Holding):
+    """Gives up registrations after two thirds of their time."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return seconds * 2 / 3
+
+
+@fault("endless-registrations", violates="register.aborted")
+class EndlessRegistrations(_Holding):
+    """Never gives up a registration."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return 3600.0
+
+
+@fault("registrations-just-closed", violates="register.aborted", subtle=True)
+class RegistrationsJustClosed(Lab):
+    """Closes the connection instead of answering abort."""
+
+    def unlinked(self, robot: Known) -> Any:
+        return None
+
+
+@fault("repeat-for-abort", violates="register.aborted", subtle=True)
+class RepeatForAbort(Lab):
+    """Answers repeat when the time is over."""
+
+    def unlinked(self, robot: Known) -> Any:
+        return self.command("repeat")
+
+
+@fault("token-taken-in-silence", violates="register.repeat")
+class TokenTakenInSilence(Lab):
+    """Does not answer a registration when its token is entered."""
+
+    def welcome(self, robot: Known) -> None:
+        pass
+
+
+@fault("download-for-repeat", violates="register.repeat", subtle=True)
+class DownloadForRepeat(Lab):
+    """Answers the second robot that is linked with download."""
+
+    welcomed = 0
+
+    def welcome(self, robot: Known) -> None:
+        self.welcomed += 1
+        word = "download" if self.welcomed == 2 else "repeat"
+        give(robot.registrations, word, word)
+
+
+@fault("one-waits-at-a-time", violates="register.repeat", subtle=True)
+class OneWaitsAtATime(Lab):
+    """Forgets who waits when the next robot registers."""
+
+    def registered(self, token: str, data: Mapping[str, Any]) -> Known:
+        for robot in list(self.robots.values()):
+            if robot.step is Step.REGISTERING and robot.token != token:
+                self.forget(robot)
+        return super().registered(token, data)
+
+
+@fault("second-try-linked", violates="register.not-unasked")
+class SecondTryLinked(Lab):
+    """Answers repeat to whoever has registered before."""
+
+    tokens: set[str]
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        self.tokens = getattr(self, "tokens", set())
+        if data["token"] in self.tokens:
+            return self.command("repeat")
+        self.tokens.add(data["token"])
+        return await super().register(data, served)
+
+
+@fault("linked-after-abort", violates="register.not-unasked", subtle=True)
+class LinkedAfterAbort(Lab):
+    """Answers repeat to whoever was aborted before."""
+
+    aborted: set[str]
+
+    def unlinked(self, robot: Known) -> Any:
+        self.aborted = {*getattr(self, "aborted", ()), robot.token}
+        return super().unlinked(robot)
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        if data["token"] in getattr(self, "aborted", ()):
+            return self.command("repeat")
+        return await super().register(data, served)
+
+
+class _Burning(Lab):
+    """Refuses registrations that it has seen before, by what `key` says."""
+
+    burnt: set[str]
+
+    def burn(self, robot: Known) -> None:
+        self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["token"])
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        if self.key(data) in getattr(self, "burnt", ()):
+            return self.refusal(403)
+        return await super().register(data, served)
+
+
+@fault("tokens-once", violates="register.retry")
+class TokensOnce(_Burning):
+    """Refuses a token that was aborted before."""
+
+    def unlinked(self, robot: Known) -> Any:
+        self.burn(robot)
+        return super().unlinked(robot)
+
+
+@fault("robots-once", violates="register.retry", subtle=True)
+class RobotsOnce(TokensOnce):
+    """Refuses a robot by its address that was aborted before, whatever its token."""
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["macaddr"])
+
+
+@fault("lost-tokens-burnt", violates="register.retry", subtle=True)
+class LostTokensBurnt(_Burning):
+    """Refuses a token whose robot lost its connection while it registered."""
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        answer = await super().register(data, served)
+        if answer is None:
+            self.burn(Known(str(data["token"]), data))
+        return answer
+
+
+@fault("any-token", violates="token.links")
+class AnyToken(Lab):
+    """Links whoever waits, whatever token is entered."""
+
+    def pair(self, token: str) -> None:
+        waiting = [r for r in self.robots.values() if r.step is Step.REGISTERING]
+        super().pair(waiting[0].token if waiting else token)
+
+
+@fault("seven-letters", violates="token.links", subtle=True)
+class SevenLetters(Lab):
+    """Looks at the first seven letters of a token only."""
+
+    def pair(self, token: str) -> None:
+        found = [t for t in self.robots if t[:7] == token[:7]]
+        super().pair(found[0] if found else token)
+
+
+@fault("last-robot", violates="token.links", subtle=True)
+class LastRobot(Lab):
+    """Sends every program to the robot that was linked last."""
+
+    latest: Known | None = None
+
+    def welcome(self, robot: Known) -> None:
+        self.latest = robot
+        super().welcome(robot)
+
+    def want(self, robot: Known, command: str) -> None:
+        latest = self.latest or robot
+        latest.program = robot.program
+        super().want(latest, command)
+
+
+@fault("wakes-all", violates="token.links", subtle=True)
+class WakesAll(Lab):
+    """Tells all robots to download when a program is run for one."""
+
+    def run(self, token: str, name: str) -> Program:
+        program = super().run(token, name)
+        for robot in self.robots.values():
+            robot.program = program
+            self.want(robot, "download")
+        return program
+
+
+@fault("programs-for-all", violates="token.before-programs")
+class ProgramsForAll(Lab):
+    """Answers a registration with download when a program is run for its token."""
+
+    def linked(self, token: str) -> Known:
+        robot = self.robots.get(token)
+        if robot and robot.step is Step.REGISTERING:
+            give(robot.registrations, "download", "download")
+            return robot
+        return super().linked(token)
+
+
+@fault("run-links", violates="token.before-programs", subtle=True)
+class RunLinks(Lab):
+    """Serves pushes of a robot for which a program was run, its token never entered."""
+
+    def linked(self, token: str) -> Known:
+        robot = self.robots.get(token)
+        if robot and robot.step is Step.REGISTERING:
+            robot.step = Step.LINKED
+        return super().linked(token)
+
+
+@fault("serves-strangers", violates="robustness.unknown-token")
+class ServesStrangers(Lab):
+    """Answers repeat to the push of nobody."""
+
+    def stranger(self) -> Any:
+        return self.command("repeat")

@@ -1,0 +1,390 @@
+"""Faults of the robot in what it does when: registrations, pushes, updates, and answers."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta import naming
+from conformance.openroberta.codec import request
+from mocks.fault import fault
+from mocks.openroberta.robot import COMMANDS, UPDATES, Robot
+
+
+def die() -> None:
+    """End as a program does that has a grave error."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@fault("pushes-first", violates="register.first")
+class PushesFirst(Robot):
+    """Pushes once before it registers."""
+
+    async def play(self) -> None:
+        await self.ask(self.post(naming.PUSHCMD, self.data("push")), 1)
+        await super().play()
+
+
+@fault("pushes-while-it-registers", violates="register.first", subtle=True)
+class PushesWhileItRegisters(Robot):
+    """Pushes on another connection while its registration is held."""
+
+    async def register(self) -> str:
+        async def push() -> None:
+            await asyncio.sleep(0.05)
+            await self.make_caller().ask(self.post(naming.PUSHCMD, self.data("push")), 1)
+
+        early = asyncio.create_task(push())
+        try:
+            return await super().register()
+        finally:
+            early.cancel()
+
+
+@fault("impatient-registration", violates="register.patient")
+class ImpatientRegistration(Robot):
+    """Gives up a registration after a quarter of a second, and registers again."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        registers = value.get("json", {}).get("cmd") == "register"
+        return await super().ask(value, 0.25 if registers else patience)
+
+
+@fault("almost-patient-registration", violates="register.patient", subtle=True)
+class AlmostPatientRegistration(Robot):
+    """Gives up a registration shortly before its time is over."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        registers = value.get("json", {}).get("cmd") == "register"
+        return await super().ask(value, 0.5 if registers else patience)
+
+
+@fault("abort-is-fine", violates="register.after-abort")
+class AbortIsFine(Robot):
+    """Takes abort for repeat."""
+
+    async def register(self) -> str:
+        return "repeat" if await super().register() == "abort" else ""
+
+
+@fault("third-abort-is-fine", violates="register.after-abort", subtle=True)
+class ThirdAbortIsFine(Robot):
+    """Pushes after its third abort."""
+
+    aborts = 0
+
+    async def register(self) -> str:
+        command = await super().register()
+        self.aborts += command == "abort"
+        return "repeat" if self.aborts == 3 else command
+
+
+@fault("registers-twice", violates="register.then-push")
+class RegistersTwice(Robot):
+    """Registers again when it was told repeat."""
+
+    first = True
+
+    async def register(self) -> str:
+        command = await super().register()
+        if command == "repeat" and self.first:
+            self.first = False
+            return await super().register()
+        return command
+
+
+@fault("stops-after-registration", violates="register.then-push", subtle=True)
+class StopsAfterRegistration(Robot):
+    """Waits to be spoken to once it is registered."""
+
+    async def poll(self) -> None:
+        await asyncio.sleep(3600)
+
+
+class _Counting(Robot):
+    """Counts its pushes."""
+
+    pushes = 0
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        self.pushes += cmd == "push"
+        return super().data(cmd)
+
+
+@fault("pushes-once", violates="push.again")
+class PushesOnce(_Counting):
+    """Pushes once only."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if self.pushes == 2:
+            await asyncio.sleep(3600)
+        return await super().ask(value, patience)
+
+
+@fault("eighth-push-registers", violates="push.again", subtle=True)
+class EighthPushRegisters(_Counting):
+    """Registers instead of its eighth push."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if self.pushes == 8:
+            value = self.post(naming.PUSHCMD, self.data("register"))
+        return await super().ask(value, patience)
+
+
+@fault("takes-its-time", violates="push.at-once")
+class TakesItsTime(_Counting):
+    """Waits for two seconds before it pushes again."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if self.pushes > 1:
+            await asyncio.sleep(1.3)
+        return await super().ask(value, patience)
+
+
+@fault("impatient-push", violates="push.patient")
+class ImpatientPush(Robot):
+    """Gives up a push after a fifth of a second, and pushes again."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        pushes = value.get("json", {}).get("cmd") == "push"
+        return await super().ask(value, 0.2 if pushes else patience)
+
+
+@fault("impatient-second-push", violates="push.patient", subtle=True)
+class ImpatientSecondPush(_Counting):
+    """Gives up its second push shortly before its time is over."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(value, 0.33 if self.pushes == 2 else patience)
+
+
+@fault("dies-of-configuration", violates="commands.configuration")
+class DiesOfConfiguration(Robot):
+    """Ends at the command configuration."""
+
+    async def disturbed(self, command: str) -> None:
+        if command == "configuration":
+            die()
+        await super().disturbed(command)
+
+
+@fault("stops-at-configuration", violates="commands.configuration", subtle=True)
+class StopsAtConfiguration(Robot):
+    """Waits for a configuration that does not come."""
+
+    async def disturbed(self, command: str) -> None:
+        if command == "configuration":
+            await asyncio.sleep(3600)
+        await super().disturbed(command)
+
+
+@fault("stops-at-unknown", violates="robustness.unknown-command")
+class StopsAtUnknown(Robot):
+    """Stops at a command that it does not know."""
+
+    async def disturbed(self, command: str) -> None:
+        if command and command not in COMMANDS:
+            await asyncio.sleep(3600)
+        await super().disturbed(command)
+
+
+@fault("dies-of-numbers", violates="robustness.unknown-command", subtle=True)
+class DiesOfNumbers(Robot):
+    """Dies of a command that is no string."""
+
+    def command(self, answer: Frame | None) -> str:
+        said = answer.value.get("json", {}) if answer and answer.value else {}
+        if isinstance(said.get("cmd"), int):
+            die()
+        return super().command(answer)
+
+
+@fault("abort-of-push-is-nothing", violates="robustness.abort-of-push")
+class AbortOfPushIsNothing(Robot):
+    """Pushes on when a push is aborted."""
+
+    def command(self, answer: Frame | None) -> str:
+        command = super().command(answer)
+        return "repeat" if command == "abort" and self.sensing else command
+
+
+@fault("first-error-ends", violates="robustness.lost-answers")
+class FirstErrorEnds(Robot):
+    """Stops at an answer that is an error."""
+
+    async def disturbed(self, command: str) -> None:
+        if not command:
+            await asyncio.sleep(3600)
+        await super().disturbed(command)
+
+
+@fault("dies-of-no-http", violates="robustness.lost-answers", subtle=True)
+class DiesOfNoHttp(Robot):
+    """Dies of an answer that is no HTTP."""
+
+    def command(self, answer: Frame | None) -> str:
+        if answer is not None and answer.name is None:
+            die()
+        return super().command(answer)
+
+
+@fault("storms", violates="robustness.no-storm")
+class Storms(Robot):
+    """Tries again at once."""
+
+    async def pause(self) -> None:
+        pass
+
+
+@fault("storms-when-aborted", violates="robustness.no-storm", subtle=True)
+class StormsWhenAborted(Robot):
+    """Registers again at once when it was aborted."""
+
+    latest = ""
+
+    async def register(self) -> str:
+        self.latest = await super().register()
+        return self.latest
+
+    async def pause(self) -> None:
+        if self.latest != "abort":
+            await super().pause()
+
+
+@fault("known-members-only", violates="robustness.extra-members")
+class KnownMembersOnly(Robot):
+    """Takes an answer with other members for none."""
+
+    def command(self, answer: Frame | None) -> str:
+        said = answer.value.get("json", {}) if answer and answer.value else {}
+        if said.keys() - {"cmd"}:
+            die()
+        return super().command(answer)
+
+
+# Updates
+
+
+@fault("no-updates", violates="update.gets")
+class NoUpdates(Robot):
+    """Fetches nothing when it is told update."""
+
+    def updates(self) -> tuple[str, ...]:
+        return ()
+
+
+@fault("posts-for-updates", violates="update.gets", subtle=True)
+class PostsForUpdates(Robot):
+    """Asks for its second file by POST."""
+
+    def get(self, path: str) -> Any:
+        if path == UPDATES[-1]:
+            return request("POST", naming.UPDATE + path, self.headers(), self.data("push"))
+        return super().get(path)
+
+
+@fault("pushes-after-update", violates="update.stops-pushing")
+class PushesAfterUpdate(Robot):
+    """Goes on pushing after an update."""
+
+    updated = False
+
+    async def update(self) -> None:
+        await super().update()
+        self.updated = True
+
+    async def register(self) -> str:
+        if self.updated:
+            self.updated = False
+            return "repeat"
+        return await super().register()
+
+    async def before_next(self) -> None:
+        await self.pause()
+
+
+@fault("pushes-before-updates", violates="update.stops-pushing", subtle=True)
+class PushesBeforeUpdates(Robot):
+    """Says by a push that it has heard of the update."""
+
+    async def update(self) -> None:
+        asked = self.post(naming.PUSHCMD, self.data("push"))
+        heard = asyncio.create_task(self.make_caller().ask(asked, 0.1))
+        await super().update()
+        await heard
+
+
+# Sensors
+
+
+class _Measuring(Robot):
+    def measured(self) -> dict[str, Any]:
+        return self.altered(super().measured())
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@fault("sensors-without-token", violates="sensors.token")
+class SensorsWithoutToken(_Measuring):
+    """Sends sensor data without its token."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {name: text for name, text in told.items() if name != "token"}
+
+
+@fault("sensors-of-another", violates="sensors.token", subtle=True)
+class SensorsOfAnother(_Measuring):
+    """Sends sensor data with another token."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "token": told["token"].lower() + "0"}
+
+
+@fault("sensors-without-port", violates="sensors.members")
+class SensorsWithoutPort(_Measuring):
+    """Names sensors without their port."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"touch": "0", "token": told["token"]}
+
+
+@fault("motor-without-name", violates="sensors.members", subtle=True)
+class MotorWithoutName(_Measuring):
+    """Names a motor by its port only."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "B": "0"}
+
+
+@fault("measured-numbers", violates="sensors.values")
+class MeasuredNumbers(_Measuring):
+    """Sends numbers for what it measures."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "1-TOUCH": 0}
+
+
+@fault("nothing-measured-null", violates="sensors.values", subtle=True)
+class NothingMeasuredNull(_Measuring):
+    """Sends null for a motor that tells nothing."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "A-MOTOR": None}
+
+
+@fault("websocket-only", violates="sensors.fallback")
+class WebsocketOnly(Robot):
+    """Sends no sensor data where it gets no websocket."""
+
+    def start_sensors(self) -> None:
+        from mocks.openroberta.sensors import Sensors
+
+        class Only(Sensors):
+            async def post(self, headers: dict[str, str]) -> bool:
+                return False
+
+        if self.settings.sensors is not None:
+            sensors = Only(self.make_caller(), self.measured, self.settings.sensors)
+            self.sensing = asyncio.create_task(sensors.play(self.headers()))

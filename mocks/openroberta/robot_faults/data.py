@@ -1,0 +1,236 @@
+"""Faults of the robot in what it tells about itself."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.openroberta.robot import Robot
+
+
+def _lacking(name: str) -> type[Robot]:
+    """A robot that never sends this field."""
+
+    class Lacks(Robot):
+        def data(self, cmd: str) -> dict[str, Any]:
+            return {each: value for each, value in super().data(cmd).items() if each != name}
+
+    Lacks.__doc__ = f"Sends no {name}."
+    return fault(f"no-{name}", violates=f"data.{name}")(Lacks)
+
+
+def _lacking_in_pushes(name: str, how: str) -> type[Robot]:
+    """A robot that leaves this field out, or null, in pushes."""
+
+    class Lacks(Robot):
+        def data(self, cmd: str) -> dict[str, Any]:
+            told = super().data(cmd)
+            if cmd == "push" and how == "null":
+                told[name] = None
+            elif cmd == "push":
+                del told[name]
+            return told
+
+    Lacks.__doc__ = f"Sends no {name} in pushes." if how == "none" else f"Sends {name} as null."
+    return fault(f"{how}-{name}-in-pushes", violates=f"data.{name}", subtle=True)(Lacks)
+
+
+NoFirmwarename = _lacking("firmwarename")
+NoRobot = _lacking("robot")
+NoMacaddr = _lacking("macaddr")
+NoCmd = _lacking("cmd")
+NoFirmwareversion = _lacking("firmwareversion")
+NoToken = _lacking("token")
+NoBrickname = _lacking("brickname")
+NoBattery = _lacking("battery")
+NoMenuversion = _lacking("menuversion")
+NoFirmwarenameInPushes = _lacking_in_pushes("firmwarename", "none")
+NoRobotInPushes = _lacking_in_pushes("robot", "null")
+NoMacaddrInPushes = _lacking_in_pushes("macaddr", "none")
+NoFirmwareversionInPushes = _lacking_in_pushes("firmwareversion", "null")
+NoBricknameInPushes = _lacking_in_pushes("brickname", "none")
+NoBatteryInPushes = _lacking_in_pushes("battery", "null")
+NoMenuversionInPushes = _lacking_in_pushes("menuversion", "none")
+
+
+class _Telling(Robot):
+    """Tells something else; `pushes` counts its pushes."""
+
+    pushes = 0
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        told = super().data(cmd)
+        self.pushes += cmd == "push"
+        self.alter(told, cmd)
+        return told
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        raise NotImplementedError
+
+
+@fault("battery-as-number", violates="data.strings")
+class BatteryAsNumber(_Telling):
+    """Sends the battery as a number."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["battery"] = float(told["battery"])
+
+
+@fault("version-as-number-after-a-program", violates="data.strings", subtle=True)
+class VersionAsNumberAfterAProgram(_Telling):
+    """Sends its menu's version as a number, once it has run a program."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if self.exit_value is not None:
+            told["menuversion"] = 1.3
+
+
+@fault("versions-count", violates="data.same-object")
+class VersionsCount(_Telling):
+    """Sends another firmwareversion each time."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["firmwareversion"] = f"1.{self.pushes}"
+
+
+@fault("address-after-a-program", violates="data.same-object", subtle=True)
+class AddressAfterAProgram(_Telling):
+    """Sends another address once it has run a program."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if self.exit_value is not None:
+            told["macaddr"] = "usb"
+
+
+@fault("token-of-pushes", violates="data.same-object", subtle=True)
+class TokenOfPushes(_Telling):
+    """Pushes with its token in lower case."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if cmd == "push":
+            told["token"] = told["token"].swapcase() + "x"
+
+
+@fault("token-with-dash", violates="token.alphabet")
+class TokenWithDash(Robot):
+    """Has a dash in its token."""
+
+    def new_token(self) -> str:
+        token = super().new_token()
+        return f"{token[:4]}-{token[4:]}"
+
+
+@fault("token-beyond-ascii", violates="token.alphabet", subtle=True)
+class TokenBeyondAscii(Robot):
+    """Has a letter in its token that is not of a to z."""
+
+    def new_token(self) -> str:
+        return f"{super().new_token()[:7]}\u00c4"
+
+
+@fault("one-token", violates="token.random")
+class OneToken(Robot):
+    """Has the same token at every start."""
+
+    def new_token(self) -> str:
+        return "AABBCCDD"
+
+
+@fault("third-push-poll", violates="commands.robot")
+class ThirdPushPoll(_Telling):
+    """Calls its second push a poll."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if self.pushes == 2:
+            told["cmd"] = "poll"
+
+
+@fault("command-in-capitals", violates="commands.robot", subtle=True)
+class CommandInCapitals(_Telling):
+    """Writes push with a capital once it has run a program."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if cmd == "push" and self.exit_value is not None:
+            told["cmd"] = "Push"
+
+
+@fault("exit-value-as-string", violates="exit.integer")
+class ExitValueAsString(_Telling):
+    """Sends its exit value as a string."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["nepoexitvalue"] = str(self.exit_value or 0)
+
+
+@fault("exit-value-null", violates="exit.integer", subtle=True)
+class ExitValueNull(_Telling):
+    """Sends null as its exit value while there is none."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told.setdefault("nepoexitvalue", None)
+
+
+@fault("exit-value-always-zero", violates="exit.value")
+class ExitValueAlwaysZero(Robot):
+    """Sends 0 whatever its program came to."""
+
+    def ended(self, value: int) -> None:
+        self.exit_value = 0
+
+
+@fault("exit-value-of-the-last", violates="exit.value", subtle=True)
+class ExitValueOfTheLast(Robot):
+    """Sends the exit value of the program before."""
+
+    latest = 0
+
+    def ended(self, value: int) -> None:
+        self.exit_value, self.latest = self.latest, value
+
+
+@fault("exit-value-of-a-byte", violates="exit.value", subtle=True)
+class ExitValueOfAByte(Robot):
+    """Sends an exit value as a signed byte."""
+
+    def ended(self, value: int) -> None:
+        self.exit_value = value - 256 if value > 127 else value
+
+
+@fault("no-exit-value", violates="exit.reported")
+class NoExitValue(_Telling):
+    """Never sends an exit value."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told.pop("nepoexitvalue", None)
+
+
+@fault("exit-value-later", violates="exit.reported", subtle=True)
+class ExitValueLater(_Telling):
+    """Leaves the exit value out of the first push after a program."""
+
+    fresh = False
+
+    def ended(self, value: int) -> None:
+        super().ended(value)
+        self.fresh = True
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if self.fresh:
+            told.pop("nepoexitvalue", None)
+            self.fresh = False
+
+
+@fault("battery-of-the-start", violates="push.fresh")
+class BatteryOfTheStart(_Telling):
+    """Always sends the voltage that it had at its start."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["battery"] = "8.4"
+
+
+@fault("battery-of-the-last-push", violates="push.fresh", subtle=True)
+class BatteryOfTheLastPush(_Telling):
+    """Sends the voltage that it had at its push before."""
+
+    latest = "8.4"
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["battery"], self.latest = self.latest, told["battery"]

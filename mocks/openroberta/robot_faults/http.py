@@ -1,0 +1,283 @@
+"""Faults of the robot in HTTP."""
+
+import asyncio
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta import naming
+from conformance.openroberta.codec import Decoder
+from mocks.fault import fault
+from mocks.openroberta.http import Caller
+from mocks.openroberta.robot import Robot
+
+
+class _Raw(Caller):
+    """Sends other bytes than those of a request; `count` is that of the request."""
+
+    count = 0
+
+    async def _exchange(self, data: bytes) -> Frame | None:
+        self.count += 1
+        return await super()._exchange(self.altered(data))
+
+    def altered(self, data: bytes) -> bytes:
+        raise NotImplementedError
+
+
+class _NoHost(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        return data.replace(b"host:", b"x-host:")
+
+
+@fault("no-host", violates="http.messages")
+class NoHost(Robot):
+    """Sends requests without the header field Host."""
+
+    def make_caller(self) -> Caller:
+        return _NoHost(self.settings.url)
+
+
+class _LongLength(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        # Behind the third request its connection ends before its body is whole.
+        return data[:-1] if self.count == 3 else data
+
+    async def next(self) -> Frame | None:
+        if self.count == 3:
+            await self.close()
+            return None
+        return await super().next()
+
+
+@fault("third-request-cut", violates="http.messages", subtle=True)
+class ThirdRequestCut(Robot):
+    """Breaks off its third request, and tries again."""
+
+    def make_caller(self) -> Caller:
+        return _LongLength(self.settings.url)
+
+
+@fault("puts", violates="http.post")
+class Puts(Robot):
+    """Registers and pushes by PUT."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return {**super().post(path, data), "method": "PUT"}
+
+
+@fault("gets-programs", violates="http.post", subtle=True)
+class GetsPrograms(Robot):
+    """Asks for a program by PUT."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        return {**asked, "method": "PUT"} if path == naming.DOWNLOAD else asked
+
+
+class _Array(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = b"content-length: %d" % len(body)
+        head = head.replace(length, b"content-length: %d" % (len(body) + 2))
+        return head + b"\r\n\r\n[" + body + b"]" if body else data
+
+
+@fault("objects-in-arrays", violates="http.json")
+class ObjectsInArrays(Robot):
+    """Sends its object in an array."""
+
+    def make_caller(self) -> Caller:
+        return _Array(self.settings.url)
+
+
+class _Latin(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        head, _, body = data.partition(b"\r\n\r\n")
+        changed = body.replace(b'"brickname": "Toy"', b'"brickname": "T\xf6y"')
+        length = b"content-length: %d" % len(body)
+        head = head.replace(length, b"content-length: %d" % len(changed))
+        return head + b"\r\n\r\n" + changed if self.count > 1 else data
+
+
+@fault("pushes-in-latin-1", violates="http.json", subtle=True)
+class PushesInLatin1(Robot):
+    """Writes its name in Latin-1 in pushes."""
+
+    def make_caller(self) -> Caller:
+        return _Latin(self.settings.url)
+
+
+@fault("no-rest", violates="http.paths")
+class NoRest(Robot):
+    """Registers at /pushcmd only."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post(path.removeprefix("/rest"), data)
+
+
+@fault("program-at-pushcmd", violates="http.paths", subtle=True)
+class ProgramAtPushcmd(Robot):
+    """Asks for a program at /download, and is content with none."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post("/download" if path == naming.DOWNLOAD else path, data)
+
+
+@fault("title-case-only", violates="http.header-names")
+class TitleCaseOnly(Robot):
+    """Finds a program's name only where its header field is written Filename."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if answer and answer.name == "File" and b"\r\nFilename:" not in answer.raw:
+            return None
+        return answer
+
+    async def disturbed(self, command: str) -> None:
+        await asyncio.sleep(3600)
+
+
+@fault("upper-case-unread", violates="http.header-names", subtle=True)
+class UpperCaseUnread(Robot):
+    """Does not know the length of a body where that is written in upper case."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        return None if answer and b"CONTENT-LENGTH" in answer.raw else answer
+
+    async def disturbed(self, command: str) -> None:
+        await asyncio.sleep(3600)
+
+    async def before_next(self) -> None:
+        await asyncio.sleep(3600)
+
+
+@fault("no-chunks", violates="http.chunked-answers")
+class NoChunks(Robot):
+    """Cannot read an answer in chunks."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if answer and "transfer-encoding" in (answer.value or {}).get("headers", {}):
+            await asyncio.sleep(3600)
+        return answer
+
+
+@fault("one-chunk", violates="http.chunked-answers", subtle=True)
+class OneChunk(Robot):
+    """Takes the first chunk of a program for the whole of it, and fails."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if answer and b"\r\n\r\n7\r\n" in answer.raw:
+            await asyncio.sleep(3600)
+        return answer
+
+
+class _NeedsLength(Caller):
+    """Does not take the end of a connection for the end of an answer."""
+
+    async def next(self) -> Frame | None:
+        answer = await super().next()
+        if answer and answer.value and "content-length" not in answer.value["headers"]:
+            chunked = "transfer-encoding" in answer.value["headers"]
+            return answer if chunked else None
+        return answer
+
+
+@fault("needs-a-length", violates="http.persistence")
+class NeedsALength(Robot):
+    """Takes no answer that ends with its connection."""
+
+    def make_caller(self) -> Caller:
+        return _NeedsLength(self.settings.url)
+
+
+class _KeepsAlways(Caller):
+    """Sends its requests on one connection, whatever the lab says of it."""
+
+    async def ask(self, value: Any, patience: float, keep: bool = False) -> Frame | None:
+        return await super().ask(value, patience, True)
+
+    async def _exchange(self, data: bytes) -> Frame | None:
+        stream = await self.open()
+        stream.write(data)
+        return await self.next()
+
+
+@fault("keeps-closed-connections", violates="http.persistence", subtle=True)
+class KeepsClosedConnections(Robot):
+    """Goes on on a connection that the lab has closed, and gives up."""
+
+    def make_caller(self) -> Caller:
+        return _KeepsAlways(self.settings.url)
+
+    async def before_next(self) -> None:
+        await asyncio.sleep(3600)
+
+    async def disturbed(self, command: str) -> None:
+        await asyncio.sleep(3600)
+
+
+class _OneRead(Caller):
+    """Takes what one read brings for a whole answer."""
+
+    async def next(self) -> Frame | None:
+        stream = await self.open()
+        data = await stream.read()
+        frames = Decoder().feed(data)
+        return frames[0] if frames else None
+
+
+@fault("one-read", violates="http.segmentation")
+class OneRead(Robot):
+    """Takes what one read brings for a whole answer."""
+
+    def make_caller(self) -> Caller:
+        return _OneRead(self.settings.url)
+
+
+class _HeadAtOnce(Caller):
+    """Waits for a body, but takes what the first read brings for all headers."""
+
+    async def next(self) -> Frame | None:
+        stream = await self.open()
+        data = await stream.read()
+        decoder = Decoder()
+        frames = decoder.feed(data)
+        if b"\r\n\r\n" not in data:
+            return None
+        while not frames and data:
+            data = await stream.read()
+            frames = decoder.feed(data) if data else decoder.end()
+        return frames[0] if frames else None
+
+
+@fault("headers-in-one-read", violates="http.segmentation", subtle=True)
+class HeadersInOneRead(Robot):
+    """Takes what the first read brings for all headers."""
+
+    def make_caller(self) -> Caller:
+        return _HeadAtOnce(self.settings.url)
+
+
+@fault("no-content-type", violates="robustness.content-type")
+class NoContentType(Robot):
+    """Does not say that it sends JSON."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        headers = {k: v for k, v in asked["headers"].items() if k != "content-type"}
+        return {**asked, "headers": headers}
+
+
+@fault("programs-as-forms", violates="robustness.content-type", subtle=True)
+class ProgramsAsForms(Robot):
+    """Calls its object a form where it asks for a program."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        return (
+            {**asked, "headers": {**asked["headers"], **form}} if path == naming.DOWNLOAD else asked
+        )

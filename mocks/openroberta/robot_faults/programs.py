@@ -1,0 +1,215 @@
+"""Faults of the robot in programs."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.openroberta import naming
+from mocks.fault import fault
+from mocks.openroberta.robot import Robot
+
+
+@fault("download-unheard", violates="run.requests-file")
+class DownloadUnheard(Robot):
+    """Pushes on when it is told download."""
+
+    async def download(self) -> None:
+        pass
+
+
+@fault("second-download-unheard", violates="run.requests-file", subtle=True)
+class SecondDownloadUnheard(Robot):
+    """Runs what it has when it is told download for the second time."""
+
+    downloads = 0
+
+    async def download(self) -> None:
+        self.downloads += 1
+        if self.downloads != 2:
+            await super().download()
+
+
+class _Asking(Robot):
+    """Asks for a program with another object."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post(path, self.altered(data) if path == naming.DOWNLOAD else data)
+
+    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@fault("download-as-command", violates="run.download-push")
+class DownloadAsCommand(_Asking):
+    """Sends download as the command of its request for a program."""
+
+    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {**data, "cmd": "download"}
+
+
+@fault("token-alone", violates="run.download-push", subtle=True)
+class TokenAlone(_Asking):
+    """Asks for a program with its token and command only."""
+
+    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {"token": data["token"], "cmd": data["cmd"]}
+
+
+@fault("register-as-command", violates="run.download-push", subtle=True)
+class RegisterAsCommand(_Asking):
+    """Asks for a program with the command register."""
+
+    def altered(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {**data, "cmd": "register"}
+
+
+@fault("programs-as-text", violates="run.stores-bytes")
+class ProgramsAsText(Robot):
+    """Reads programs as text in UTF-8."""
+
+    def received(self, data: bytes) -> bytes:
+        return data.decode("utf-8", "replace").encode("utf-8")
+
+
+@fault("lines-end-otherwise", violates="run.stores-bytes", subtle=True)
+class LinesEndOtherwise(Robot):
+    """Turns the ends of lines into those of its system."""
+
+    def received(self, data: bytes) -> bytes:
+        return data.replace(b"\r\n", b"\n")
+
+
+@fault("long-programs-cut", violates="run.stores-bytes", subtle=True)
+class LongProgramsCut(Robot):
+    """Takes 64 kilobytes of a program."""
+
+    def received(self, data: bytes) -> bytes:
+        return data[:65536]
+
+
+@fault("content-disposition", violates="run.stores-name")
+class ContentDisposition(Robot):
+    """Reads a program's name from Content-Disposition only."""
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        return headers.get("content-disposition", "=unknown").partition("=")[2]
+
+
+@fault("names-in-lower-case", violates="run.stores-name", subtle=True)
+class NamesInLowerCase(Robot):
+    """Keeps programs under their names in lower case."""
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        return super().name_of(headers).lower()
+
+
+@fault("kept-only", violates="run.executes")
+class KeptOnly(Robot):
+    """Keeps programs, and runs none."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        self.ended(0)
+
+
+@fault("run-again", violates="run.executes", subtle=True)
+class RunAgain(Robot):
+    """Runs its third program twice."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        await super().run(name, data)
+        if len(self.executed) == 3:
+            await super().run(name, data)
+
+
+@fault("run-later", violates="run.executes", subtle=True)
+class RunLater(Robot):
+    """Runs a program when the next one comes."""
+
+    waiting: tuple[str, bytes] | None = None
+
+    async def run(self, name: str, data: bytes) -> None:
+        waiting, self.waiting = self.waiting, (name, data)
+        if waiting:
+            await super().run(*waiting)
+
+
+class _Chatty(Robot):
+    async def push_aside(self) -> None:
+        """A push on another connection."""
+        await self.make_caller().ask(self.post(naming.PUSHCMD, self.data("push")), 0.3)
+
+
+@fault("pushes-while-it-fetches", violates="run.silent")
+class PushesWhileItFetches(_Chatty):
+    """Pushes while its program is on the way."""
+
+    async def download(self) -> None:
+        aside = asyncio.create_task(self.push_aside())
+        await super().download()
+        await aside
+
+
+@fault("pushes-while-it-runs", violates="run.silent", subtle=True)
+class PushesWhileItRuns(_Chatty):
+    """Pushes a while after its program has begun."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        async def later() -> None:
+            await asyncio.sleep(0.15)
+            await self.push_aside()
+
+        aside = asyncio.create_task(later())
+        await super().run(name, data)
+        aside.cancel()
+
+
+@fault("silent-for-good", violates="run.pushes-after")
+class SilentForGood(Robot):
+    """Does not come back from a program."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        await asyncio.sleep(3600)
+
+
+@fault("no-way-back-from-nothing", violates="run.pushes-after", subtle=True)
+class NoWayBackFromNothing(Robot):
+    """Does not come back from a program of no bytes."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        if not data:
+            await asyncio.sleep(3600)
+        await super().run(name, data)
+
+
+@fault("registers-after-programs", violates="run.pushes-after", subtle=True)
+class RegistersAfterPrograms(Robot):
+    """Registers anew after its third program."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        await super().run(name, data)
+        if len(self.executed) == 3:
+            await self.register()
+
+
+@fault("follows-paths", violates="robustness.file-paths")
+class FollowsPaths(Robot):
+    """Joins a program's name to its folder."""
+
+    def safe(self, name: str) -> str:
+        return name
+
+    def keep(self, name: str, data: bytes) -> None:
+        try:
+            super().keep(name, data)
+        except OSError:
+            super().keep("program", data)
+
+
+@fault("follows-backwards", violates="robustness.file-paths", subtle=True)
+class FollowsBackwards(FollowsPaths):
+    """Removes what climbs at the beginning of a name, and not within it."""
+
+    def safe(self, name: str) -> str:
+        if self.settings.folder:
+            (self.settings.folder / "sub").mkdir(exist_ok=True)
+        return name.removeprefix("../").removeprefix("../").lstrip("/")
