@@ -32,20 +32,20 @@ def _peripherals() -> SearchStrategy[dict[str, Any]]:
 
 
 def _parameters(name: str) -> SearchStrategy[dict[str, Any]]:
-    counts = st.none() | st.integers(1, 9)
-    types = st.builds(
-        lambda type_, count: type_ if count is None else f"{type_}[{count}]",
-        st.sampled_from(_TYPES),
-        counts,
-    )
+    def whole(type_: str, count: int, bounds: dict[str, float], access: int) -> dict[str, Any]:
+        single = count == 0
+        return {
+            "name": name,
+            "type": type_ if single else f"{type_}[{count}]",
+            **(bounds if single and KINDS[type_] != BOOLEAN else {}),
+            "readable": bool(access & 1),
+            "writeable": bool(access & 2),
+            "subscribed": bool(access & 4),
+        }
+
     bounds = st.sampled_from([{}, {"lower": 0.0}, {"upper": 100.0}, {"lower": 0.0, "upper": 100.0}])
-
-    def whole(type_: str, bound: dict[str, Any], r: bool, w: bool, s: bool) -> dict[str, Any]:
-        bound = {} if "[" in type_ or KINDS[type_] == BOOLEAN else bound
-        access = {"readable": r, "writeable": w, "subscribed": s}
-        return {"name": name, "type": type_, **bound, **access}
-
-    return st.builds(whole, types, bounds, st.booleans(), st.booleans(), st.booleans())
+    counts = st.sampled_from([0, 0, 0, 1, 2, 3, 7])
+    return st.builds(whole, st.sampled_from(_TYPES), counts, bounds, st.integers(0, 7))
 
 
 def _text(types: dict[str, dict[str, Any]]) -> str:

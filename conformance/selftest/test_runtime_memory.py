@@ -1,0 +1,324 @@
+"""The runtime's shared memory: catalogs, golden images, layouts, and mutexes of two processes."""
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+from hypothesis import HealthCheck, given, settings
+
+from conformance import generation, locate, mutex, specs
+from conformance.harness import memory
+from conformance.harness.memory import Locked, NoObject, SharedObject
+from conformance.runtime.memory import drawn
+from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
+from conformance.runtime.memory.declared import LayoutError, declared
+from conformance.runtime.memory.layout import PLANS, Field, planned
+from conformance.runtime.memory.samples import filling, sample
+from mocks import fault
+
+FOLDER = locate.folder("captures", "runtime") or Path()
+CATALOGS = sorted((FOLDER / "catalogs").glob("*.yaml"))
+IMAGES = sorted((FOLDER / "images").glob("*.json"))
+BRIEFLY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+ROLES = ("buffer-owner", "buffer-consumer", "gamepad-receiver")
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """The name of a shared memory object that is gone afterwards."""
+    made = f"rt-selftest-{uuid.uuid4().hex}"
+    yield made
+    memory.remove(made)
+
+
+# The catalog
+
+
+@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.stem)
+def test_golden_catalogs(path: Path) -> None:
+    """Those that violate something are refused, by the loader and by the schema."""
+    schemas = specs.load("runtime").schemas
+    if path.stem.startswith("violation"):
+        with pytest.raises(CatalogError):
+            load(path.read_bytes())
+        requirement = path.read_text("utf-8").removeprefix("# Violates ").partition(":")[0]
+        [error, *_] = schemas.errors("catalog.json", yaml.safe_load(path.read_bytes()))
+        assert error.requirement == requirement
+    else:
+        assert load(path.read_bytes())
+        assert schemas.errors("catalog.json", yaml.safe_load(path.read_bytes())) == []
+
+
+@given(generation.valid(specs.load("runtime").schemas.schema("catalog.json")))
+@BRIEFLY
+def test_loader_takes_what_the_schema_takes(value: Any) -> None:
+    params = [param for entry in value.values() for param in entry.get("params", [])]
+    text = yaml.safe_dump(value, allow_unicode=True)
+    if all(param["name"].isidentifier() for param in params):
+        assert list(load(text)) == [*yaml.safe_load(text)]
+    else:
+        with pytest.raises(CatalogError):
+            load(text)
+
+
+@given(generation.near_misses(specs.load("runtime").schemas.schema("catalog.json")))
+@BRIEFLY
+def test_loader_refuses_what_the_schema_refuses(miss: Any) -> None:
+    with pytest.raises(CatalogError) as error:
+        load(yaml.safe_dump(miss.value, allow_unicode=True))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "a: 1", "1: {}", "&a [*a]", b"\xff", "a: \0"])
+def test_what_is_no_catalog(text: Any) -> None:
+    with pytest.raises(CatalogError) as error:
+        load(text)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("type_", "bounds", "value", "stored"),
+    [
+        ("float", {"lower": -1.0, "upper": 1.0}, 3.0, 1.0),
+        ("int16", {"lower": -5}, -6, -5),
+        ("int16", {"lower": -5}, 32767, 32767),
+        ("uint8", {"upper": 200}, 300, 200),
+        ("bool", {"lower": 0, "upper": 0}, True, True),
+    ],
+)
+def test_clamp(type_: str, bounds: dict[str, Any], value: Any, stored: Any) -> None:
+    clamped = Parameter("p", type_, **bounds).clamp(value)
+    assert (clamped, type(clamped)) == (stored, type(stored))
+
+
+# Layouts
+
+
+@pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.stem)
+def test_golden_images(path: Path) -> None:
+    """Every field lies where the image has it, and its bytes are its value, both ways."""
+    image = json.loads(path.read_text("utf-8"))
+    catalog = load((FOLDER / "catalogs" / image["catalog"]).read_bytes())
+    layout = planned(catalog[image["type"]])
+    assert layout.size == image["size"]
+    assert {"mutex", *(row[0] for row in image["fields"])} == set(layout.fields)
+    for field, offset, text, value in image["fields"]:
+        raw = bytes.fromhex(text)
+        assert (layout[field].offset, layout[field].size) == (offset, len(raw)), field
+        assert layout[field].encode(value) == raw, field
+        assert layout[field].decode(raw) == value, field
+
+
+@given(drawn.catalogs())
+@BRIEFLY
+def test_any_legal_catalog(text: str) -> None:
+    """No two fields overlap in any plan, and whoever is told a layout has the same."""
+    for peripheral in load(text).values():
+        for plan in PLANS.values():
+            layout = planned(peripheral, plan)
+            assert layout.overlaps == []
+            assert declared(json.loads(json.dumps(layout.to_json())), peripheral) == layout
+
+
+def test_overlaps_are_told() -> None:
+    layout = planned(Peripheral("p", ()))
+    wrong = {**layout.fields, "valid": Field("valid", 39, 1), "more": Field("more", 60, 40)}
+    assert len(type(layout)(layout.size, wrong).overlaps) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size": 0},
+        {"mutex": None},
+        {"valid": {"offset": -1, "size": 1}},
+        {"read": {"timestamp": {"offset": 1}, "params": {"q": {"offset": 0, "type": "word"}}}},
+        {"control": {"uid": {"offset": 1, "size": 1}}},
+    ],
+)
+def test_what_is_no_layout(change: dict[str, Any]) -> None:
+    peripheral = Peripheral("p", ())
+    with pytest.raises(LayoutError):
+        declared({**planned(peripheral).to_json(), **change}, peripheral)
+
+
+def test_a_layout_of_another_kind() -> None:
+    """Blocks may be missing, types told as in C, and a double have 32 bits."""
+    peripheral = Peripheral("p", (Parameter("x", "double"), Parameter("n", "int8", 3)))
+    told = {
+        "size": 200,
+        "mutex": {"offset": 8, "size": 44},
+        "valid": {"offset": 0, "size": 4},
+        "read": {
+            "timestamp": {"offset": 100, "size": 8},
+            "params": {
+                "x": {"offset": 60, "type": "c_float", "count": 1},
+                "n": {"offset": 64, "type": "int8", "count": 3},
+            },
+        },
+        "write": None,
+    }
+    layout = declared(told, peripheral)
+    assert layout["read.params.x"].encode(1.0) == bytes.fromhex("0000803f")
+    assert layout["read.params.n"].decode(b"\xff\x00\x7f") == [-1, 0, 127]
+    assert not layout.control
+    assert layout.overlaps == []
+
+
+def test_fillings_are_within_bounds_and_not_zero() -> None:
+    for peripheral in load((FOLDER / "catalogs" / "robot.yaml").read_bytes()).values():
+        layout = planned(peripheral)
+        values = filling(peripheral, layout)
+        assert {*values} == {*layout.fields} - {"mutex", "valid"}
+        for name, value in values.items():
+            assert any(layout[name].encode(value)), name
+        for param in peripheral.params:
+            for number in range(200):
+                value = sample(param, number)
+                assert param.clamp(value) == value
+                assert sample(param, number + 1) != value
+
+
+# Shared memory
+
+
+@pytest.mark.asyncio
+async def test_objects_and_their_mutex(name: str) -> None:
+    """Two views of an object are of the same bytes, and one excludes the other."""
+    mine = SharedObject.create(name, 200, 8)
+    theirs = SharedObject.open(name, 8)
+    mine.write(100, b"abc")
+    assert theirs.read()[100:103] == b"abc"
+    async with mine.locked(1):
+        assert not theirs.trylock()
+        with pytest.raises(Locked, match="still held"):
+            async with theirs.locked(0.01):
+                pass
+    assert theirs.trylock()
+    theirs.unlock()
+    with pytest.raises(NoObject):
+        mine.write(199, b"ab")
+    with pytest.raises(NoObject):
+        SharedObject.create(name, 200, 8)
+    os.truncate(memory.FOLDER / name, 50)
+    assert len(mine.read()) == 50
+    with pytest.raises(NoObject, match="cut short"):
+        mine.trylock()
+    mine.close()
+    theirs.close()
+    assert memory.inode(name) is not None
+    memory.remove(name)
+    assert memory.inode(name) is None
+
+
+@pytest.mark.parametrize("wrong", ["", "/", "..", "a/b", "x" * 300, "rt-none", "a\0b"])
+def test_names_that_are_none(wrong: str) -> None:
+    with pytest.raises(NoObject):
+        SharedObject.open(wrong, 0)
+    assert memory.inode(wrong) is None
+    memory.remove(wrong)
+
+
+def test_what_is_no_object(name: str) -> None:
+    os.mkfifo(memory.FOLDER / name)
+    with pytest.raises(NoObject):
+        SharedObject.open(name, 0)
+    memory.remove(name)
+    (memory.FOLDER / name).write_bytes(bytes(mutex.SIZE - 1))
+    with pytest.raises(NoObject):
+        SharedObject.open(name, 0)
+
+
+# The mocks
+
+
+class Asking:
+    """A mock's process, and what its operations answer."""
+
+    def __init__(self, process: Any) -> None:
+        self.process = process
+
+    async def __call__(self, op: str, **args: Any) -> Any:
+        self.process.stdin.write(json.dumps({"id": 1, "op": op, "args": args}).encode() + b"\n")
+        return json.loads(await asyncio.wait_for(self.process.stdout.readline(), 10))
+
+    async def end(self) -> int:
+        self.process.stdin.close()
+        return int(await asyncio.wait_for(self.process.wait(), 10))
+
+
+@pytest_asyncio.fixture
+async def started() -> AsyncIterator[Any]:
+    running = []
+
+    async def start(*words: str) -> Asking:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "mocks", *words),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        running.append(process)
+        return Asking(process)
+
+    yield start
+    for process in running:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("plan", PLANS)
+async def test_owner_and_consumer(started: Any, plan: str) -> None:
+    """Both agree on the layout; what one sets the other gets; at the end nothing is left."""
+    words = ("--layout", plan, "--catalog", str(FOLDER / "catalogs" / "robot.yaml"))
+    owner = await started("runtime/buffer-owner", *words)
+    consumer = await started("runtime/buffer-consumer", *words)
+    for type_ in ("arm", "panel", "gamepad"):
+        assert await owner("layout", type=type_) == await consumer("layout", type=type_)
+    name = (await owner("connect", type="arm", uid="7"))["result"]["buffer"]
+    assert (await owner("set_data", buffer=name, values={"angle": 9, "trim": [1, 2, 3, 4]}))[
+        "warnings"
+    ] == ["angle: 9 was clamped to 1.5"]
+    assert (await consumer("get_value", buffer=name, param="trim"))["result"] == [1, 2, 3, 4]
+    assert name in (await consumer("list"))["result"]
+    written = await consumer("set_value", buffer=name, param="speed", value=1000)
+    assert written["ok"] and len(written["warnings"]) == 1
+    assert (await owner("get_write", buffer=name))["result"] == {"speed": 100}
+    assert (await owner("get_write", buffer=name))["result"] == {}
+    assert (await owner("get_update", buffer=name))["result"] == {
+        "angle": 1.5,
+        "trim": [1, 2, 3, 4],
+    }
+    assert (await owner("set_read", buffer=name, params=["light", "angle"]))["ok"]
+    assert (await owner("get_read", buffer=name))["result"] == ["angle", "light"]
+    assert (await owner("disconnect", type="arm", uid="7"))["ok"]
+    assert name not in (await consumer("list"))["result"]
+    assert not (await consumer("get_value", buffer=name, param="angle"))["ok"]
+    assert not (await owner("set_data", buffer=name, values={"angle": 1}))["ok"]
+    assert await consumer.end() == 0
+    assert memory.inode(name) is not None
+    assert await owner.end() == 0
+    assert memory.inode(name) is None
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_faults(role: str) -> None:
+    """Every requirement that is tested of the role has a fault; a third of all are subtle."""
+    protocol = specs.load("runtime")
+    declared_ = fault.faults(f"runtime/{role}")
+    bound = protocol.binding(protocol.roles[role])
+    tested = {r.id for r in bound if r.tested != "no"}
+    violated = {entry.requirement for entry in declared_.values()}
+    assert tested <= violated <= {r.id for r in bound}
+    assert 3 * sum(entry.subtle for entry in declared_.values()) >= len(declared_)
+    assert all(entry.summary.endswith(".") for entry in declared_.values())
