@@ -168,7 +168,8 @@ def _executable(found: Configuration) -> None:
     if not found.command:
         return
     program = configuration.expand(found.command[0], {})
-    folder = Path(found.cwd or ".")
+    # Whole, so that ./NAME is not looked for on the path.
+    folder = Path(found.cwd or ".").resolve()
     if not folder.is_dir():
         raise ConfigurationError(f"the IUT's folder {folder} does not exist")
     path = found.env.get("PATH", os.environ.get("PATH"))
