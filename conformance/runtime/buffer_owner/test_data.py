@@ -69,12 +69,13 @@ async def test_bits(iut: Iut) -> None:
         buffer = await on.connect("arm")
         bits = buffer.peripheral.bits
         await buffer.put({"control.update": bits(["speed"])})
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
-        (await buffer.look()).holds({"control.update": bits(["speed", "angle"])})
+        for angle in (0.5, 0.25, 0.25):
+            await on.tested("set_data", **buffer.arguments, values={"angle": angle})
+            (await buffer.look()).holds({"control.update": bits(["speed", "angle"])})
         await on.tested("set_data", **buffer.arguments, values={"light": True, "ticks": 5})
         (await buffer.look()).holds({"control.update": bits(["speed", "angle", "light", "ticks"])})
         await buffer.put({"control.update": 0})
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await on.tested("set_data", **buffer.arguments, values={"angle": 0.25})
         (await buffer.look()).holds({"control.update": bits(["angle"])})
 
 

@@ -66,6 +66,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
     """An operation on a buffer that is not valid changes nothing and has no result."""
     async with bench(iut) as on:
         buffer = await on.connect("arm")
+        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         await buffer.fill()
         before = await buffer.put({"valid": 0})
         for name in ON_VALID:
