@@ -214,7 +214,11 @@ class Oracle:
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")
-        yield from ()
+        reason = value["reason"]
+        halves = (reason[::2], reason[1::2])
+        # A byte of zero before or behind each letter, and no other, is UTF-16.
+        if sorted(half.count("\0") for half in halves) == [0, len(reason) / 2] and reason:
+            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is UTF-16")
 
 
 _RULES = {

@@ -69,12 +69,15 @@ async def test_numbers_are_random(iut: Iut) -> None:
 @pytest.mark.parametrize("order", [(MAGIC, VERSION), (VERSION, MAGIC)], ids=["usual", "reversed"])
 async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
     """As long as the client's handshake is not finished, neither ping nor exercise data comes."""
+    # A server may give up a client that takes longer than it has.
+    patience = iut.configuration.declared("handshake") or iut.configuration.max_wait
     async with iut.session() as session:
         upper = session.instance.upper
         if upper.offers("exercise"):
             await do(session, "exercise", curve=[[0, 0, 0]])
         for message in order:
-            early = await session.watch(*SIGNS["server"])
+            within = min(session.seconds("quiet"), patience / 4)
+            early = await session.watch(*SIGNS["server"], within=within)
             absent(early, "nothing before the client's magic and version")
             if message is order[0]:
                 await session.send(message)

@@ -27,6 +27,14 @@ class ReasonInLatin1(Session):
         self.send(message(END, reason=f"{reason} \xab\xe9\xbb"))
 
 
+@fault("reason-in-utf-16", violates="end.reason-ascii", subtle=True)
+class ReasonInUtf16(Session):
+    """Sends the reason as a QString is in memory."""
+
+    def announce_end(self, reason: str) -> None:
+        self.send(message(END, reason=reason.encode("utf-16-le").decode("latin-1")))
+
+
 @fault("wants-a-reason", violates="end.reason-optional")
 class WantsAReason(Session):
     """Passes over an end of transmission without a reason."""
