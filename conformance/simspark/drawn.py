@@ -1,5 +1,6 @@
 """Strategies for what a peer may say: commands with known effects, near misses, perceptors."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance import specs
 from conformance.generation import near_misses, valid
+from conformance.simspark import pieces
 
 
 def cuts() -> SearchStrategy[list[int]]:
@@ -55,6 +57,45 @@ def perceptors() -> SearchStrategy[list[Any]]:
     """A group of perceptors of the known forms, in any order."""
     schema = specs.load("simspark").schemas.schema("agent/known-perceptor.json")
     return st.lists(valid(schema), min_size=1, max_size=12)
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a game as a monitor is told it; the rest is left out where it is None."""
+
+    full: bool
+    left: int | None
+    mode: int | None
+    ball: tuple[int, int] | None
+
+    def message(self, time: float) -> str:
+        """As on the wire."""
+        pairs = f"(time {time:g})"
+        pairs += "" if self.left is None else f"(score_left {self.left})"
+        pairs += "" if self.mode is None else f"(play_mode {self.mode})"
+        if self.full:
+            return pieces.full(pairs, pieces.scene(*(self.ball or (0, 0))))
+        return pieces.partial(pairs, pieces.moved(*self.ball) if self.ball else pieces.STILL)
+
+    def known(self) -> dict[str, Any]:
+        """What is known after it that may not have been before."""
+        told: dict[str, Any] = {}
+        if self.left is not None:
+            told["score_left"] = self.left
+        if self.mode is not None:
+            told["play_mode"] = pieces.MODES[self.mode]
+        if self.ball is not None or self.full:
+            told["ball"] = [*(self.ball or (0, 0)), 0.042]
+        return told
+
+
+def moves() -> SearchStrategy[list[Move]]:
+    """The course of a game: full states and partial ones, the ball here and there."""
+    place = st.tuples(st.integers(-14, 14), st.integers(-9, 9))
+    modes = st.integers(0, len(pieces.MODES) - 1)
+    score = st.none() | st.integers(0, 20)
+    move = st.builds(Move, st.booleans(), score, st.none() | modes, st.none() | place)
+    return st.lists(move, min_size=1, max_size=20)
 
 
 def _written(value: Any) -> bool:

@@ -82,6 +82,9 @@ def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
     seen = set()
     for name, *values in node.leaves:
         leaf = known.get(name)
+        if leaf is None and any(isinstance(value, list) for value in values):
+            yield Finding("graph.nodes", f"{name!r:.40} stands where nd begins a node")
+            continue
         if leaf is None:
             at = "nodes.base" if kind == "BN" else "graph.leaves"
             yield Finding(at, f"a node {kind} has the leaf {name}")

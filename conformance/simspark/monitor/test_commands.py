@@ -1,0 +1,137 @@
+"""What a trainer says: commands of the right forms, framed and written as they are to be."""
+
+import pytest
+
+from conformance.cases import in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.simspark.monitor.showing import COMMANDS, Shown, showing
+from conformance.simspark.stage import held
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+pytestmark = in_one_loop
+
+EACH = {
+    "agent": "(agent (unum 3)(team Right)(pos 1 -2.5 0.4)(battery 50))",
+    "ball": "(ball (pos 1 2 0.042)(vel -1 0.5 0))",
+    "playMode": "(playMode PlayOn)",
+    "dropBall": "(dropBall)",
+    "kickOff": "(kickOff None)",
+    "select": "(select (unum 3)(team Left))",
+    "kill": "(kill (unum 3)(team Left))",
+    "repos": "(repos (unum 3)(team Right))",
+    "time": "(time 12.5)",
+    "score": "(score (left 1)(right 2))",
+    "reqfullstate": "(reqfullstate)",
+    "getAck": "(time 13)(getAck cookie)",
+}
+"""A command of each kind, as on the wire, which the trainer is told to send."""
+
+
+async def _trained(iut: Iut) -> None:
+    """A session in which it sends whatever it sends by itself, and each command that it is told."""
+    async with showing(iut) as shown:
+        session = shown.session
+        await shown.tick(3)
+        if session.instance.upper.offers("command"):
+            for text in EACH.values():
+                await session.instance.upper("command", command=text)
+                await shown.tick()
+            await _told(session, len(EACH))
+        else:
+            await session.until_closed(session.seconds("quiet"))
+        await _shown_enough(shown)
+
+
+async def _told(session: Session, count: int) -> None:
+    """Wait until so many messages have come."""
+    for _ in range(count):
+        if await session.watch(*COMMANDS, within=session.seconds("response")) is None:
+            break
+
+
+async def _shown_enough(shown: Shown) -> None:
+    """Look for what has begun to come, and does not end."""
+    if not shown.session.received:
+        await shown.session.finish()
+        await shown.session.until_closed()
+
+
+FORMS = {
+    "move-agent.unum-and-team": "agent",
+    "move-agent.operations": "agent",
+    "ball.form": "ball",
+    "play-mode.known": "playMode",
+    "kick-off.team": "kickOff",
+    "select.form": "select kill repos",
+    "ack.appended": "getAck",
+    "time.form": "time",
+    "score.form": "score",
+    "no-arguments.form": "dropBall reqfullstate",
+}
+"""By statement: the commands that it is about."""
+GENERAL = (
+    *("text.s-expressions", "text.ascii", "text.predicates", "frame.length-prefix"),
+    "trainer.known-commands",
+)
+
+
+@pytest.mark.parametrize(
+    "statement", [pytest.param(name, marks=requirement(name)) for name in (*GENERAL, *FORMS)]
+)
+async def test_commands(iut: Iut, statement: str) -> None:
+    """All that it says by itself, and when it is told to send each command, keeps this rule."""
+    await held(iut, "trained", _trained)
+    if iut.sessions:
+        iut.memory["said"] = _said(iut.sessions[-1])
+        iut.memory["can"] = iut.sessions[-1].instance.upper.offers("command")
+    said = iut.memory.get("said", set())
+    wanted = set(FORMS.get(statement, "").split())
+    if not said or (wanted and not wanted & said):
+        hook = iut.role.hooks["command"]
+        what = " or ".join(sorted(wanted)) or "command"
+        if iut.memory.get("can"):
+            raise Violation(f"the {what} that it was told to send", "it did not come")
+        raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
+
+
+def _said(session: Session) -> set[str]:
+    """The words of the commands that came."""
+    return {
+        item[0]
+        for message in session.received
+        for item in message.value
+        if isinstance(item, list) and item and isinstance(item[0], str)
+    }
+
+
+@requirement("frame.length-prefix")
+async def test_long_commands(iut: Iut) -> None:
+    """A command of more than 255 bytes has a length that says so."""
+    async with showing(iut) as shown:
+        upper = shown.session.instance.upper
+        for size in (256, 300):
+            text = "(time 5)" + " " * (size - 8 - 20) + "(getAck a_long_way_)"
+            await upper("command", command=text)
+            message = await shown.session.watch(*COMMANDS, within=shown.session.seconds("response"))
+            if message is None:
+                rest = shown.session.judge.rest(shown.session.role.name)
+                if rest or shown.session.judge.spoiled:
+                    raise Violation(
+                        "a message of 256 bytes", "what came cannot be cut", explains=True
+                    )
+                raise Inconclusive("the operation 'command' sent nothing")
+            await shown.tick()
+
+
+@requirement("play-mode.known")
+async def test_play_mode_of_another_list(iut: Iut) -> None:
+    """Every play mode that it sets stands in the list that it was sent."""
+    async with showing(iut) as shown:
+        if not shown.session.instance.upper.offers("command"):
+            raise NotExercised(
+                f"give --hook command=COMMAND ({shown.session.role.hooks['command'].description})"
+            )
+        for mode in ("KickIn_Left", "free_kick_right", "GameOver"):
+            await shown.session.instance.upper("command", command=f"(playMode {mode})")
+            await _told(shown.session, 1)

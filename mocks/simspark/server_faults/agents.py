@@ -1,0 +1,144 @@
+"""Faults of the server towards agents."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.simspark.agent_port import Agent
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+
+COMMANDS = ("score", "playMode", "time", "kickOff", "ball", "agent")
+
+
+@fault("no-perceptors", violates="agents.perceptors")
+class NoPerceptors(Server):
+    """Sends no perceptors."""
+
+    def tell_agents(self) -> None:
+        pass
+
+
+@fault("fifteen-groups", violates="agents.perceptors", subtle=True)
+class FifteenGroups(Server):
+    """Stops after fifteen groups of perceptors."""
+
+    def tell_agents(self) -> None:
+        told = [agent for agent in self.agents if agent.sent < 15]
+        everybody, self.agents = self.agents, told
+        super().tell_agents()
+        self.agents = everybody
+
+
+@fault("fourth-agent-untold", violates="agents.perceptors", subtle=True)
+class FourthAgentUntold(Server):
+    """Sends no perceptors to its fourth agent."""
+
+    def tell_agents(self) -> None:
+        everybody = self.agents
+        self.agents = [agent for agent in everybody if agent.number != 4]
+        super().tell_agents()
+        self.agents = everybody
+
+
+@fault("speakers-untold", violates="agents.perceptors", subtle=True)
+class SpeakersUntold(Server):
+    """Sends no more perceptors to an agent that has said something."""
+
+    def say(self, robot: Robot, text: str) -> None:
+        super().say(robot, text)
+        for agent in self.agents:
+            agent.gone = agent.gone or agent.robot is robot
+
+
+@fault("hinges-once", violates="agents.joints")
+class HingesOnce(Server):
+    """Tells the positions of the hinges in the first group only."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        text = super().perceptors(agent, robot, marks)
+        return text if agent.cycles == 1 else text.replace("(HJ ", "(XJ ")
+
+
+@fault("hinges-of-the-first", violates="agents.joints", subtle=True)
+class HingesOfTheFirst(Server):
+    """Tells the positions of the hinges to the first agent only."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        text = super().perceptors(agent, robot, marks)
+        return text if agent.number == 1 else text.replace("(HJ ", "(XJ ")
+
+
+@fault("words-cut-short", violates="agents.heard", subtle=True)
+class WordsCutShort(Server):
+    """Lets agents hear the first eight characters of what is said."""
+
+    def say(self, robot: Robot, text: str) -> None:
+        super().say(robot, text[:8])
+
+
+@fault("stiff-hinges", violates="agents.effectors")
+class StiffHinges(Server):
+    """Turns no hinge."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        pass
+
+
+@fault("first-effector-only", violates="agents.effectors", subtle=True)
+class FirstEffectorOnly(Server):
+    """Heeds only the first effector of a message."""
+
+    def hear_agent(self, agent: Agent, frames: list[Any]) -> None:
+        for frame in frames:
+            for expression in frame.value[:1]:
+                self.effect(agent, expression)
+
+
+@fault("one-will", violates="agents.effectors", subtle=True)
+class OneWill(Server):
+    """Turns the hinges of all robots when one agent turns its own."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        for other in self.world.robots:
+            super().turn_hinge(other, place, speed)
+
+
+@fault("hinges-turn-one-way", violates="agents.effectors", subtle=True)
+class HingesTurnOneWay(Server):
+    """Turns hinges by the amount of the speed, whatever its sign."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        super().turn_hinge(robot, place, abs(speed))
+
+
+@fault("agents-command", violates="monitors.not-for-agents")
+class AgentsCommand(Server):
+    """Executes commands of a trainer that come from an agent."""
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        if isinstance(expression, list) and expression and expression[0] in COMMANDS:
+            self.execute(expression)
+        else:
+            super().effect(agent, expression)
+
+
+@fault("agents-move-the-ball", violates="monitors.not-for-agents", subtle=True)
+class AgentsMoveTheBall(Server):
+    """Executes the command ball of an agent."""
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        if isinstance(expression, list) and expression[:1] == ["ball"]:
+            self.execute(expression)
+        else:
+            super().effect(agent, expression)
+
+
+@fault("agents-set-the-time", violates="monitors.not-for-agents", subtle=True)
+class AgentsSetTheTime(Server):
+    """Executes the command time of an agent."""
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        if isinstance(expression, list) and expression[:1] == ["time"]:
+            self.execute(expression)
+        else:
+            super().effect(agent, expression)

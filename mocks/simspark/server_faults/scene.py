@@ -1,0 +1,279 @@
+"""Faults of the server in the scene graph."""
+
+from mocks.fault import fault
+from mocks.simspark.monitor_port import Tree
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+
+
+@fault("trailing-nodes-left-out", violates="header.partial-fits")
+class TrailingNodesLeftOut(Server):
+    """Leaves the robots out of updates."""
+
+    def partial_graph(self) -> str:
+        robots, self.world.robots = self.world.robots, []
+        text = super().partial_graph()
+        self.world.robots = robots
+        return text
+
+
+@fault("unchanged-robots-empty", violates="header.partial-fits", subtle=True)
+class UnchangedRobotsEmpty(Server):
+    """Writes a single empty node for a robot that has not changed."""
+
+    def unchanged_robot(self) -> str:
+        return "(nd)"
+
+
+@fault("still-limbs-left-out", violates="header.partial-fits", subtle=True)
+class StillLimbsLeftOut(Server):
+    """Leaves out what hangs on a limb in the update of a robot that moves."""
+
+    def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
+        place, hanging = limb
+        return super().limb_update(robot, told, (place, hanging[:0] if place == 5 else hanging))
+
+
+@fault("limbs-not-updated", violates="header.partial-carries-changes")
+class LimbsNotUpdated(Server):
+    """Never updates the transforms of limbs."""
+
+    def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
+        return super().limb_update(robot, list(robot.nodes), limb)
+
+
+@fault("only-torsos-wake-limbs", violates="header.partial-carries-changes", subtle=True)
+class OnlyTorsosWakeLimbs(Server):
+    """Updates a robot only where its torso has moved."""
+
+    def robot_update(self, robot: Robot) -> str:
+        told = self.nodes_told.get(id(robot), [""])
+        return self.unchanged_robot() if told[0] == robot.nodes[0] else super().robot_update(robot)
+
+
+@fault("node", violates="graph.nodes")
+class WordNode(Server):
+    """Begins nodes with node."""
+
+    def full_graph(self) -> str:
+        return super().full_graph().replace("(nd SMN", "(node SMN")
+
+
+@fault("light-unwrapped", violates="graph.nodes", subtle=True)
+class LightUnwrapped(Server):
+    """Writes a name of its own in front of the nodes of the field."""
+
+    def field(self) -> list[str]:
+        first, *rest = super().field()
+        return [first[:-1] + " field)", *rest]
+
+
+@fault("long-types", violates="graph.types")
+class LongTypes(Server):
+    """Writes the types of transforms in full."""
+
+    def transform_node(self, numbers: str, below: str) -> str:
+        return super().transform_node(numbers, below).replace("nd TRF", "nd Transform", 1)
+
+
+@fault("camera", violates="graph.types", subtle=True)
+class Camera(Server):
+    """Has a node of a type of its own on each robot."""
+
+    def robot(self, robot: Robot) -> str:
+        return super().robot(robot)[:-1] + "(nd Camera))"
+
+    def robot_update(self, robot: Robot) -> str:
+        return super().robot_update(robot)[:-1] + "(nd))"
+
+
+@fault("long-leaves", violates="graph.leaves")
+class LongLeaves(Server):
+    """Writes the scale of meshes in full."""
+
+    def mesh(self, path: str, size: float, *materials: str) -> str:
+        return super().mesh(path, size, *materials).replace("sSc", "setScale")
+
+
+@fault("named-torsos", violates="graph.leaves", subtle=True)
+class NamedTorsos(Server):
+    """Gives the torso of a robot a leaf with its name."""
+
+    def robot(self, robot: Robot) -> str:
+        return super().robot(robot)[:-1] + f"(name player{robot.unum}))"
+
+
+@fault("absolute-poses", violates="graph.poses", subtle=True)
+class AbsolutePoses(Server):
+    """Writes where the ball is on the field, below a transform that is not the root's."""
+
+    def ball(self) -> str:
+        return self.transform_node("1 0 0 0 0 1 0 0 0 0 1 0 2 1 0 1", super().ball())
+
+    def ball_update(self) -> str:
+        return f"{self.empty_transform()}{super().ball_update()})"
+
+
+@fault("named-base-nodes", violates="nodes.base")
+class NamedBaseNodes(Server):
+    """Puts each robot below a base node that has a name."""
+
+    def robot(self, robot: Robot) -> str:
+        return f"(nd BN (name player{robot.unum}){super().robot(robot)})"
+
+    def robot_update(self, robot: Robot) -> str:
+        return f"(nd {super().robot_update(robot)})"
+
+
+@fault("twelve-numbers", violates="nodes.transform")
+class TwelveNumbers(Server):
+    """Leaves out the last row of transforms."""
+
+    def transform_node(self, numbers: str, below: str) -> str:
+        entries = numbers.split()
+        kept = [entry for place, entry in enumerate(entries) if place % 4 != 3]
+        return super().transform_node(" ".join(kept), below)
+
+
+@fault("short-updates", violates="nodes.transform", subtle=True)
+class ShortUpdates(Server):
+    """Sends only the place of the ball in updates."""
+
+    def ball_update(self) -> str:
+        return super().ball_update().replace("(SLT 1 0 0 0 -0 1 0 0 0 0 1 0 ", "(SLT ", 1)
+
+
+@fault("row-by-row", violates="nodes.matrix-by-columns")
+class RowByRow(Server):
+    """Writes transforms row by row."""
+
+    def transform_node(self, numbers: str, below: str) -> str:
+        entries = numbers.split()
+        rows = [entries[column + row] for row in range(4) for column in (0, 4, 8, 12)]
+        return super().transform_node(" ".join(rows), below)
+
+
+@fault("last-number-zero", violates="nodes.matrix-by-columns", subtle=True)
+class LastNumberZero(Server):
+    """Ends the transforms of updates with 0."""
+
+    def transform_update(self, numbers: str, told: str) -> str:
+        return super().transform_update(numbers, told).replace(" 1 )", " 0 )")
+
+
+@fault("scaled", violates="nodes.matrix-rigid")
+class Scaled(Server):
+    """Puts the scale of the field into its transform."""
+
+    def field(self) -> list[str]:
+        first, *rest = super().field()
+        return [first.replace("(SLT 1 ", "(SLT 30 ", 1), *rest]
+
+
+@fault("mirrored-turns", violates="nodes.matrix-rigid", subtle=True)
+class MirroredTurns(Server):
+    """Writes a turned hinge with the signs of a mirror."""
+
+    def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
+        text = super().limb_update(robot, told, limb)
+        return text.replace(" 0 0 -0.", " 0 0 0.") if limb[0] == 0 else text
+
+
+@fault("nodes-below-meshes", violates="nodes.geometry-has-no-children", subtle=True)
+class NodesBelowMeshes(Server):
+    """Hangs limbs on the mesh of the torso."""
+
+    def robot(self, robot: Robot) -> str:
+        text = super().robot(robot)
+        end = text.index(")(nd TRF (SLT", 20)
+        return f"{text[:end]}(nd BN){text[end:]}"
+
+
+@fault("shadows-below-boxes", violates="nodes.geometry-has-no-children")
+class ShadowsBelowBoxes(Server):
+    """Hangs a node on every predefined mesh."""
+
+    def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
+        return super().predefined(kind, size, material)[:-1] + "(nd BN))"
+
+
+@fault("no-scale", violates="nodes.mesh")
+class NoScale(Server):
+    """Leaves out the scale of meshes."""
+
+    def mesh(self, path: str, size: float, *materials: str) -> str:
+        scale = f"(sSc {size:g} {size:g} {size:g})"
+        return super().mesh(path, size, *materials).replace(scale, "")
+
+
+@fault("one-scale", violates="nodes.mesh", subtle=True)
+class OneScale(Server):
+    """Writes the scale of the ball as one number."""
+
+    def ball(self) -> str:
+        size = self.world.settings.environment.BallRadius
+        return super().ball().replace(f"{size:g} {size:g} {size:g}", f"{size:g}")
+
+
+@fault("plane", violates="nodes.predefined")
+class Plane(Server):
+    """Has a predefined mesh of a type of its own."""
+
+    def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
+        return super().predefined(kind.replace("Box", "Plane"), size, material)
+
+
+@fault("lower-case-spheres", violates="nodes.predefined", subtle=True)
+class LowerCaseSpheres(Server):
+    """Writes the type of the spheres of limbs in small letters."""
+
+    def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
+        return super().predefined(kind.replace("Sphere", "sphere"), size, material)
+
+
+@fault("cylinder-of-one", violates="nodes.cylinder")
+class CylinderOfOne(Server):
+    """Writes cylinders with their length only."""
+
+    def cylinder(self, radius: float, length: float) -> str:
+        return f"StdUnitCylinder {length:g}"
+
+
+@fault("cylinder-with-units", violates="nodes.cylinder", subtle=True)
+class CylinderWithUnits(Server):
+    """Writes the radius of cylinders in centimetres, and says so."""
+
+    def cylinder(self, radius: float, length: float) -> str:
+        return f"StdUnitCylinder {100 * radius:g}cm {length:g}"
+
+
+@fault("visible-true", violates="nodes.visible", subtle=True)
+class VisibleTrue(Server):
+    """Writes true where a mesh is visible."""
+
+    def mesh(self, path: str, size: float, *materials: str) -> str:
+        return super().mesh(path, size, *materials).replace("(load", "(setVisible true)(load")
+
+
+@fault("two-materials", violates="nodes.materials", subtle=True)
+class TwoMaterials(Server):
+    """Writes two names behind sMat."""
+
+    def predefined(self, kind: str, size: tuple[float, float, float], material: str) -> str:
+        return super().predefined(kind, size, f"{material} matShadow")
+
+
+@fault("light-of-three", violates="nodes.light")
+class LightOfThree(Server):
+    """Writes colours of three numbers."""
+
+    def light(self) -> str:
+        return super().light().replace("1 1 1 1)", "1 1 1)").replace("0.8 1)", "0.8)")
+
+
+@fault("no-specular", violates="nodes.light", subtle=True)
+class NoSpecular(Server):
+    """Leaves out the specular light."""
+
+    def light(self) -> str:
+        return super().light().replace(" (setSpecular 0.1 0.1 0.1 1)", "")

@@ -1,0 +1,414 @@
+"""Faults of the server in what it tells monitors, and when."""
+
+from mocks.fault import fault
+from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.server import Server
+
+
+@fault("state-first", violates="monitors.environment-first")
+class StateFirst(Server):
+    """Sends the game state before the environment."""
+
+    def welcome(self, monitor: Monitor) -> None:
+        self.send_full(monitor)
+        self.send_environment(monitor)
+
+
+@fault("second-without-environment", violates="monitors.environment-first", subtle=True)
+class SecondWithoutEnvironment(Server):
+    """Sends the environment to its first monitor only."""
+
+    def send_environment(self, monitor: Monitor) -> None:
+        if monitor.number == 1:
+            super().send_environment(monitor)
+
+
+@fault("no-second-state", violates="monitors.state-second")
+class NoSecondState(Server):
+    """Sends updates right behind the environment."""
+
+    def send_full(self, monitor: Monitor) -> None:
+        pass
+
+
+@fault("second-state-partial", violates="monitors.state-second", subtle=True)
+class SecondStatePartial(Server):
+    """Sends the full game state with an update to any but its first monitor."""
+
+    def send_full(self, monitor: Monitor) -> None:
+        if monitor.number == 1:
+            super().send_full(monitor)
+        else:
+            self.send_state(monitor, self.full_state(), self.partial())
+
+
+@fault("says-no-more", violates="monitors.keeps-sending")
+class SaysNoMore(Server):
+    """Sends ten messages to a monitor."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.sent < 10:
+            super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("says-no-more-to-trainers", violates="monitors.keeps-sending", subtle=True)
+class SaysNoMoreToTrainers(Server):
+    """Sends five more messages to a monitor that has commanded something."""
+
+    def hear_command(self, monitor: Monitor, expression: object) -> None:
+        monitor.memory.setdefault("until", monitor.sent + 5)
+        super().hear_command(monitor, expression)
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.sent < monitor.memory.get("until", monitor.sent + 1):
+            super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("slow", violates="monitors.rate")
+class Slow(Server):
+    """Sends a state every 24 cycles."""
+
+    def tell_monitors(self) -> None:
+        if self.cycles % 24 == 0:
+            super().tell_monitors()
+
+
+@fault("first-monitor-commands", violates="monitors.commands")
+class FirstMonitorCommands(Server):
+    """Executes the commands of its first monitor only."""
+
+    def hear_command(self, monitor: Monitor, expression: object) -> None:
+        if monitor.number == 1:
+            super().hear_command(monitor, expression)
+
+
+@fault("one-command-each", violates="monitors.commands", subtle=True)
+class OneCommandEach(Server):
+    """Executes one command of each monitor."""
+
+    def hear_command(self, monitor: Monitor, expression: object) -> None:
+        if "heard" not in monitor.memory:
+            monitor.memory["heard"] = True
+            super().hear_command(monitor, expression)
+
+
+# The environment
+
+
+@fault("environment-without-header", violates="environment.structure")
+class EnvironmentWithoutHeader(Server):
+    """Sends no scene graph header behind the environment."""
+
+    def send_environment(self, monitor: Monitor) -> None:
+        self.send_state(monitor, self.environment(), self.full_graph())
+
+
+@fault("environment-alone", violates="environment.structure", subtle=True)
+class EnvironmentAlone(Server):
+    """Sends the environment with a header and no scene graph, from the second monitor on."""
+
+    def send_environment(self, monitor: Monitor) -> None:
+        if monitor.number == 1:
+            super().send_environment(monitor)
+        else:
+            self.send_state(monitor, self.environment(), self.header_full())
+
+
+@fault("flat-environment", violates="environment.pairs")
+class FlatEnvironment(Server):
+    """Writes names and values without brackets around each pair."""
+
+    def environment_pair(self, name: str, value: float) -> str:
+        pair = super().environment_pair(name, value)
+        return pair if name == "FieldLength" else f"{pair[1:-1]} "
+
+
+@fault("stray-word-in-the-environment", violates="environment.pairs", subtle=True)
+class StrayWordInTheEnvironment(Server):
+    """Ends the environment with a word in no pair."""
+
+    def play_modes(self) -> str:
+        return f"{super().play_modes()}end"
+
+
+@fault("sizes-with-units", violates="environment.numbers")
+class SizesWithUnits(Server):
+    """Writes metres behind the sizes."""
+
+    def environment_pair(self, name: str, value: float) -> str:
+        return f"({name} {value:g}m)" if name.startswith("Field") else f"({name} {value:g})"
+
+
+@fault("half-time-in-minutes", violates="environment.numbers", subtle=True)
+class HalfTimeInMinutes(Server):
+    """Writes the length of a half as minutes and seconds."""
+
+    def environment_pair(self, name: str, value: float) -> str:
+        if name == "RuleHalfTime":
+            return f"({name} {value // 60:g}:{value % 60:02g})"
+        return super().environment_pair(name, value)
+
+
+@fault("no-goal-depth", violates="environment.parameters", subtle=True)
+class NoGoalDepth(Server):
+    """Leaves out the depth of the goals."""
+
+    def environment_pair(self, name: str, value: float) -> str:
+        return "" if name == "GoalDepth" else super().environment_pair(name, value)
+
+
+@fault("no-play-modes", violates="environment.play-modes")
+class NoPlayModes(Server):
+    """Sends no list of play modes."""
+
+    def play_modes(self) -> str:
+        return ""
+
+
+@fault("empty-play-modes", violates="environment.play-modes", subtle=True)
+class EmptyPlayModes(Server):
+    """Sends an empty list of play modes."""
+
+    def play_modes(self) -> str:
+        return "(play_modes)"
+
+
+# The game state
+
+
+@fault("state-without-graph", violates="state.structure")
+class StateWithoutGraph(Server):
+    """Sends partial states without a scene graph."""
+
+    def partial(self) -> str:
+        return self.header_partial()
+
+
+@fault("fourth-part", violates="state.structure", subtle=True)
+class FourthPart(Server):
+    """Sends the score once more behind the scene graph when it changes."""
+
+    def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        more = "(changed)" if len(pairs) == 2 else ""
+        super().send_state(monitor, pairs, scene + more)
+
+
+@fault("no-half", violates="state.complete", subtle=True)
+class NoHalf(Server):
+    """Leaves the half out of the full game state."""
+
+    def full_state(self) -> list[str]:
+        return [pair for pair in super().full_state() if not pair.startswith("(half")]
+
+
+@fault("state-without-scores", violates="state.complete")
+class StateWithoutScores(Server):
+    """Leaves the scores out of the full game state."""
+
+    def full_state(self) -> list[str]:
+        return [pair for pair in super().full_state() if not pair.startswith("(score")]
+
+
+@fault("changes-without-time", violates="state.partial", subtle=True)
+class ChangesWithoutTime(Server):
+    """Leaves out the time where something else has changed."""
+
+    def partial_state(self) -> list[str]:
+        pairs = super().partial_state()
+        return pairs[1:] if len(pairs) > 1 else pairs
+
+
+@fault("changes-for-one", violates="state.partial", subtle=True)
+class ChangesForOne(Server):
+    """Tells what has changed to one monitor only."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        told = pairs if monitor is self.monitors[0] else pairs[:1]
+        super().tell_monitor(monitor, told, scene)
+
+
+@fault("time-of-day", violates="state.values")
+class TimeOfDay(Server):
+    """Writes the time as minutes and seconds."""
+
+    def state(self) -> dict[str, str]:
+        minutes, seconds = divmod(self.world.time, 60)
+        return {**super().state(), "time": f"{minutes:.0f}:{seconds:05.2f}"}
+
+
+@fault("fractions-of-goals", violates="state.values", subtle=True)
+class FractionsOfGoals(Server):
+    """Writes scores with a decimal point."""
+
+    def state(self) -> dict[str, str]:
+        return {**super().state(), "score_right": f"{self.world.score['right']:.1f}"}
+
+
+@fault("play-mode-by-name", violates="state.play-mode")
+class PlayModeByName(Server):
+    """Sends the name of the play mode."""
+
+    def state(self) -> dict[str, str]:
+        return {**super().state(), "play_mode": self.world.mode}
+
+
+@fault("play-modes-from-one", violates="state.play-mode", subtle=True)
+class PlayModesFromOne(Server):
+    """Counts play modes from 1."""
+
+    def play_mode_index(self) -> int:
+        return super().play_mode_index() + 1
+
+
+@fault("time-jitters", violates="state.time-goes-on", subtle=True)
+class TimeJitters(Server):
+    """Sends a time a tenth of a second too late in every seventh message."""
+
+    def state(self) -> dict[str, str]:
+        late = 0.1 if self.cycles % 14 == 0 and self.world.time > 0.1 else 0.0
+        return {**super().state(), "time": f"{self.world.time - late:.6g}"}
+
+
+# The header and the full graph
+
+
+@fault("version-with-point", violates="header.form")
+class VersionWithPoint(Server):
+    """Writes version and subversion as one number."""
+
+    def header_partial(self) -> str:
+        return "(RDS 0.1)"
+
+
+@fault("version-of-letters", violates="header.form", subtle=True)
+class VersionOfLetters(Server):
+    """Writes a version that is no number, where the graph is full."""
+
+    def header_full(self) -> str:
+        return "(RSG v0 1)"
+
+
+@fault("long-header", violates="header.name")
+class LongHeader(Server):
+    """Writes the header of updates with its long name."""
+
+    def header_partial(self) -> str:
+        return "(RubyDeltaScene 0 1)"
+
+
+@fault("update-called-full", violates="header.full-is-complete", subtle=True)
+class UpdateCalledFull(Server):
+    """Sends an update under the name of a full graph on request."""
+
+    def full(self) -> str:
+        if self.full_wanted_before:
+            self.full_wanted_before = False
+            return self.header_full() + self.partial_graph()
+        return super().full()
+
+    full_wanted_before = False
+
+    def full_due(self) -> bool:
+        self.full_wanted_before = self.full_wanted
+        return super().full_due()
+
+
+@fault("meshes-without-type", violates="header.full-is-complete")
+class MeshesWithoutType(Server):
+    """Leaves out the type of meshes in full graphs."""
+
+    def mesh(self, path: str, size: float, *materials: str) -> str:
+        return super().mesh(path, size, *materials).replace("nd StaticMesh", "nd", 1)
+
+
+@fault("late-client-sees-the-beginning", violates="full.new-client", subtle=True)
+class LateClientSeesTheBeginning(Server):
+    """Sends every client the full graph as it was for the first one."""
+
+    first = ""
+
+    def welcome(self, monitor: Monitor) -> None:
+        self.first = self.first or self.full()
+        self.send_state(monitor, self.environment(), self.first)
+        self.send_state(monitor, self.full_state(), self.first)
+
+
+@fault("second-agent-without-full", violates="full.node-added", subtle=True)
+class SecondAgentWithoutFull(Server):
+    """Sends no full graph when a second robot comes, but updates that leave it out."""
+
+    def full_due(self) -> bool:
+        if len(self.world.robots) >= 2:
+            self.structure_told = self.world.structure
+        return super().full_due()
+
+    def partial_graph(self) -> str:
+        robots = self.world.robots
+        self.world.robots = robots[:1]
+        text = super().partial_graph()
+        self.world.robots = robots
+        return text
+
+
+@fault("full-to-one", violates="full.node-added", subtle=True)
+class FullToOne(Server):
+    """Sends the full graph to its first monitor only, when a robot comes."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.number == 1 or self.header_full() not in scene:
+            super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("nothing-added", violates="full.node-added")
+class NothingAdded(Server):
+    """Shows no robots at all."""
+
+    def full_graph(self) -> str:
+        robots, self.world.robots = self.world.robots, []
+        text = super().full_graph()
+        self.world.robots = robots
+        return text
+
+    def partial_graph(self) -> str:
+        robots, self.world.robots = self.world.robots, []
+        text = super().partial_graph()
+        self.world.robots = robots
+        return text
+
+
+@fault("ghosts", violates="full.node-removed")
+class Ghosts(Server):
+    """Leaves robots in the world whose agents have gone."""
+
+    def agent_left(self, agent: object) -> None:
+        self.agents.remove(agent)  # type: ignore[arg-type]
+
+
+@fault("last-ghost", violates="full.node-removed", subtle=True)
+class LastGhost(Server):
+    """Leaves the last robot in the world when its agent goes."""
+
+    def agent_left(self, agent: object) -> None:
+        if len(self.agents) > 1:
+            super().agent_left(agent)  # type: ignore[arg-type]
+        else:
+            self.agents.clear()
+
+
+@fault("no-full-on-request", violates="full.on-request")
+class NoFullOnRequest(Server):
+    """Ignores a request for the full graph."""
+
+    def do_full_state(self, command: list[object]) -> None:
+        pass
+
+
+@fault("full-on-request-once", violates="full.on-request", subtle=True)
+class FullOnRequestOnce(Server):
+    """Heeds one request for the full graph."""
+
+    requests = 0
+
+    def do_full_state(self, command: list[object]) -> None:
+        self.requests += 1
+        self.full_wanted = self.requests == 1
