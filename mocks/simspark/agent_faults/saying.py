@@ -1,0 +1,145 @@
+"""Faults of the agent in what it says."""
+
+from mocks.fault import fault
+from mocks.simspark.agent import Agent
+from mocks.simspark.connection import Connection
+from mocks.streams import Stream
+
+
+@fault("init-first", violates="agents.create-first")
+class InitFirst(Agent):
+    """Initialises its robot before it creates it."""
+
+    def opened(self) -> None:
+        self.initialise()
+        self.create()
+
+
+@fault("says-hello-first", violates="agents.create-first", subtle=True)
+class SaysHelloFirst(Agent):
+    """Says something before it has a robot."""
+
+    def opened(self) -> None:
+        self.send("(say hello)")
+        super().opened()
+
+
+@fault("no-init", violates="agents.init-second")
+class NoInit(Agent):
+    """Acts without ever initialising its robot."""
+
+    def initialise(self) -> None:
+        self.initialised = True
+
+
+@fault("acts-before-init", violates="agents.init-second", subtle=True)
+class ActsBeforeInit(Agent):
+    """Moves its head once before it initialises its robot."""
+
+    def initialise(self) -> None:
+        self.send("(he1 0.5)")
+        super().initialise()
+
+
+@fault("trains", violates="monitors.only-commands-of-trainers")
+class Trains(Agent):
+    """Puts the ball before its feet by a command."""
+
+    def now_and_then(self) -> str:
+        return "(ball (pos 0 0 0))" if self.groups % 10 == 5 else super().now_and_then()
+
+
+@fault("starts-the-game", violates="monitors.only-commands-of-trainers", subtle=True)
+class StartsTheGame(Agent):
+    """Asks once for the kick-off."""
+
+    def now_and_then(self) -> str:
+        return "(kickOff Left)" if self.groups == 7 else super().now_and_then()
+
+
+@fault("unclosed", violates="text.s-expressions")
+class Unclosed(Agent):
+    """Leaves out the last bracket of its effectors."""
+
+    def act(self) -> None:
+        self.send(f"({self.settings.hinge} {self.nod():.2f}")
+
+
+@fault("unclosed-words", violates="text.s-expressions", subtle=True)
+class UnclosedWords(Agent):
+    """Does not close what it says now and then."""
+
+    def now_and_then(self) -> str:
+        return super().now_and_then().replace("hello_", "(hello_")
+
+
+class _Utf8(Connection):
+    def send(self, text: str) -> None:
+        payload = text.encode("utf-8")
+        self.write(len(payload).to_bytes(4, "big") + payload)
+
+
+@fault("team-with-an-umlaut", violates="text.ascii")
+class TeamWithAnUmlaut(Agent):
+    """Has a team with a name that is not ASCII."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _Utf8(stream)
+
+    def initialise(self) -> None:
+        self.initialised = True
+        self.send("(init (unum 1)(teamname Köln))")
+
+
+@fault("says-accents", violates="text.ascii", subtle=True)
+class SaysAccents(TeamWithAnUmlaut):
+    """Says something that is not ASCII, now and then."""
+
+    def initialise(self) -> None:
+        Agent.initialise(self)
+
+    def now_and_then(self) -> str:
+        return super().now_and_then().replace("hello", "allô")
+
+
+@fault("bare-effectors", violates="text.predicates")
+class BareEffectors(Agent):
+    """Sends effectors in no list."""
+
+    def act(self) -> None:
+        self.send(f"{self.settings.hinge} {self.nod():.2f}")
+
+
+@fault("pairs-of-effectors", violates="text.predicates", subtle=True)
+class PairsOfEffectors(Agent):
+    """Puts two effectors into a list of their own."""
+
+    def now_and_then(self) -> str:
+        return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().now_and_then()
+
+
+class _LittleEndian(Connection):
+    def write(self, data: bytes) -> None:
+        super().write(data[3::-1] + data[4:])
+
+
+@fault("little-endian", violates="frame.length-prefix")
+class LittleEndian(Agent):
+    """Writes the least significant byte of a length first."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _LittleEndian(stream)
+
+
+class _Counting(Connection):
+    def write(self, data: bytes) -> None:
+        more = 4 if self.sent > 2 else 0
+        super().write((len(data) - 4 + more).to_bytes(4, "big") + data[4:])
+
+
+@fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
+class LengthCountsItself(Agent):
+    """Counts the length in the length, from its fourth message on."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _Counting(stream)

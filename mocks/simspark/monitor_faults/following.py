@@ -1,0 +1,246 @@
+"""Faults of the monitor in how it reads, and in what it makes of what it was told."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.simspark.scene import Matrix, Scene
+from conformance.simspark.view import View
+from mocks.fault import fault
+from mocks.simspark import defects, readers
+from mocks.simspark.monitor import Monitor
+from mocks.simspark.readers import Reading
+
+
+@fault("reads-are-messages", violates="frame.segmentation")
+class ReadsAreMessages(Reading, Monitor):
+    """Takes what one read brings for whole messages."""
+
+    reader = readers.Forgetful
+
+
+@fault("one-message-a-read", violates="frame.segmentation", subtle=True)
+class OneMessageARead(Reading, Monitor):
+    """Drops all but the first message of those that come together."""
+
+    reader = readers.Single
+
+
+@fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
+class CutLengthsLost(Reading, Monitor):
+    """Loses a length that comes in two pieces."""
+
+    reader = readers.CutLengths
+
+
+@fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
+class SixteenBits(Reading, Monitor):
+    """Takes only two bytes of a length that it reads for the length."""
+
+    reader = readers.SixteenBits
+
+
+@fault("dies-of-malformed", violates="robustness.malformed")
+class DiesOfMalformed(Reading, Monitor):
+    """Dies of a text that is none."""
+
+    reader = defects.Trusting
+
+
+@fault("recursive-reader", violates="robustness.malformed", subtle=True)
+class RecursiveReader(Reading, Monitor):
+    """Reads brackets by recursion, and dies of a hundred thousand."""
+
+    reader = defects.Recursive
+
+
+@fault("dies-of-huge-lengths", violates="robustness.huge-length")
+class DiesOfHugeLengths(Reading, Monitor):
+    """Takes memory for gigabytes, and dies."""
+
+    reader = defects.Greedy
+
+
+@fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
+class DiesOfWrongLengths(Reading, Monitor):
+    """Dies where a text does not end where its length says."""
+
+    reader = defects.OutOfStep
+
+
+@fault("empty-ends", violates="robustness.empty-message")
+class EmptyEnds(Reading, Monitor):
+    """Takes an empty message for the end of what the server has to say."""
+
+    reader = defects.Impatient
+
+
+class _Viewing(Monitor):
+    """A monitor with another view."""
+
+    view_of_its_own: type[View]
+
+    def make_view(self) -> View:
+        return self.view_of_its_own()
+
+
+@fault("dies-of-unknown-values", violates="text.unknown-ignored")
+class DiesOfUnknownValues(Monitor):
+    """Dies of a value in the game state that it does not know."""
+
+    def take_state(self, frame: Frame) -> None:
+        if any(item[0] == "foul" for item in frame.value[0]):
+            defects.die()
+        super().take_state(frame)
+
+
+@fault("counts-known-values", violates="text.unknown-ignored", subtle=True)
+class CountsKnownValues(Monitor):
+    """Does not read a full graph that has a leaf which it does not know."""
+
+    def take_state(self, frame: Frame) -> None:
+        if b"setFancy" not in frame.raw:
+            super().take_state(frame)
+
+
+@fault("dies-beyond-the-list", violates="robustness.odd-scenes")
+class DiesBeyondTheList(Monitor):
+    """Dies of a play mode beyond the list."""
+
+    def take_state(self, frame: Frame) -> None:
+        super().take_state(frame)
+        if (self.view.value("play_mode") or 0) >= len(self.view.play_modes) > 0:
+            defects.die()
+
+
+@fault("dies-of-misfits", violates="robustness.odd-scenes", subtle=True)
+class DiesOfMisfits(Monitor):
+    """Dies of an update that does not fit."""
+
+    def take_state(self, frame: Frame) -> None:
+        if frame.name == "PartialState" and self.view.scene is not None:
+            before = len(self.view.scene.nodes)
+            if len(frame.value) > 2 and len(Scene(frame.value[2]).nodes) > before:
+                defects.die()
+        super().take_state(frame)
+
+
+class _Forgetting(View):
+    def take(self, value: Any) -> None:
+        goals = self.state.pop("score_right", None)
+        super().take(value)
+        if len(value[0]) > 2:
+            self.state.setdefault("score_right", goals or "0")
+
+
+@fault("forgets", violates="monitors.understood")
+class Forgets(_Viewing):
+    """Forgets what a partial state does not bring."""
+
+    view_of_its_own = _Forgetting
+
+
+class _InOrder(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        if self.fulls and value[1][:1] == ["RDS"] and len(value[0]) > 2:
+            self.state["time"] = str(value[0][0][-1])
+
+
+@fault("values-by-place", violates="monitors.understood", subtle=True)
+class ValuesByPlace(_Viewing):
+    """Takes the first value of a longer state for the time."""
+
+    view_of_its_own = _InOrder
+
+
+class _OwnModes(View):
+    @property
+    def play_mode(self) -> str | None:
+        names = ("BeforeKickOff", "KickOff_Left", "KickOff_Right", "PlayOn", "KickIn_Left")
+        index = self.value("play_mode")
+        if index is None or index >= len(names) or not self.play_modes:
+            return super().play_mode
+        return names[int(index)]
+
+
+@fault("own-play-modes", violates="state.play-mode-known", subtle=True)
+class OwnPlayModes(_Viewing):
+    """Takes an index into a list of its own, where that is long enough."""
+
+    view_of_its_own = _OwnModes
+
+
+class _NoUpdates(View):
+    def take(self, value: Any) -> None:
+        scene = self.scene
+        super().take([*value[:2], []] if value[1:2] and value[1][:1] == ["RDS"] else value)
+        self.scene = self.scene or scene
+
+
+@fault("updates-not-applied", violates="header.partial-applied")
+class UpdatesNotApplied(_Viewing):
+    """Shows the scene as it was in the last full graph."""
+
+    view_of_its_own = _NoUpdates
+
+
+class _Resetting(View):
+    def take(self, value: Any) -> None:
+        if self.scene is not None and value[1:2] and value[1][:1] == ["RDS"]:
+            fresh = Scene([])
+            fresh.nodes = self.scene.nodes
+            fresh.locals = [self._written(node) for node in fresh.nodes]
+            self.scene = fresh
+        super().take(value)
+
+    def _written(self, node: Any) -> Matrix:
+        return Scene([["nd", node.kind or "BN", *node.leaves]]).locals[1]
+
+
+@fault("empty-nodes-reset", violates="header.partial-applied", subtle=True)
+class EmptyNodesReset(_Viewing):
+    """Puts what an update leaves empty back to where it was in the last full graph."""
+
+    view_of_its_own = _Resetting
+
+
+class _Local(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        return list(self.scene.locals) if self.scene else []
+
+
+@fault("own-transforms-only", violates="graph.poses-known")
+class OwnTransformsOnly(_Viewing):
+    """Takes for the pose of a node what stands right above it."""
+
+    view_of_its_own = _Local
+
+    def state(self) -> dict[str, Any]:
+        told = super().state()
+        scene = self.view.scene
+        for number, node in enumerate(scene.nodes if scene else []):
+            for child in node.children:
+                if scene and any("ball" in str(leaf) for leaf in scene.nodes[child].leaves):
+                    told["ball"] = list(scene.locals[number][12:15])
+        return told
+
+
+class _Sums(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        if self.scene is None:
+            return []
+        found = list(self.scene.locals)
+        for place, node in enumerate(self.scene.nodes):
+            for child in node.children:
+                own, above = self.scene.locals[child], found[place]
+                found[child] = (*own[:12], *(own[i] + above[i] for i in (12, 13, 14)), 1.0)
+        return found
+
+
+@fault("sums-of-places", violates="graph.poses-known", subtle=True)
+class SumsOfPlaces(_Viewing):
+    """Adds up the places along the way, and heeds no turns."""
+
+    view_of_its_own = _Sums

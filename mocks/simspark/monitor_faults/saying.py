@@ -1,0 +1,143 @@
+"""Faults of the monitor in what it says as a trainer."""
+
+from mocks.fault import fault
+from mocks.simspark.connection import Connection
+from mocks.simspark.monitor import Monitor
+from mocks.streams import Stream
+
+
+def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle: bool) -> type:
+    """A fault that writes one thing for another in its commands."""
+
+    class Misspelt(Monitor):
+        __doc__ = summary
+
+        def command(self, text: str) -> None:
+            super().command(text.replace(old, new))
+
+    return fault(name, violates=requirement, subtle=subtle)(Misspelt)
+
+
+NoTeam = _says(
+    *("no-team", "move-agent.unum-and-team", "Names no team where it moves an agent."),
+    *("(agent (unum 3)(team Right)", "(agent (unum 3)"),
+    subtle=False,
+)
+SmallTeams = _says(
+    *("small-teams", "move-agent.unum-and-team", "Writes the team of an agent in small letters."),
+    *("(agent (unum 3)(team Right)", "(agent (unum 3)(team right)"),
+    subtle=True,
+)
+FlatPlace = _says(
+    *("flat-place", "move-agent.operations", "Writes where to without the height."),
+    *("(pos 1 -2.5 0.4)", "(pos 1 -2.5)"),
+    subtle=True,
+)
+FlatBall = _says(
+    *("flat-ball", "ball.form", "Writes a velocity of two numbers."),
+    *("(vel -1 0.5 0)", "(vel -1 0.5)"),
+    subtle=True,
+)
+CommaBall = _says(
+    *("ball-with-commas", "ball.form", "Writes commas between numbers."),
+    *("(pos 1 2 0.042)", "(pos 1, 2, 0.042)"),
+    subtle=False,
+)
+ModesByIndex = _says(
+    *("modes-by-index", "play-mode.known", "Sets a play mode by its index."),
+    *("(playMode PlayOn)", "(playMode 3)"),
+    subtle=False,
+)
+SmallModes = _says(
+    *("small-modes", "play-mode.known", "Writes a play mode in small letters."),
+    *("free_kick_right", "free_kick_Right"),
+    subtle=True,
+)
+KickOffNobody = _says(
+    *("kick-off-nobody", "kick-off.team", "Writes none for None."),
+    *("(kickOff None)", "(kickOff none)"),
+    subtle=True,
+)
+SelectsAColour = _says(
+    *("selects-a-colour", "select.form", "Names a team by its colour where it kills."),
+    *("(kill (unum 3)(team Left)", "(kill (unum 3)(team Blue)"),
+    subtle=True,
+)
+TimeInText = _says(
+    *("time-with-unit", "time.form", "Writes seconds behind the time."),
+    *("(time 12.5)", "(time 12.5s)"),
+    subtle=True,
+)
+ScoreOfOne = _says(
+    *("score-of-one", "score.form", "Writes the score of one team only."),
+    *("(right 2)", ""),
+    subtle=True,
+)
+DropsThere = _says(
+    *("drops-there", "no-arguments.form", "Writes where to drop the ball."),
+    *("(dropBall)", "(dropBall 0 0)"),
+    subtle=True,
+)
+AckAlone = _says(
+    *("ack-alone", "ack.appended", "Asks for an answer to nothing."),
+    *("(time 13)", ""),
+    subtle=True,
+)
+OwnCommands = _says(
+    *("own-commands", "trainer.known-commands", "Writes a word of its own for repos."),
+    *("(repos", "(reposition"),
+    subtle=True,
+)
+BareWords = _says(
+    *("bare-words", "text.predicates", "Writes a command without arguments in no list."),
+    *("(reqfullstate)", "reqfullstate"),
+    subtle=True,
+)
+Unclosed = _says(
+    *("unclosed", "text.s-expressions", "Leaves out the last bracket of a score."),
+    *("(right 2))", "(right 2)"),
+    subtle=True,
+)
+
+
+class _Utf8(Connection):
+    def send(self, text: str) -> None:
+        payload = text.encode("utf-8")
+        self.write(len(payload).to_bytes(4, "big") + payload)
+
+
+@fault("typographic-minus", violates="text.ascii", subtle=True)
+class TypographicMinus(Monitor):
+    """Writes a minus that is not ASCII."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _Utf8(stream)
+
+    def command(self, text: str) -> None:
+        super().command(text.replace("-", "\N{MINUS SIGN}"))
+
+
+class _LittleEndian(Connection):
+    def write(self, data: bytes) -> None:
+        super().write(data[3::-1] + data[4:])
+
+
+@fault("little-endian", violates="frame.length-prefix")
+class LittleEndian(Monitor):
+    """Writes the least significant byte of a length first."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _LittleEndian(stream)
+
+
+class _OneByte(Connection):
+    def write(self, data: bytes) -> None:
+        super().write(bytes(3) + bytes([(len(data) - 4) % 256]) + data[4:])
+
+
+@fault("one-byte-lengths", violates="frame.length-prefix", subtle=True)
+class OneByteLengths(Monitor):
+    """Writes only the lowest byte of a length."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _OneByte(stream)
