@@ -11,7 +11,9 @@ async def smoke(iut: Iut) -> None:
     async with staged(iut) as stage:
         robot = stage.robot()
         held = await robot.register()
-        await held.taken()
+        message = await held.session.watch(within=iut.configuration.seconds("quiet"))
+        if message is not None:
+            early = "register.held" if message.name == "Abort" else None
+            raise held.violation("no answer for a while", message, early)
         if stage.offers("pair"):
-            await stage.user("pair", token=robot.token)
-            await held.answer("Repeat", requirement="register.repeat")
+            await robot.linked_by(held)

@@ -12,8 +12,9 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import request
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
+_REFUSED = 3  # times that a token was refused, when it is no accident
 _AGAIN = 0.02  # seconds between two looks at a robot's state, or two tries of its user
 
 # What "approximately" five minutes and "roughly" ten seconds may come to, of the declared times.
@@ -64,8 +65,7 @@ class Held:
         """The error that is its answer. Raises Violation where another comes, or none."""
         message = await self.answer(requirement=requirement)
         if message.name != "Refusal":
-            what = f"{message.name} came after {message.at - self.asked:.2f} s"
-            raise self._violation(f"an error upon {self.name}", what, requirement, message.event)
+            raise self.violation("an error", message, requirement)
         return message
 
     async def taken(self) -> None:
@@ -106,9 +106,14 @@ class Held:
                 f"expected {expected}; the registration's time was over after {took:.2f} s, "
                 "before this could be seen: a longer register_hold would show it"
             )
+        return self.violation(expected, message, requirement)
+
+    def violation(self, expected: str, message: Message, requirement: str | None) -> Violation:
+        """That this answer came instead of what was expected."""
         status = message.value.get("status", 200)
         came = message.name if status == 200 else f"{message.name} of status {status}"
         text = f"{expected} as the answer to {self.name}"
+        took = message.at - self.asked
         return self._violation(text, f"{came} came after {took:.2f} s", requirement, message.event)
 
     def _violation(
@@ -169,14 +174,23 @@ class Robot:
 
     async def linked_by(self, held: Held, requirement: str | None = "register.repeat") -> None:
         """Have the token entered while this registration is held."""
-        entered = await self.stage.insists("pair", token=self.token)
-        expected = "the token of a registration to be taken"
-        if not entered.ok:
+        loop, refused = asyncio.get_running_loop(), 0
+        deadline = loop.time() + self.stage.seconds("response")
+        while not (entered := await self.stage.upper("pair", token=self.token)).ok:
+            # The lab may not have read yet what was sent; but then it takes the token later.
+            refused += 1
+            expected = "the token of a registration to be taken"
             message = await held.session.watch(within=0)
-            if message is not None:
+            if message is not None and refused < _REFUSED:
                 raise held.wrong(expected, message, requirement)
-            raise Violation(expected, f"'pair' failed: {entered.error}", requirement)
-        await held.answer("Repeat", requirement=requirement)
+            if message is not None or loop.time() > deadline:
+                why = f"'pair' failed {refused} times: {entered.error}"
+                raise Violation(expected, why, requirement)
+            await asyncio.sleep(_AGAIN)
+        message = await held.answer(requirement=requirement)
+        if message.name != "Repeat":
+            # Be its time over or not: its token was taken.
+            raise held.violation("Repeat upon its token", message, requirement)
 
     async def told(
         self, operation: str, command: str, requirement: str | None
@@ -214,12 +228,16 @@ class Robot:
             "response"
         )
 
-    async def fetch(self, requirement: str | None = None) -> tuple[Any, Message]:
-        """Have a program run, and get it: what the user's operation told of it, and the file."""
-        result, _, _ = await self.told("run", "Download", "run.command")
+    async def fetch(
+        self, *, command: str | None = "run.command", file: str | None = "run.filename"
+    ) -> tuple[Any, Message]:
+        """Have a program run, and get it: what the user's operation told of it, and the file.
+
+        `command` and `file` are what it violates where the one or the other does not come.
+        """
+        result, _, _ = await self.told("run", "Download", command)
         held = await self.download()
-        file = await held.answer("File", requirement=requirement or "run.filename")
-        return result, file
+        return result, await held.answer("File", requirement=file)
 
 
 def _ends(session: Session) -> bool:
@@ -241,6 +259,7 @@ class Stage:
         self.iut = iut
         self.instance = instance
         self._connections = connections
+        self._reached = False
 
     def robot(self, **told: Any) -> Robot:
         return Robot(self, **told)
@@ -252,8 +271,16 @@ class Stage:
         return robot
 
     async def connection(self, segmentation: Segmentation = whole) -> Session:
+        """A further connection. Raises Violation where the lab takes no more than the first."""
         opened = self.iut.connect(self.instance, segmentation=segmentation)
-        return await self._connections.enter_async_context(opened)
+        try:
+            session = await self._connections.enter_async_context(opened)
+        except Unreachable as gone:
+            if not self._reached:
+                raise
+            raise Violation("the lab to take a further connection", str(gone)) from gone
+        self._reached = True
+        return session
 
     def seconds(self, timing: str) -> float:
         return self.iut.configuration.seconds(timing)

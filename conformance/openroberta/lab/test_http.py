@@ -18,12 +18,12 @@ TLS_HELLO = bytes.fromhex(
 
 async def served(stage: Stage, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked where the user can."""
+    expected = f"a robot to be served after {after}"
     held = await robot.register()
     refusal = await held.session.watch("Refusal", within=stage.seconds("quiet"))
-    lost = held.session.ended
-    check(not refusal and not lost, f"a robot to be served after {after}", "it was not")
+    check(not refusal and not held.session.ended, expected, "it was not")
     if stage.offers("pair"):
-        await robot.linked_by(held)
+        await robot.linked_by(held, None)
 
 
 @requirement("http.messages")

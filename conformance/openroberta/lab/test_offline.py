@@ -1,5 +1,7 @@
 """Robots that go and come back, as the lab's user sees them."""
 
+import asyncio
+
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.stage import Robot, Stage, staged
@@ -42,9 +44,17 @@ async def test_one_of_two_offline(iut: Iut) -> None:
     async with staged(iut) as stage:
         stays, leaves = await stage.linked(), await stage.linked()
         await answered(stage, leaves)
-        held = await stays.push()
-        await goes(stage, leaves)
-        await held.session.close()
+        pushing = asyncio.create_task(pushes(stage, stays))
+        try:
+            await goes(stage, leaves)
+        finally:
+            pushing.cancel()
+
+
+async def pushes(stage: Stage, robot: Robot) -> None:
+    """Push, again and again."""
+    while True:
+        await answered(stage, robot)
 
 
 @requirement("offline.not-early")

@@ -52,10 +52,21 @@ async def test_held_for_two(iut: Iut) -> None:
         _, latest = at_most(stage, "push_hold")
         robots = [await stage.linked(), await stage.linked()]
         first = await robots[0].push()
-        await asyncio.sleep(shortest / 2)
+        await asyncio.sleep(stage.seconds("push_hold") * 0.7)
         second = await robots[1].push()
         for held in (first, second):
             await held.between("Repeat", shortest, latest)
+
+
+@requirement("commands.lab")
+async def test_commands(iut: Iut) -> None:
+    """Registrations and pushes are answered with the commands that there are."""
+    async with staged(iut) as stage:
+        _, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        await (await robot.push()).between("Repeat", 0, latest)
+        if stage.offers("run"):
+            await robot.told("run", "Download", None)
 
 
 @requirement("push.seen")

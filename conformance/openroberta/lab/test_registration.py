@@ -155,7 +155,7 @@ async def test_two_robots(iut: Iut) -> None:
 async def runs_alone(stage: Stage, chosen: Robot, other: Robot) -> None:
     """Raise Violation unless a program that is run for one robot wakes it and not the other."""
     idle = await other.push()
-    await chosen.fetch()
+    await chosen.fetch(command=None)
     message = await idle.session.watch("Download", "Update", "Abort", within=0)
     if message is not None:
         raise idle.wrong("nothing upon what is done to another robot", message)

@@ -30,7 +30,7 @@ async def test_command_again(iut: Iut) -> None:
     async with staged(iut) as stage:
         robot = await stage.linked()
         for number in range(3):
-            await robot.fetch("run.command")
+            await robot.fetch()
             robot.data["nepoexitvalue"] = number
 
 
@@ -109,7 +109,7 @@ async def test_filename(iut: Iut) -> None:
     """The header field Filename of the program has its name."""
     async with staged(iut) as stage:
         robot = await stage.linked()
-        told, file = await robot.fetch("run.filename")
+        told, file = await robot.fetch()
         came = file.value["headers"]["filename"]
         check(bool(came.strip()), "a name in Filename", "an empty one came", file.event)
         if isinstance(told, dict) and told.get("name"):

@@ -11,9 +11,14 @@ pytestmark = in_one_loop
 
 @requirement("register.first")
 async def test_first(iut: Iut) -> None:
-    """The first that comes at /rest/pushcmd is a registration."""
+    """The first that comes at /rest/pushcmd is a registration, and nothing until its answer."""
     async with serving(iut) as lab:
-        await lab.next("Register")
+        asked = await lab.next("Register")
+        other = await lab.watch("Push", "DownloadRequest", within=2 * lab.seconds("quiet"))
+        if other is not None:
+            raise other.violation("nothing before the registration is answered", "it came")
+        await asked.command("repeat")
+        await lab.next("Push", requirement="register.then-push")
 
 
 @requirement("http.paths")

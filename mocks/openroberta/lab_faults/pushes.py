@@ -160,7 +160,8 @@ class OfflineTogether(Lab):
 
     def state_of(self, robot: Known) -> str:
         state = super().state_of(robot)
-        busy = any(other.pushes for other in self.robots.values())
+        others = [other for other in self.robots.values() if other is not robot]
+        busy = any(super(OfflineTogether, self).state_of(other) == "waiting" for other in others)
         return "waiting" if state == "offline" and busy else state
 
 

@@ -65,7 +65,8 @@ class AbortIsFine(Robot):
     """Takes abort for repeat."""
 
     async def register(self) -> str:
-        return "repeat" if await super().register() == "abort" else ""
+        command = await super().register()
+        return "repeat" if command == "abort" else command
 
 
 @fault("third-abort-is-fine", violates="register.after-abort", subtle=True)

@@ -1,0 +1,290 @@
+"""The openroberta mocks: as sound peers of each other, with their user, and their faults."""
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import specs
+from conformance.codec import Frame
+from conformance.judge import Judge
+from conformance.openroberta import naming
+from conformance.openroberta.codec import Decoder, content, encode, request
+from conformance.openroberta.naming import MANDATORY
+from mocks import fault, streams
+from mocks.openroberta import interpreter
+from mocks.openroberta.lab import Lab, Settings, operations
+from mocks.openroberta.robot import Robot
+from mocks.openroberta.robot import Settings as RobotSettings
+from mocks.openroberta.robot import operations as robot_operations
+from mocks.openroberta.shelf import programs_of
+
+pytestmark = pytest.mark.asyncio
+
+DEADLINE = 10.0  # seconds that anything here may take at most
+
+
+@contextlib.asynccontextmanager
+async def lab_running(**settings: Any) -> AsyncIterator[tuple[Lab, int]]:
+    """A lab in this process, and the port at which it listens."""
+    times = {"register_hold": 2.0, "push_hold": 0.3, "offline": 0.4, **settings}
+    lab = Lab(Settings(**times))
+    accepted: set[asyncio.Task[None]] = set()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        accepted.add(task)
+        await lab.connection(streams.Stream(reader, writer, kind="tcp"))
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield lab, server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in accepted:
+            task.cancel()
+        await asyncio.gather(*accepted, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def robot_running(port: int, **settings: Any) -> AsyncIterator[Robot]:
+    told = {"token": "ABCD2345", "pause": 0.05, "sensors": 0.05, **settings}
+    robot = Robot(RobotSettings(url=f"http://127.0.0.1:{port}", **told))
+    playing = asyncio.create_task(robot.play())
+    try:
+        yield robot
+    finally:
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        await robot.stop_sensors()
+        await robot.caller.close()
+
+
+async def until(condition: Any) -> None:
+    """Wait until a condition holds. Raises TimeoutError."""
+    async with asyncio.timeout(DEADLINE):
+        # Nobody tells what becomes of a mock's inside.
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def asked(port: int, *values: Any) -> list[Frame]:
+    """What a lab answers to these requests, each on a connection of its own."""
+    answers = []
+    for value in values:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(encode(value) if isinstance(value, dict) else value)
+        decoder, frames = Decoder(), []
+        async with asyncio.timeout(DEADLINE):
+            while not frames and (data := await reader.read(65536)):
+                frames = decoder.feed(data)
+        answers += frames or decoder.end()
+        writer.close()
+    return answers
+
+
+async def test_a_day_of_a_robot(tmp_path: Path) -> None:
+    """Registered, polling, running programs, measuring, updating; and registered again."""
+    async with (
+        lab_running() as (lab, port),
+        robot_running(port, folder=tmp_path) as robot,
+    ):
+        user = operations(lab)
+        hand = robot_operations(robot)
+        token = {"token": "ABCD2345"}
+        await until(lambda: "ABCD2345" in lab.robots)
+        assert await user["state"](token) == {"state": "unknown"}
+        with pytest.raises(ValueError, match="no robot is connected"):
+            await user["run"](token)
+        await user["pair"](token)
+        await until(lambda: lab.state("ABCD2345")["state"] == "waiting")
+        await hand["battery"]({"value": "7.1"})
+        await until(lambda: lab.state("ABCD2345")["battery"] == "7.1")
+        told = await user["run"](token)
+        await until(lambda: lab.state("ABCD2345")["exitvalue"] == interpreter.BROKEN)
+        assert (await hand["executed"]({}))[0] == told
+        assert (tmp_path / "NEPOprog.bin").read_bytes() == bytes(range(256))
+        await hand["exit"]({"value": 143})
+        await user["run"]({**token, "program": "hello.toy"})
+        await until(lambda: lab.state("ABCD2345")["state"] == "running")
+        await until(lambda: lab.state("ABCD2345")["exitvalue"] == 143)
+        await until(lambda: lab.robots["ABCD2345"].sensors)
+        shown = await user["robots"]({"tokens": ["ABCD2345", "nobody"]})
+        assert shown["robots"]["ABCD2345"]["sensors"]["1-TOUCH"] == "0"
+        await user["update"](token)
+        await until(lambda: lab.state("ABCD2345")["state"] == "unknown")
+        await until(lambda: "ABCD2345" in lab.robots)
+
+
+async def test_a_session_is_sound() -> None:
+    """Nothing that passes between both violates anything; all that is awaited comes."""
+    protocol = specs.load("openroberta")
+    conversation = protocol.conversation()
+    judges: list[Judge] = []
+
+    async with lab_running() as (lab, port):
+
+        async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            judge = Judge(protocol, protocol.roles, conversation=conversation)
+            judges.append(judge)
+            onward = await asyncio.open_connection("127.0.0.1", port)
+
+            async def pump(source: Any, sink: Any, sender: str) -> None:
+                while data := await source.read(65536):
+                    for frame in judge.decode(sender, data):
+                        judge.frame(None, sender, frame)
+                    sink.write(data)
+                sink.close()
+
+            await asyncio.gather(pump(reader, onward[1], "robot"), pump(onward[0], writer, "lab"))
+
+        proxy = await asyncio.start_server(between, "127.0.0.1", 0)
+        here = proxy.sockets[0].getsockname()[1]
+        async with robot_running(here, close=True) as robot:
+            await until(lambda: "ABCD2345" in lab.robots)
+            lab.pair("ABCD2345")
+            await until(lambda: lab.robots["ABCD2345"].pushes)
+            lab.run("ABCD2345", "NEPOprog.bin")
+            await until(lambda: robot.exit_value is not None)
+            await until(lambda: lab.robots["ABCD2345"].pushes)
+            lab.update("ABCD2345")
+            await until(lambda: lab.state("ABCD2345")["state"] == "unknown")
+        proxy.close()
+    assert [finding for judge in judges for finding in judge.findings] == []
+    assert "data.same-object" in set().union(*(judge.exercised for judge in judges))
+
+
+async def test_what_a_lab_refuses() -> None:
+    data = {**dict.fromkeys(MANDATORY, "1"), "cmd": "register"}
+    wrong = [
+        request("POST", naming.PUSHCMD, {}, {k: v for k, v in data.items() if k != name})
+        for name in MANDATORY
+    ]
+    wrong += [
+        request("POST", naming.PUSHCMD, {}, {**data, "cmd": "push"}),
+        request("POST", naming.PUSHCMD, {}, {**data, "cmd": "poll"}),
+        request("POST", naming.PUSHCMD, {}, b"[]"),
+        request("GET", naming.PUSHCMD, {}, data),
+        request("POST", naming.DOWNLOAD, {}, data),
+        request("POST", "/pushcmd", {}, data),
+        request("POST", f"{naming.UPDATE}v1/runtime", {}, data),
+        request("GET", f"{naming.UPDATE}v1/nothing"),
+        request("GET", "/user/run"),
+        b"hello\r\n\r\n",
+    ]
+    async with lab_running() as (lab, port):
+        answers = await asked(port, *wrong)
+        assert [answer.name for answer in answers] == ["Refusal"] * len(wrong)
+        assert lab.robots == {}
+
+
+async def test_an_abort_and_a_file() -> None:
+    data = {**dict.fromkeys(MANDATORY, "1"), "cmd": "register"}
+    async with lab_running(register_hold=0.1) as (lab, port):
+        aborted, file = await asked(
+            port,
+            request("POST", naming.PUSHCMD, {}, data),
+            request("GET", f"{naming.UPDATE}v1/ev3menu"),
+        )
+        assert (aborted.name, lab.robots) == ("Abort", {})
+        assert file.value["headers"]["filename"] == "EV3Menu.jar"
+        assert content(file.value).startswith(b"PK")
+
+
+async def test_the_page_and_its_operations() -> None:
+    async with lab_running() as (_, port):
+        page, listed, refused = await asked(
+            port,
+            request("GET", "/"),
+            request("POST", "/user/robots", {}, {"tokens": []}),
+            request("POST", "/user/pair", {}, {"token": "<script>"}),
+        )
+        assert b"<title>Reference lab" in content(page.value)
+        assert listed.value["json"]["result"]["programs"][0] == "NEPOprog.bin"
+        assert refused.value["status"] == 409
+
+
+@pytest.mark.parametrize(
+    ("program", "value", "said"),
+    [
+        (b"say a b\nexit 3\nsay no", 3, ["a b"]),
+        (b"", interpreter.FINE, []),
+        (b"motor A 50\n\nwait 0", interpreter.FINE, []),
+        (bytes(range(256)), interpreter.BROKEN, []),
+        (b"dance", interpreter.BROKEN, []),
+        (b"wait nan", interpreter.BROKEN, []),
+        (b"motor A", interpreter.BROKEN, []),
+    ],
+)
+async def test_programs(program: bytes, value: int, said: list[str]) -> None:
+    heard: list[str] = []
+    assert await interpreter.run(program, heard.append, {}) == value
+    assert heard == said
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/../../x", "/etc/x", "..\\x", "x", "..", ".", "", "a\0b", "C:\\x"]
+)
+async def test_a_robot_stays_in_its_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    robot = Robot(RobotSettings(url="http://127.0.0.1:1", folder=folder))
+    robot.keep(name, b"1")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]  # noqa: ASYNC240
+    assert [path.parent for path in files] == [folder]
+
+
+async def test_programs_of_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no programs"):
+        programs_of(tmp_path)
+    (tmp_path / "a.toy").write_bytes(b"exit 0")
+    assert programs_of(tmp_path) == {"a.toy": b"exit 0"}
+
+
+async def started(role: str, *words: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mocks", f"openroberta/{role}", *words),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+@pytest.mark.parametrize("role", ["lab", "robot"])
+async def test_processes(role: str) -> None:
+    """Standalone, an address is needed; on its standard streams the upper tester is answered."""
+    alone = await started(role)
+    _, err = await asyncio.wait_for(alone.communicate(), DEADLINE)
+    assert (alone.returncode, b"needs --" in err) == (2, True)
+    where = ["--listen", "127.0.0.1:0"] if role == "lab" else ["--connect", "http://127.0.0.1:9"]
+    process = await started(role, *where, "--upper-tester")
+    asks = [
+        {"id": 1, "op": "executed", "args": {}},
+        {"id": 2, "op": "state", "args": {"token": ""}},
+    ]
+    given = "".join(json.dumps(line) + "\n" for line in asks).encode()
+    assert process.stdin and process.stdout
+    process.stdin.write(given)
+    lines = [json.loads(await asyncio.wait_for(process.stdout.readline(), DEADLINE)) for _ in asks]
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), DEADLINE) == 0
+    assert sorted(line["ok"] for line in lines) == [False, True]
+
+
+@pytest.mark.parametrize("role", ["lab", "robot"])
+async def test_faults(role: str) -> None:
+    """Every requirement that is tested of the role has a fault; a third of all are subtle."""
+    protocol = specs.load("openroberta")
+    declared = fault.faults(f"openroberta/{role}")
+    bound = protocol.binding(protocol.roles[role])
+    violated = {entry.requirement for entry in declared.values()}
+    assert violated <= {r.id for r in bound}
+    assert {r.id for r in bound if r.tested != "no"} <= violated
+    assert 3 * sum(entry.subtle for entry in declared.values()) >= len(declared)
+    assert all(entry.summary for entry in declared.values())
