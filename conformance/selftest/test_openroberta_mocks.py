@@ -80,7 +80,8 @@ async def asked(port: int, *values: Any) -> list[Frame]:
     for value in values:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(encode(value) if isinstance(value, dict) else value)
-        decoder, frames = Decoder(), []
+        decoder = Decoder()
+        frames: list[Frame] = []
         async with asyncio.timeout(DEADLINE):
             while not frames and (data := await reader.read(65536)):
                 frames = decoder.feed(data)
@@ -162,7 +163,7 @@ async def test_a_session_is_sound() -> None:
 
 async def test_what_a_lab_refuses() -> None:
     data = {**dict.fromkeys(MANDATORY, "1"), "cmd": "register"}
-    wrong = [
+    wrong: list[Any] = [
         request("POST", naming.PUSHCMD, {}, {k: v for k, v in data.items() if k != name})
         for name in MANDATORY
     ]
