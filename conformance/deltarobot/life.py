@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from conformance.cases import check
-from conformance.deltarobot.messages import PROGRESS, end, ping
+from conformance.deltarobot.messages import PROGRESS, curve, end, ping, vector
 from conformance.deltarobot.opening import opened, shake_hands
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -21,6 +21,9 @@ from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 SIGNS = {"server": ("Ping", "Curve", *PROGRESS), "client": ("Pong",)}
 """By which messages an IUT shows that it serves its peer."""
+
+REASON = "bye"
+"""The usual reason of our end of transmission."""
 
 _AGAIN = 0.02  # seconds until a server that turned us away is tried again
 _LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
@@ -49,24 +52,41 @@ async def ordinary(iut: Iut) -> Session:
 async def _ordinary(iut: Iut) -> Session:
     async with opened(iut) as session:
         served = await _serves(session)
-        for _ in range(2):
-            if not session.ended:
-                await _serves(session)
+        await _show_more(session)
         # Of one that ends its sessions soon by itself, only a short one shows what it closes upon.
-        closes = await (_short(iut) if session.ended else _closes_upon_end(session))
-        iut.memory["habits"] = Habits(served, closes)
+        closes = not session.ended and await _closes_upon(session, REASON)
+        iut.memory["habits"] = Habits(served, REASON if closes else await _closing(iut))
         await session.finish()
         await session.until_closed()
         return session
 
 
-async def _short(iut: Iut) -> bool:
-    async with opened(iut) as session:
-        return await _closes_upon_end(session)
+async def _show_more(session: Session) -> None:
+    """Let the IUT send more of what its role sends."""
+    upper = session.instance.upper
+    if session.role.name == "client":
+        vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
+        await session.send(curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0)), *vectors)
+    elif upper.offers("exercise"):
+        await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
+        await session.watch(*PROGRESS, within=session.seconds("exercise"))
+    for _ in range(3):
+        if session.role.name == "server":
+            await session.watch("Ping", within=session.seconds("ping"))
+        elif not session.ended:
+            await _answers(session)
 
 
-async def _closes_upon_end(session: Session) -> bool:
-    await session.send(end("bye"))
+async def _closing(iut: Iut) -> str | None:
+    for reason in (REASON, ""):
+        async with opened(iut) as session:
+            if await _closes_upon(session, reason):
+                return reason
+    return None
+
+
+async def _closes_upon(session: Session, reason: str) -> bool:
+    await session.send(end(reason))
     return await session.until_closed()
 
 
@@ -74,12 +94,12 @@ async def _closes_upon_end(session: Session) -> bool:
 class Habits:
     """What the IUT does in an ordinary session.
 
-    ``serves``: it shows that it serves its peer; ``closes``: it closes upon an end of transmission,
-    before its peer closes.
+    ``serves``: it shows that it serves its peer; ``closing``: the reason of an end of transmission
+    upon which it closes, before its peer does, REASON or else none; None if it closes upon neither.
     """
 
     serves: bool
-    closes: bool
+    closing: str | None
 
 
 async def habits(iut: Iut) -> Habits:
@@ -177,10 +197,10 @@ async def goes_on(iut: Iut, session: Session, after: str) -> None:
     A server shows the latter only by ending the session upon an end of transmission.
     """
     await serves(iut, session, after)
-    if session.role.name == "server" and (await habits(iut)).closes:
-        await session.send(end("bye"))
+    closing = (await habits(iut)).closing
+    if session.role.name == "server" and closing is not None:
         check(
-            await session.until_closed(),
+            await _closes_upon(session, closing),
             f"an end of transmission to be understood after {after}",
             "the server did not close the connection, as it does without that",
         )

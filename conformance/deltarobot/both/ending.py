@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
-from conformance.deltarobot.life import habits, held_once, serves_the_next, unharmed
+from conformance.deltarobot.life import REASON, habits, held_once, serves_the_next, unharmed
 from conformance.deltarobot.messages import UNKNOWN, curve, end, ping
 from conformance.deltarobot.opening import opened, shake_hands
 from conformance.iut import Iut
@@ -127,7 +127,7 @@ async def test_received(iut: Iut, reason: str) -> None:
     """Once the peer has ended the transmission, the connection is closed, or its close accepted."""
     async with opened(iut) as session:
         await session.send(end(REASONS[reason]))
-        if not (await habits(iut)).closes or not await session.until_closed():
+        if (await habits(iut)).closing != REASON or not await session.until_closed():
             await session.finish()
         await _ends(session, "an end of transmission")
 
@@ -142,7 +142,7 @@ async def _ends(session: Session, after: str) -> None:
 @requirement("end.reason-optional")
 async def test_no_reason(iut: Iut) -> None:
     """An end of transmission without a reason is understood as well as one with it."""
-    with_reason = (await habits(iut)).closes
+    with_reason = (await habits(iut)).closing == REASON
     async with opened(iut) as session:
         await session.send(end(""))
         closed = await session.until_closed(None if with_reason else session.seconds("quiet"))

@@ -188,7 +188,7 @@ async def test_wrong_magic(iut: Iut, magic: str) -> None:
 
 
 @requirement("handshake.closes-wrong-version")
-@pytest.mark.parametrize("version", [0, 2, 1 << 24])
+@pytest.mark.parametrize("version", [0, 2, 0x1_0001, 1 << 24])
 async def test_wrong_version(iut: Iut, version: int) -> None:
     """A peer with another version is not served."""
     async with iut.session() as session:

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from conformance.cases import absent, in_one_loop, requirement
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.life import SIGNS, following, lives_on, serves
-from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, pong
+from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, end, pong
 from conformance.deltarobot.opening import greeted, opened, shake_hands
 from conformance.deltarobot.server.exercising import do
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 pytestmark = in_one_loop
 
@@ -120,11 +121,16 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
 
 @requirement("robustness.next-client")
 async def test_one_client_after_another(iut: Iut) -> None:
-    """Five clients are served one after another, whatever the one before left half said."""
-    left = [b"", b"\x05", b"\x05\x30\x01\x02", b"\x23\xf1\xff\xff\x00\x00ab", b"\x23\xf1\x10"]
+    """Six clients are served one after another, however the one before went."""
+    bye = encode(end("bye"))
+    left = [bye, b"", b"\x05", b"\x05\x30\x01\x02", b"\x23\xf1\xff\xff\x00\x00ab", b"\x23\xf1\x10"]
     async with iut.instance() as instance:
         for number, rest in enumerate(left):
-            async with following(iut, instance, f"{number} clients before") as session:
-                await serves(iut, session, f"{number} clients before")
-                await session.send_bytes(rest)
-                await session.close()
+            before = f"{number} clients before"
+            try:
+                async with following(iut, instance, before) as session:
+                    await serves(iut, session, before)
+                    await session.send_bytes(rest)
+                    await session.close()
+            except Unreachable as none:
+                raise Violation("the next client to be served", str(none)) from none

@@ -217,6 +217,16 @@ class NewerVersions(Session):
         return super().acceptable(name, value)
 
 
+@fault("version-of-8-bits-read", violates="handshake.closes-wrong-version", subtle=True)
+class VersionOf8BitsRead(Session):
+    """Looks only at the first byte of the version."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        if name == VERSION:
+            return bool(value["version"] % 256 == 1)
+        return super().acceptable(name, value)
+
+
 @fault("version-of-either-order", violates="handshake.closes-wrong-version", subtle=True)
 class VersionOfEitherOrder(Session):
     """Takes a big-endian 1 as well."""
