@@ -35,8 +35,14 @@ async def replay(session: Session, capture: Capture) -> None:
     protocol (``MessageType.paces``) have come as often as before it in the capture. Whatever else
     the IUT sends is its own choice. Raises Violation where such a message does not come, where the
     IUT dies, and where a counterexample comes out again as it was; NotExercised where the capture
-    has roles that one session cannot play.
+    has roles that one session cannot play, or nothing goes over a wire.
     """
+    if session.instance.kind == "none":
+        test = f" ({capture.extra['test']})" if "test" in capture.extra else ""
+        raise NotExercised(
+            f"{session.role} has no wire, and a replay sends what was sent over one: "
+            f"run the test again{test}"
+        )
     captured = _captured(session.protocol, capture, session.role.name, session.peer)
     # What we send in a counterexample may be wrong: an IUT that then closes the stream may do so.
     lenient = capture.origin == "counterexample"

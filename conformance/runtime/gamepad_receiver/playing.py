@@ -40,25 +40,24 @@ class Receiver(Bench):
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)
         return known or await self.open(name, TYPE)
 
-    async def made(self, index: str) -> Buffer:
+    async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
         """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
         deadline = self.session.now + self.session.seconds("response")
         while (found := await self.buffer(index)) is None:
             if self.session.now > deadline:
-                raise Violation(
-                    f"a buffer for the gamepad {index}",
-                    "there was none",
-                    "lifecycle.created-valid",
-                )
+                raise Violation(f"a buffer for the gamepad {index}", "there was none", about)
             await asyncio.sleep(_POLL)
         return found
 
-    async def shows(self, index: str, values: Mapping[str, Any]) -> Image:
+    async def shows(
+        self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
+    ) -> Image:
         """Wait until the buffer of a gamepad has these values; what is in it then.
 
-        Raises Violation with what it has instead.
+        Raises Violation with what it has instead; `about` is the requirement that it counts
+        against, None for the one that the test decides.
         """
-        buffer = await self.made(index)
+        buffer = await (self.made(index) if about else self.made(index, None))
         fields = {f"read.params.{name}": value for name, value in values.items()}
         deadline = self.session.now + self.session.seconds("response")
         while True:
@@ -72,13 +71,19 @@ class Receiver(Bench):
                     image = buffer.peek()
                     break
             await asyncio.sleep(_POLL)
-        image.holds(fields)
+        image.holds(fields, about)
         return image
 
-    async def plays(self, pads: Mapping[str, Any], index: str, values: Mapping[str, Any]) -> Image:
+    async def plays(
+        self,
+        pads: Mapping[str, Any],
+        index: str,
+        values: Mapping[str, Any],
+        about: str | None = "receiver.axes",
+    ) -> Image:
         """Send a message, and wait until the buffer of one of its gamepads has these values."""
         await self.play(pads)
-        return await self.shows(index, values)
+        return await self.shows(index, values, about)
 
 
 @contextlib.asynccontextmanager

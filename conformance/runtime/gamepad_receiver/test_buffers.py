@@ -17,9 +17,11 @@ async def test_first_message(iut: Iut) -> None:
     async with receiver(iut) as on:
         for index in ("0", "2"):
             await on.play({index: pad(1, lx=0.5)})
-            image = await on.shows(index, {"lx": 0.5})
-            place = image.buffer.place("valid")
-            check(image["valid"] != 0, f"{place} to be set", "it is not")
+            buffer = await on.made(index)
+            deadline = on.session.now + on.session.seconds("response")
+            while not (await buffer.look())["valid"]:
+                place = buffer.place("valid")
+                check(on.session.now < deadline, f"{place} to be set", "it is not")
 
 
 @requirement("buffers.shared-memory")
@@ -31,7 +33,6 @@ async def test_object(iut: Iut) -> None:
         size = buffer.layout.size
         came = f"it has {buffer.object.size}"
         check(buffer.object.size >= size, f"{buffer.name} to have {size} bytes", came)
-        await on.shows("0", {"lx": 0.5})
 
 
 @requirement("buffers.one-each")
@@ -70,7 +71,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
             await on.play({"0": pad(2, lx=-0.5)})
             await asyncio.sleep(on.session.seconds("quiet"))
             buffer.peek().only(before, ())
-        await on.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
+        await on.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25}, "format.mutex")
 
 
 @requirement("format.mutex")
@@ -84,7 +85,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
                 await on.play({"0": pad(1, lx=lx)})
                 await asyncio.sleep(on.session.seconds("quiet"))
             # It may have given that one up; the next one counts.
-            await on.plays({"0": pad(1, lx=lx / 2)}, "0", {"lx": lx / 2})
+            await on.plays({"0": pad(1, lx=lx / 2)}, "0", {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")

@@ -47,7 +47,7 @@ async def test_buttons(iut: Iut) -> None:
     several = [0b101, (1 << BUTTONS) - 1, 0x10001, 0]
     async with receiver(iut) as on:
         for btn in (*(1 << bit for bit in range(BUTTONS)), *several):
-            await on.plays({"0": pad(btn)}, "0", pressed(on, btn))
+            await on.plays({"0": pad(btn)}, "0", pressed(on, btn), None)
 
 
 @requirement("receiver.several")
@@ -58,9 +58,9 @@ async def test_several(iut: Iut) -> None:
         for sign in (1, -1):
             await on.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
             for index, lx in pads.items():
-                await on.shows(index, {"lx": sign * lx})
-        await on.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75, **pressed(on, 2)})
-        await on.shows("0", {"lx": -0.25})
+                await on.shows(index, {"lx": sign * lx}, None)
+        await on.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75, **pressed(on, 2)}, None)
+        await on.shows("0", {"lx": -0.25}, None)
         inodes = [(await on.made(index)).object.inode for index in pads]
         check(len({*inodes}) == len(pads), "a buffer for each gamepad", f"inodes {inodes}")
 
@@ -71,7 +71,7 @@ async def test_whole_numbers(iut: Iut) -> None:
     async with receiver(iut) as on:
         for axes in ({"lx": 1, "ly": 0}, {"lx": -1, "ly": 0}, {"lx": 0, "ly": 1}):
             exact = {name: float(value) for name, value in axes.items()}
-            await on.plays({"0": pad(rx=0.5, **axes)}, "0", exact)
+            await on.plays({"0": pad(rx=0.5, **axes)}, "0", exact, None)
 
 
 @requirement("encoding.wider-forms")
@@ -83,7 +83,7 @@ async def test_wider_forms(iut: Iut) -> None:
             value = {"gamepads": {"0": pad(number, **axes)}}
             await on.session.send_bytes(forms(value)[name])
             try:
-                await on.shows("0", {**axes, **pressed(on, number)})
+                await on.shows("0", {**axes, **pressed(on, number)}, None)
             except Violation as missing:
                 expected = f"input in {name} to count: {missing.expected}"
                 raise Violation(expected, missing.came, event=missing.event) from missing
@@ -121,7 +121,7 @@ async def test_clamped(iut: Iut) -> None:
     """An axis beyond its bounds is stored as the bound; the others stay as they are."""
     async with receiver(iut) as on:
         for axes, stored in BEYOND:
-            await on.plays({"0": pad(**axes)}, "0", stored)
+            await on.plays({"0": pad(**axes)}, "0", stored, None)
 
 
 @requirement("catalog.clamp-warning")
@@ -133,7 +133,7 @@ async def test_clamp_warning(iut: Iut) -> None:
         for axes, stored in BEYOND:
             await on.means("buffers")
             before = process.stderr.text if process else ""
-            await on.plays({"0": pad(**axes)}, "0", stored)
+            await on.plays({"0": pad(**axes)}, "0", stored, "catalog.clamped")
             deadline = on.session.now + on.session.seconds("response")
             while True:
                 told = (await on.means("buffers")).warnings

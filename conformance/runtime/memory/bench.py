@@ -24,10 +24,11 @@ from conformance.mutex import BrokenMutex
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
+from conformance.runtime.memory.fitting import check_layout
 from conformance.runtime.memory.layout import Field, Layout
 from conformance.runtime.memory.samples import filling
 from conformance.session import PATIENCE, Session
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 ROBOT = "robot.yaml"
 _BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
@@ -166,7 +167,11 @@ class Buffer:
         """Write fields without asking for the mutex."""
         for name, value in values.items():
             field = self.layout[name]
-            self.object.write(field.offset, field.encode(value))
+            try:
+                self.object.write(field.offset, field.encode(value))
+            except NoObject as error:
+                expected = f"{self.name} to keep its {self.layout.size} bytes"
+                raise Violation(expected, str(error), "lifecycle.kept") from error
 
     async def fill(self) -> Image:
         """Give every field but `valid` a value of its own, so that none can be lost unnoticed."""
@@ -188,7 +193,10 @@ class Bench:
     # Operations
 
     async def ask(self, operation: str, **arguments: Any) -> Answer:
-        """What an operation answers. Raises Violation where that never comes."""
+        """What an operation answers. Raises Violation where that never comes.
+
+        Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
+        """
         instance = self.session.instance
         limit = (1 + PATIENCE) * self.session.seconds("response")
         limit += 0 if self._asked else self.session.seconds("startup")
@@ -196,9 +204,11 @@ class Bench:
             async with asyncio.timeout(limit):
                 answer = await self.session.operate(operation, **arguments)
         except TimeoutError:
-            raise Violation(
-                f"the operation '{operation}' to be answered", f"it was not within {limit:g} s"
-            ) from None
+            if not self._asked:
+                text = f"it did not answer the operation '{operation}' within {limit:g} s"
+                raise Unreachable(text + instance.describe_end()) from None
+            expected = f"the operation '{operation}' to be answered"
+            raise Violation(expected, f"it was not within {limit:g} s") from None
         except Inconclusive:
             process = instance.process
             if process and await process.wait(self.session.seconds("quiet")):
@@ -231,14 +241,20 @@ class Bench:
         self._layouts.clear()
         await self.means("catalog", path=str(path))
 
-    async def layout(self, type_: str) -> Layout:
-        """The IUT's layout of a type. Raises Inconclusive where it does not tell one."""
+    async def layout(self, type_: str, access: bool = True) -> Layout:
+        """The IUT's layout of a type, as it has to be (`check_layout`).
+
+        Raises Inconclusive where it does not tell one.
+        """
         if type_ not in self._layouts:
+            peripheral = self.catalog[type_]
             answer = await self.means("layout", type=type_)
             try:
-                self._layouts[type_] = declared(answer.result, self.catalog[type_])
+                layout = declared(answer.result, peripheral)
             except LayoutError as error:
                 raise Inconclusive(f"the layout of {type_} is none: {error}") from error
+            check_layout(layout, peripheral, access)
+            self._layouts[type_] = layout
         return self._layouts[type_]
 
     # An owner's buffers

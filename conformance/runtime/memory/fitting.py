@@ -1,0 +1,93 @@
+"""Whether a declared layout is one of a buffer of this peripheral: what has to be in it is there.
+
+Whatever else is tested of a buffer rests on it, so it is looked at whenever a layout is told.
+"""
+
+from conformance import mutex
+from conformance.runtime.memory.catalog import OTHER, Parameter, Peripheral
+from conformance.runtime.memory.declared import fits
+from conformance.runtime.memory.layout import BITMAPS, SHORT, UID_BYTES, Layout, width
+from conformance.verdicts import Violation
+
+
+def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) -> None:
+    """Raise Violation unless all fields are there, and have room for what they are to hold.
+
+    ``access``: the catalog says of every parameter whether it can be read and written.
+    """
+    _apart(layout, peripheral)
+    _control(layout, peripheral)
+    for block in ("read", "write"):
+        if access:
+            _members(layout, peripheral, block)
+        for param in peripheral.params:
+            field = layout.params(block).get(param.name)
+            if field is not None and not fits(param, field):
+                kind = param.type if param.count is None else f"{param.type}[{param.count}]"
+                wanted = width(param.type) * (param.count or 1)
+                raise Violation(
+                    f"{field.name}, a {kind}, to have {wanted} bytes",
+                    f"it has {field.size} at offset {field.offset}",
+                    _about(param),
+                )
+
+
+def _apart(layout: Layout, peripheral: Peripheral) -> None:
+    name, place = peripheral.name, layout["mutex"]
+    if found := layout.overlaps:
+        raise Violation(
+            f"the fields of {name} to lie apart and within its {layout.size} bytes",
+            f"there is {'; '.join(found[:3])}",
+            "format.fields-apart",
+        )
+    if place.size < mutex.SIZE:
+        raise Violation(
+            f"the mutex of {name} to have the {mutex.SIZE} bytes of a pthread mutex",
+            f"it has {place.size} at offset {place.offset}",
+            "format.fields-apart",
+        )
+
+
+def _about(param: Parameter) -> str:
+    if param.kind == OTHER:
+        return "catalog.other-types"
+    return "catalog.types" if param.count is None else "catalog.arrays"
+
+
+def _control(layout: Layout, peripheral: Peripheral) -> None:
+    smart = peripheral.device_id is not None
+    if layout.control != smart:
+        told = f"device_id {peripheral.device_id}" if smart else "no device_id"
+        raise Violation(
+            f"{peripheral.name} ({told}) to have {'a' if smart else 'no'} device control block",
+            f"it has {'one' if layout.control else 'none'}",
+            "catalog.device-id",
+        )
+    sizes = {"uid": UID_BYTES, **dict.fromkeys(("subscription", "delay", *BITMAPS), SHORT)}
+    for name, wanted in sizes.items() if smart else ():
+        field = layout[f"control.{name}"]
+        if field.size < wanted:
+            raise Violation(
+                f"{field.name} to have {8 * wanted} bits at least",
+                f"it has {field.size} bytes at offset {field.offset}",
+                "format.control-block",
+            )
+
+
+def _members(layout: Layout, peripheral: Peripheral, block: str) -> None:
+    expected = sorted(
+        param.name
+        for param in peripheral.params
+        if (param.readable if block == "read" else param.writeable)
+    )
+    came = sorted(layout.params(block))
+    if expected != came:
+        raise Violation(
+            f"the {block} block of {peripheral.name} to have {_listed(expected)}",
+            f"it has {_listed(came)}",
+            f"format.{block}-block",
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)[:400] or "no parameter"
