@@ -2,12 +2,13 @@
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from math import hypot
 from typing import Any
 
 from conformance.harness.instance import Instance
+from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
@@ -298,7 +299,11 @@ async def unharmed(session: Session, after: str) -> None:
         )
 
 
-async def all_obey(watches: Sequence[Watch], after: str) -> None:
-    """Raise Violation unless each of these monitors can still command."""
-    for watch in watches:
-        await watch.obeys(after)
+async def asked(session: Session, operation: str) -> Answer:
+    """Run an operation of the upper tester. Raises Violation where the IUT has died meanwhile."""
+    try:
+        return await session.instance.upper(operation)
+    except Inconclusive:
+        await session.until_closed(session.seconds("quiet"))
+        await unharmed(session, "what it was told")
+        raise

@@ -11,7 +11,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
 from conformance.simspark import pieces
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import expressions, unharmed
+from conformance.simspark.stage import asked, expressions, unharmed
 from conformance.verdicts import Inconclusive, Violation
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
@@ -99,7 +99,7 @@ class Served:
 
     async def angle(self) -> Any:
         """What it knows of the hinge."""
-        answer = await self.session.instance.upper("state")
+        answer = await asked(self.session, "state")
         hinges = answer.result.get("hinges") if isinstance(answer.result, dict) else None
         if not answer.ok or not isinstance(hinges, dict):
             raise Inconclusive(f"the operation 'state' does not tell hinges: {answer}"[:300])

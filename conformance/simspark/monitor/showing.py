@@ -11,7 +11,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import pieces
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import expressions, unharmed
+from conformance.simspark.stage import asked, expressions, unharmed
 from conformance.verdicts import Inconclusive, Violation
 
 COMMANDS = ("Commands", "Expressions")
@@ -76,7 +76,7 @@ class Shown:
         )
 
     async def _state(self) -> dict[str, Any]:
-        answer = await self.session.instance.upper("state")
+        answer = await asked(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
             raise Inconclusive(f"the operation 'state' failed: {answer}"[:300])
         return answer.result

@@ -1,0 +1,41 @@
+"""How long a cycle of the reference server takes: 22 agents that move all hinges, 2 monitors.
+
+A cycle is the world's step, the rules, a group of perceptors for every agent and, every second
+cycle, a state for every monitor. It must take less than the 20 ms that a cycle lasts.
+"""
+
+import sys
+import time
+
+from conformance.benchmarks.simspark_reading import PLAYERS, Nowhere, match
+from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.settings import CYCLE
+
+MONITORS = 2
+CYCLES = 1500
+TURNING = 50  # cycles after which the hinges turn back, so that none rests at its stop
+
+
+def main() -> int:
+    server = match()
+    for number in range(MONITORS):
+        monitor = Monitor(Nowhere(), number + 1)
+        server.welcome(monitor)
+        server.monitors.append(monitor)
+    times = []
+    for cycle in range(CYCLES):
+        if cycle % TURNING == 0:
+            for robot in server.world.robots:
+                robot.speeds = [-speed for speed in robot.speeds]
+        began = time.perf_counter()
+        server.cycle()
+        times.append(time.perf_counter() - began)
+    times.sort()
+    p50, p99 = (1000 * times[int(share * len(times))] for share in (0.5, 0.99))
+    print(f"{PLAYERS} agents, {MONITORS} monitors, {CYCLES} cycles of {1000 * CYCLE:g} ms")
+    print(f"p50 {p50:.2f} ms   p99 {p99:.2f} ms   longest {1000 * times[-1]:.2f} ms")
+    return 0 if p99 < 1000 * CYCLE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""How fast the full scene graph of a match is read: by our reader, and by `sexpdata`.
+
+Both turn the same text into nested lists. `sexpdata` also makes numbers of what looks like one, and
+symbols of the rest; it is needed for this measurement only: `pip install sexpdata`.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from conformance.simspark.sexp import read
+from mocks.simspark.agent_port import Agent
+from mocks.simspark.server import Server
+from mocks.simspark.settings import Settings
+from mocks.streams import Stream
+
+ROUNDS = 5
+PLAYERS = 22
+AIM = 10.0  # times as fast as sexpdata
+
+
+class Nowhere(Stream):
+    """A stream that leads nowhere."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    @property
+    def congested(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None:
+        self.size = len(data)
+
+
+def match(players: int = PLAYERS) -> Server:
+    """A server with so many robots, all of whose hinges turn."""
+    server = Server(Settings())
+    for number in range(players):
+        agent = Agent(Nowhere(), number + 1)
+        server.agents.append(agent)
+        server.effect(agent, ["scene", "nao.rsg"])
+        team = ("Lefts", "Rights")[number % 2]
+        server.effect(agent, ["init", ["unum", str(number // 2 + 1)], ["teamname", team]])
+        if agent.robot is not None:
+            agent.robot.speeds = [0.2 * (-1) ** hinge for hinge in range(len(agent.robot.speeds))]
+    return server
+
+
+def text() -> bytes:
+    """The first message to a monitor of a match of 22 robots that have moved a little."""
+    server = match()
+    for _ in range(20):
+        server.cycle()
+    state = "".join([*server.environment(), *server.full_state()])
+    return f"({state}){server.full()}".encode("ascii")
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """The shortest of some rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def main() -> int:
+    data = text()
+    ours = seconds(lambda: read(data))
+    print(f"{len(data):,} bytes, a full scene graph of {PLAYERS} robots")
+    print(f"ours      {ours * 1000:9.2f} ms  {len(data) / ours / 1e6:7.1f} MB/s")
+    try:
+        import sexpdata  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        print("sexpdata  is not installed: pip install sexpdata", file=sys.stderr)
+        return 1
+    whole = f"({data.decode('ascii')})"
+    theirs = seconds(lambda: sexpdata.loads(whole))
+    print(f"sexpdata  {theirs * 1000:9.2f} ms  {len(data) / theirs / 1e6:7.1f} MB/s")
+    print(f"ours is {theirs / ours:.1f} times as fast (the aim is {AIM:g})")
+    return 0 if theirs / ours >= AIM else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
