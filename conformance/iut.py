@@ -12,7 +12,7 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
 from conformance.judge import Finding
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Conclusion, NotExercised
 
@@ -113,7 +113,7 @@ class Iut:
         addresses = self.configuration.listen.split(",") if self.configuration.listen else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
             try:
-                self._listeners[channel] = await listen(self.transport, address)
+                self._listeners[channel] = await listen(self.role, self.transport, address)
             except OSError as error:
                 raise ConfigurationError(f"cannot listen at {address}: {reason(error)}") from error
 
@@ -149,7 +149,7 @@ class Iut:
 
     @contextlib.asynccontextmanager
     async def connect(
-        self, instance: Instance, *, channel: str = "", segmentation: Segmentation = whole
+        self, instance: Instance, *, channel: str = "", segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
         """One session with a running instance, left when the block is left.
 
@@ -166,7 +166,11 @@ class Iut:
 
     @contextlib.asynccontextmanager
     async def session(
-        self, *, program: str | None = None, channel: str = "", segmentation: Segmentation = whole
+        self,
+        *,
+        program: str | None = None,
+        channel: str = "",
+        segmentation: Segmentation | None = None,
     ) -> AsyncIterator[Session]:
         """One session with an instance of its own."""
         async with (

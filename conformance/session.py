@@ -40,9 +40,13 @@ class Session:
     """
 
     def __init__(
-        self, instance: Instance, link: Link, segmentation: Segmentation, peer: str = ""
+        self,
+        instance: Instance,
+        link: Link,
+        segmentation: Segmentation | None = None,
+        peer: str = "",
     ) -> None:
-        """``peer`` is the role that the suite plays, where it is not the usual one."""
+        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual."""
         self.instance = instance
         self.role = instance.role
         self.peer = peer or self.role.peer
@@ -57,7 +61,7 @@ class Session:
         )
         self.offending: int | None = None
         self._link = link
-        self._segmentation = segmentation
+        self._segmentation = segmentation or self.protocol.segmentation
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._cursor = 0
@@ -92,9 +96,10 @@ class Session:
     # Sending
 
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
-        """Send messages in one write, cut as the session's segmentation says."""
-        encoded = b"".join(self.protocol.codec.encode(value) for value in values)
-        await self.send_bytes(encoded, segmentation=segmentation)
+        """Send messages, cut into writes as the session's segmentation says."""
+        encoded = [self.protocol.codec.encode(value) for value in values]
+        for data in encoded if self._link.datagrams else [b"".join(encoded)]:
+            await self.send_bytes(data, segmentation=segmentation)
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message. A peer that has gone is not an error here."""
@@ -111,7 +116,7 @@ class Session:
         for number, piece in enumerate(pieces):
             if number:
                 await self._link.taken()
-            whole_message = frames[0] if len(frames) == 1 and frames[0].raw == piece else None
+            whole_message = next((frame for frame in frames if frame.raw == piece), None)
             self._record(
                 Event(
                     self.now,

@@ -14,11 +14,12 @@ import yaml
 from conformance import locate
 from conformance.codec import Datagrams, Decoder
 from conformance.schemas import Schemas
+from conformance.segmentation import Segmentation, whole
 
 LEVELS = ("must", "should", "may")
-TRANSPORTS = ("stdio", "tcp", "unix", "udp", "none")
+TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
 """How a role can be reached; ``none`` is one that has no wire, only an upper tester."""
-DATAGRAMS = ("udp",)
+DATAGRAMS = ("udp", "zmq")
 """Those of them that keep messages apart."""
 
 
@@ -159,6 +160,15 @@ class Protocol:
     @cached_property
     def oracle(self) -> ModuleType:
         return importlib.import_module(f"conformance.{self.name}.oracle")
+
+    @property
+    def segmentation(self) -> Segmentation:
+        """How what the suite sends is cut into writes where a test does not say.
+
+        As the ``segmentation`` of its codec has it, or not at all.
+        """
+        chosen: Segmentation = getattr(self.codec, "segmentation", whole)
+        return chosen
 
     @cached_property
     def parties(self) -> tuple[str, ...]:

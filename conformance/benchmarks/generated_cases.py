@@ -19,6 +19,7 @@ import hypothesis
 from conformance import configuration, specs
 from conformance.configuration import Configuration
 from conformance.iut import Iut
+from conformance.segmentation import whole
 from conformance.vexide import drawn
 from conformance.vexide.play import START, shake_hands, shows
 
@@ -64,7 +65,7 @@ def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
     async def session(commands: list[Any]) -> None:
         async with iut.session() as wire:
             await shake_hands(wire)
-            await wire.send(*commands)
+            await wire.send(*commands, segmentation=whole)
             await wire.expect("Ready")
             await wire.send(START)
             await shows(iut, wire)

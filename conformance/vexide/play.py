@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.cases import check
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -182,3 +184,34 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
             if not lines:
                 raise Inconclusive("the probe program reported nothing on serial channel 1")
             return latest
+
+
+async def holds(session: Session, wanted: float, stale: int = 0) -> None:
+    """The battery holds so much, as the probe says or else the first Battery event that counts.
+
+    The first ``stale`` of them do not count.
+    """
+    if "probe" in session.instance.configuration.programs:
+        said = await probed(session, "battery", lambda line: _close(line, wanted))
+        check(_close(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        return
+    deadline = session.now + session.seconds("program")
+    while len(received(session, "Battery")) <= stale:
+        if not await session.watch("Battery", within=deadline - session.now):
+            raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
+    battery = received(session, "Battery")[stale]
+    capacity = battery.value["Battery"]["capacity"]
+    # A running program has already drawn from it; in a session as short as this not much.
+    check(
+        0.9 * wanted <= capacity <= 1.01 * wanted,
+        f"a battery that holds {wanted} Wh, or little less",
+        f"it holds {capacity} Wh",
+        battery.event,
+    )
+
+
+def _close(line: str, wanted: float) -> bool:
+    try:
+        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01)
+    except ValueError:
+        return False

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
@@ -25,7 +25,7 @@ _LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may e
 
 @contextlib.asynccontextmanager
 async def opened(
-    iut: Iut, *, starting: bool = True, segmentation: Segmentation = whole
+    iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """A session in which the frontend has sent its Handshake and waits for the answer.
 
@@ -42,7 +42,7 @@ async def opened(
 
 @contextlib.asynccontextmanager
 async def in_setup(
-    iut: Iut, *, starting: bool = True, segmentation: Segmentation = whole
+    iut: Iut, *, starting: bool = True, segmentation: Segmentation | None = None
 ) -> AsyncIterator[Session]:
     """The same, once the handshake is finished; Ready has not been sent."""
     async with opened(iut, starting=starting, segmentation=segmentation) as session:
@@ -277,7 +277,7 @@ async def habits(iut: Iut) -> Habits:
     if "habits" not in iut.memory:
         async with iut.session() as session:
             await begun(session)
-            # One line at a time, so that how they arrive is no peculiarity either.
+            # Far apart, so that how they arrive is no peculiarity either.
             for event in (answer(), SIGNATURE):
                 await session.send(event)
                 await session.until_closed(session.seconds("quiet"))

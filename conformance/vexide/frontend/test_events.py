@@ -6,6 +6,7 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.events import (
     PROGRAM,
@@ -151,7 +152,8 @@ async def test_log_of_any_text(iut: Iut, message: str) -> None:
 async def test_burst_of_logs(iut: Iut) -> None:
     """A hundred Logs at once, between handshake and Ready, leave the session as it is."""
     async with in_setup(iut) as session:
-        await session.send(*(log(f"{number}", LEVELS[number % 4]) for number in range(100)))
+        logs = [log(f"{number}", LEVELS[number % 4]) for number in range(100)]
+        await session.send(*logs, segmentation=whole)
         await starts(session, to="after a hundred Logs", lines=100)
 
 
@@ -159,7 +161,7 @@ async def test_burst_of_logs(iut: Iut) -> None:
 async def test_log_behind_the_handshake(iut: Iut) -> None:
     """A Log may come in one write with the Handshake event."""
     async with opened(iut) as session:
-        await session.send(answer(), log("loading"))
+        await session.send(answer(), log("loading"), segmentation=whole)
         await starts(session, to="after a Log right behind the Handshake")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, split_at
+from conformance.segmentation import Segmentation, split_at, whole
 from conformance.verdicts import NotExercised
 from conformance.vexide import drawn
 from conformance.vexide.codec import encode
@@ -55,7 +55,8 @@ async def test_many_lines_in_one_write(iut: Iut) -> None:
     """Forty lines in one write are forty events: Ready, the last of them, counts."""
     async with opened(iut) as session:
         await session.send(GREETING)
-        await session.send(*(log(f"step {number}", "Trace") for number in range(39)), READY)
+        steps = [log(f"step {number}", "Trace") for number in range(39)]
+        await session.send(*steps, READY, segmentation=whole)
         await started(session, to="after a Ready behind other lines in one write", lines=40)
 
 
@@ -63,7 +64,7 @@ async def test_many_lines_in_one_write(iut: Iut) -> None:
 async def test_ready_in_the_middle(iut: Iut) -> None:
     """Ready counts with other lines before and behind it in one write."""
     async with in_setup(iut) as session:
-        await session.send(SIGNATURE, READY, REPORT)
+        await session.send(SIGNATURE, READY, REPORT, segmentation=whole)
         await started(session, to="after a Ready between other lines in one write")
 
 
@@ -71,7 +72,7 @@ async def test_ready_in_the_middle(iut: Iut) -> None:
 async def test_ready_behind_the_handshake(iut: Iut) -> None:
     """Ready counts in one write with the Handshake event as well."""
     async with opened(iut) as session:
-        await session.send(GREETING, READY)
+        await session.send(GREETING, READY, segmentation=whole)
         await started(session, to="after a Ready that came in one write with the Handshake")
 
 

@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
-from conformance.segmentation import split_at
+from conformance.segmentation import split_at, whole
 from conformance.vexide import drawn
 from conformance.vexide.events import PROGRAM, SIGNATURE, answer, log, moved, update
 from conformance.vexide.stage import in_setup, lives_on, opened
@@ -125,5 +125,5 @@ async def test_second_handshake(iut: Iut, second: Any) -> None:
 async def test_handshake_twice_in_one_write(iut: Iut) -> None:
     """The same where both come in one write."""
     async with opened(iut, starting=False) as session:
-        await session.send(answer(), answer(), log("greeted twice"))
+        await session.send(answer(), answer(), log("greeted twice"), segmentation=whole)
         await lives_on(iut, session, "a Handshake that came twice at once")

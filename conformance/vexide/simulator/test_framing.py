@@ -4,20 +4,22 @@ import base64
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 
 import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, split_at
+from conformance.segmentation import Segmentation, split_at, whole
 from conformance.session import Session
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.forms import CUTS, SPELLINGS, inside_characters
 from conformance.vexide.play import (
     START,
     competition,
     hello,
+    holds,
     make_ready,
     motor,
     port,
@@ -74,7 +76,7 @@ async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
     """Motors whose configuration arrives in pieces are driven, the first as well as the last."""
     async with iut.session(program="drive", segmentation=cut) as session:
         await start(session, *(motor(session, number) for number in (0, 7, 20)))
-        await _all_driven(session, 0, 7, 20)
+        await _all_driven(iut, session, 0, 7, 20)
 
 
 @requirement("framing.segmentation")
@@ -94,10 +96,33 @@ async def test_many_lines_in_one_write(iut: Iut) -> None:
     async with iut.session(program="drive") as session:
         await shake_hands(session)
         filler = [competition(enabled=bool(number % 2)) for number in range(39)]
-        await session.send(motor(session, 4), *filler, motor(session, 9))
+        await session.send(motor(session, 4), *filler, motor(session, 9), segmentation=whole)
         await session.expect("Ready")
         await session.send(competition(), START)
-        await _all_driven(session, 4, 9)
+        await _all_driven(iut, session, 4, 9)
+
+
+@requirement("framing.segmentation")
+async def test_start_behind_other_lines(iut: Iut) -> None:
+    """StartExecution counts as the last of several lines in one write."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await make_ready(session, motor(session, 1))
+        modes = [competition(enabled=bool(number % 2)) for number in range(10)]
+        await session.send(*modes, START, segmentation=whole)
+        ran = await shows(iut, session)
+        check(ran, "the program to run", "nothing came of a StartExecution behind other lines")
+
+
+@requirement("framing.segmentation")
+async def test_lines_in_one_write_while_running(iut: Iut) -> None:
+    """While the program runs, too, lines that come in one write count to the last."""
+    async with iut.session(program="probe") as session:
+        await start(session)
+        await probed(session, "battery", lambda said: said != "nothing")
+        batteries = [{"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0)]
+        await session.send(*batteries, segmentation=whole)
+        await holds(session, 5.0)
 
 
 @requirement("framing.segmentation")
@@ -155,7 +180,18 @@ async def test_any_order_of_fields(iut: Iut) -> None:
         )
         await session.expect("Ready")
         await session.send(START)
-        await _all_driven(session, 2)
+        await _all_driven(iut, session, 2)
+
+
+@requirement("framing.white-space")
+@pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
+async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
+    """A number counts by its value, whether it is written with an exponent or without."""
+    async with iut.session(program="probe") as session:
+        await make_ready(session)
+        await session.send_bytes(b'{"SetBatteryCapacity":{"capacity":%s}}\n' % number.encode())
+        await session.send(START)
+        await holds(session, 9.5)
 
 
 @requirement("framing.long-lines")
@@ -197,8 +233,31 @@ async def _whole_session(iut: Iut) -> None:
         check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
 
 
-async def _all_driven(session: Session, *numbers: int) -> None:
-    """Every motor that was configured is driven by the program, which shows in its updates."""
+async def _all_driven(iut: Iut, session: Session, *numbers: int) -> None:
+    """Every motor that was configured is driven by the program, which shows in its updates.
+
+    Raises Inconclusive where one is not in a session without any peculiarity either.
+    """
+    left = await _not_driven(session, numbers)
+    if not left:
+        return
+    async with iut.session(program="drive") as plain:
+        await start(plain, *(motor(plain, number) for number in numbers))
+        always = left & await _not_driven(plain, numbers)
+    ports = ", ".join(map(str, sorted(always or left)))
+    if always:
+        raise Inconclusive(
+            f"no update of the motor at port {ports} comes in a plain session either "
+            "(devices.update-on-change)"
+        )
+    raise Violation(
+        f"updates of the motors at ports {', '.join(map(str, numbers))}",
+        f"none came of port {ports}",
+    )
+
+
+async def _not_driven(session: Session, numbers: Iterable[int]) -> set[int]:
+    """The ports of which no update comes."""
     left = set(numbers)
     deadline = session.now + session.seconds("program")
     while left:
@@ -207,5 +266,4 @@ async def _all_driven(session: Session, *numbers: int) -> None:
             left.discard(place.get("Smart") if isinstance(place, dict) else place)
         if left and not await session.watch("DeviceUpdate", within=deadline - session.now):
             break
-    ports = ", ".join(map(str, sorted(left)))
-    check(not left, f"updates of the motors at ports {numbers}", f"none came of port {ports}")
+    return left

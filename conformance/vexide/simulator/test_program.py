@@ -1,6 +1,5 @@
 """What a running program brings about, and what it sees of its robot."""
 
-import math
 import tempfile
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from conformance.vexide.play import (
     GREETING,
     START,
     competition,
+    holds,
     make_ready,
     motor,
     probed,
@@ -227,7 +227,7 @@ async def test_battery_starts_full(iut: Iut) -> None:
     """Without SetBatteryCapacity the battery holds 14 Wh when the program starts."""
     async with iut.session(program=either(iut, "probe")) as session:
         await start(session, motor(session, 1))
-        await _holds(session, 14.0)
+        await holds(session, 14.0)
 
 
 @requirement("battery.set-capacity")
@@ -241,7 +241,7 @@ async def test_battery_is_set(iut: Iut, capacity: float) -> None:
         await session.watch("Exited")
         stale = len(received(session, "Battery"))
         await session.send(START)
-        await _holds(session, capacity, stale)
+        await holds(session, capacity, stale)
 
 
 @requirement("battery.set-capacity")
@@ -253,38 +253,7 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
         await session.send(
             {"SetBatteryCapacity": {"capacity": 9.5}}, {"SetBatteryCapacity": {"capacity": 3.5}}
         )
-        await _holds(session, 3.5)
-
-
-async def _holds(session: Session, wanted: float, stale: int = 0) -> None:
-    """The battery holds so much, as the probe says or else the first Battery event that counts.
-
-    The first ``stale`` of them do not count.
-    """
-    if "probe" in session.instance.configuration.programs:
-        said = await probed(session, "battery", lambda line: _close(line, wanted))
-        check(_close(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
-        return
-    deadline = session.now + session.seconds("program")
-    while len(received(session, "Battery")) <= stale:
-        if not await session.watch("Battery", within=deadline - session.now):
-            raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
-    battery = received(session, "Battery")[stale]
-    capacity = battery.value["Battery"]["capacity"]
-    # A running program has already drawn from it; in a session as short as this not much.
-    check(
-        0.9 * wanted <= capacity <= 1.01 * wanted,
-        f"a battery that holds {wanted} Wh, or little less",
-        f"it holds {capacity} Wh",
-        battery.event,
-    )
-
-
-def _close(line: str, wanted: float) -> bool:
-    try:
-        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01)
-    except ValueError:
-        return False
+        await holds(session, 3.5)
 
 
 # SD card
