@@ -42,7 +42,10 @@ AT_FIRST = {
 async def exited(session: Session) -> Message:
     """The Exited event of a program that ends by itself."""
     return await session.expect(
-        "Exited", within=session.seconds("program"), to="from a program that ends"
+        "Exited",
+        within=session.seconds("program"),
+        to="from a program that ends",
+        requirement="exit.exited-sent",
     )
 
 

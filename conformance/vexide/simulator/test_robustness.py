@@ -83,7 +83,9 @@ MALFORMED = {
     "zero-byte": b"\0\n",
     "comment": b"// nothing\n",
     "deep": b"[" * 10_000 + b"]" * 10_000 + b"\n",
-    "huge-number": b'{"SetBatteryCapacity": {"capacity": 1e999}}\n',
+    "huge-number": b'{"AdiInput": {"port": 0, "voltage": 1e999}}\n',
+    "no-device": b'{"ConfigureDevice": {"port": {"Smart": 1}}}\n',
+    "other-content": b'{"ConfigureDevice": {"port": {"Smart": 1}, "device": 5}}\n',
     "null-content": b'{"ConfigureDevice": null}\n',
 }
 
