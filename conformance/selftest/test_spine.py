@@ -72,7 +72,7 @@ def test_file(tmp_path: Path) -> None:
     file.write_text(
         '[iut]\nname = "mine"\nrole = "vexide/simulator"\ncommand = "./run \'a b\'"\ncwd = "sub"\n'
         'env = {A = "1"}\n[timing]\nquiet = 1\n[programs]\nprint = "p"\n[ixit]\nports = "bare"\n'
-        '[unsupported]\nlogs = "none"\n[known-failures]\n"ready.once" = "twice"\n'
+        '[unsupported]\nother-transports = "none"\n[known-failures]\n"ready.once" = "twice"\n'
         '"ready.sent" = {reason = "late", message = "no", until = 2030-01-01}\n'
     )
     loaded = configuration.load(file)
