@@ -129,8 +129,15 @@ def _watchable(file: IO[bytes]) -> bool:
         return True
 
 
-async def connect(address: str) -> Stream:
-    """Connect to `HOST:PORT` or `unix:PATH`. Raises OSError."""
+async def connect(address: str, publishes: bool = False) -> Stream:
+    """Connect to `HOST:PORT`, `unix:PATH` or `zmq:HOST:PORT`. Raises OSError.
+
+    `publishes`: nothing is ever read from it, which ZeroMQ has to know.
+    """
+    if address.startswith("zmq:"):
+        from mocks import zeromq
+
+        return await zeromq.connect(address, publishes)
     path, host, port = parse(address)
     if path:
         return Stream(*await asyncio.open_unix_connection(path), kind="unix")
@@ -139,7 +146,10 @@ async def connect(address: str) -> Stream:
 
 async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
     """Listen, and run one session for each connection, several at once, until cancelled."""
+    if address.startswith("zmq:"):
+        from mocks import zeromq
 
+        return await zeromq.serve(address, session)
     path, host, port = parse(address)
     kind = "unix" if path else "tcp"
 

@@ -14,8 +14,7 @@ from conformance.harness.instance import transport
 from conformance.specs import Role, UnknownName
 
 # How a mock is told to speak over a transport other than its own choice, and where.
-_SERVING = {"tcp": ("--listen", "{host}:{port}"), "unix": ("--listen", "unix:{socket}")}
-_CALLING = {"tcp": ("--connect", "{host}:{port}"), "unix": ("--connect", "unix:{socket}")}
+_ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host}:{port}"}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +122,10 @@ def _mock(role: Role, name: str | None, over: str | None) -> Configuration:
         if role.bridge and bridge in command:
             place = command.index(bridge)
             command = (*command[: place - 1], *command[place + 1 :])
-        command = (*command, *(_SERVING if role.serves else _CALLING).get(over, ()))
+        option = "--listen" if role.serves else "--connect"
+        command = (*command, option, _ADDRESSES[over]) if over in _ADDRESSES else command
+        if over == "zmq":
+            base = replace(base, ixit={**base.ixit, "binding": over})
     return replace(base, command=command)
 
 

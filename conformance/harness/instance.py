@@ -12,24 +12,30 @@ from typing import Any, TypeVar
 
 from conformance import specs
 from conformance.configuration import Configuration, ConfigurationError, expand
-from conformance.harness import bridge, datagrams, links
+from conformance.harness import bridge, datagrams, links, zeromq
 from conformance.harness.datagrams import DatagramListener
 from conformance.harness.links import Link, Listener
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
+from conformance.harness.zeromq import ZeroListener
 from conformance.specs import Role
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
 SAID = 600  # characters of an IUT's last output that go into the text of a verdict
 _POLL = 0.005  # seconds between attempts to connect to a server that is starting
-_SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
+_SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
+_BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
 
-AnyListener = Listener | DatagramListener
+AnyListener = Listener | DatagramListener | ZeroListener
 
 
-async def listen(kind: str, address: str) -> AnyListener:
-    """Listen at an address for connections, or for datagrams. Raises OSError."""
+async def listen(role: Role, kind: str, address: str) -> AnyListener:
+    """Listen at an address for what a role sends over a kind of transport. Raises OSError."""
+    if kind == "zmq":
+        messages = specs.load(role.protocol).messages
+        answers = any(sender == role.peer for sender, _ in messages)
+        return await ZeroListener(answers).start(address)
     return await (DatagramListener() if kind == "udp" else Listener()).start(address)
 
 
@@ -46,29 +52,34 @@ def transport(configuration: Configuration) -> str:
         return "none"
     if address:
         unix = isinstance(links.parse_address(address.split(",")[0]), str)
-        kind = "unix" if unix else _network(role)
+        kind = "unix" if unix else _network(configuration)
     else:
-        kind = _placeholder_transport(role, " ".join(configuration.command))
+        kind = _placeholder_transport(configuration)
     if kind not in role.transports:
         raise ConfigurationError(
             f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
             f"put {_wanted(role)} into its command"
         )
+    if kind == "zmq":
+        zeromq.required()
     return kind
 
 
-def _placeholder_transport(role: Role, command: str) -> str:
+def _placeholder_transport(configuration: Configuration) -> str:
+    role, command = specs.role(configuration.role), " ".join(configuration.command)
     if "{socket}" in command:
         return "unix"
     ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
     if any(name in command for name in (*ports, "{url}")):
-        return _network(role)
+        return _network(configuration)
     return "stdio"
 
 
-def _network(role: Role) -> str:
-    """What a port is a port of."""
-    return "udp" if "udp" in role.transports else "tcp"
+def _network(configuration: Configuration) -> str:
+    """What a port is a port of: that which is declared, or the first that the role has."""
+    declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
+    role = specs.role(configuration.role)
+    return declared or next((kind for kind in role.transports if kind in _SOCKETS), "tcp")
 
 
 def _wanted(role: Role) -> str:
@@ -164,7 +175,7 @@ class Instance:
             path = folder / "socket"
             self.values["socket"] = str(path)
             await self._reserve("", f"unix:{path}")
-        elif self.kind in ("tcp", "udp"):
+        elif self.kind in _SOCKETS:
             self.values["host"] = LOOPBACK
             for channel in self.role.channels or ("",):
                 port = links.free_port(_SOCKETS[self.kind]) if self.role.serves else 0
@@ -182,7 +193,7 @@ class Instance:
         return listener.address
 
     async def _listen(self, address: str) -> AnyListener:
-        listener = await listen(self.kind, address)
+        listener = await listen(self.role, self.kind, address)
         self._stack.push_async_callback(listener.close)
         return listener
 
@@ -225,6 +236,8 @@ class Instance:
         async def attempt() -> Link:
             while True:
                 try:
+                    if self.kind == "zmq":
+                        return await zeromq.connect(address)
                     if self.kind != "udp":
                         return await links.connect(address)
                     if not self.process or datagrams.receives(int(address.rpartition(":")[2])):

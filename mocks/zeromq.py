@@ -1,0 +1,105 @@
+"""Streams of a mock over ZeroMQ: what is written together is one message, in its last frame.
+
+Needs pyzmq, which is optional (`conformance[zmq]`). An address is `zmq:HOST:PORT`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mocks.streams import Stream, note, parse
+
+PREFIX = "zmq:"
+SERVICE = b"service"
+"""The name by which a client asks for the server."""
+
+
+class Messages(Stream):
+    """One peer's messages. There is no end, but that somebody closes it."""
+
+    def __init__(self, socket: Any, before: list[bytes]) -> None:
+        """`before` are the frames in front of a payload that is sent."""
+        self.kind = "zmq"
+        self.coming: asyncio.Queue[bytes] = asyncio.Queue()
+        self._socket = socket
+        self._before = before
+        self._closed = False
+        self.reader: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        return b"" if self._closed else await self.coming.get()
+
+    def write(self, data: bytes) -> None:
+        if not self._closed:
+            self._socket.send_multipart([*self._before, data])
+
+    @property
+    def congested(self) -> bool:
+        return False
+
+    async def drain(self) -> None:
+        await asyncio.sleep(0)
+
+    @property
+    def over(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def close(self) -> None:
+        self._closed = True
+        if self.reader:
+            self.reader.cancel()
+        self.coming.put_nowait(b"")
+
+    async def closed(self) -> None:
+        self.close()
+
+
+async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
+    """Be a ROUTER, and run one session for each client, until cancelled."""
+    import zmq
+    import zmq.asyncio
+
+    socket = zmq.asyncio.Context.instance().socket(zmq.ROUTER)
+    socket.bind(_endpoint(address))
+    note(f"listening on {address}")
+    clients: dict[bytes, Messages] = {}
+    running: set[asyncio.Future[None]] = set()
+    try:
+        while True:
+            *before, payload = await socket.recv_multipart()
+            stream = clients.get(before[0])
+            if stream is None or stream.over:
+                stream = clients[before[0]] = Messages(socket, before)
+                running.add(asyncio.ensure_future(session(stream)))
+            if payload:
+                stream.coming.put_nowait(payload)
+    finally:
+        for task in running:
+            task.cancel()
+        socket.close(linger=0)
+
+
+async def connect(address: str, publishes: bool) -> Messages:
+    """Be a PUB, or else a DEALER, of whoever is there."""
+    import zmq
+    import zmq.asyncio
+
+    socket = zmq.asyncio.Context.instance().socket(zmq.PUB if publishes else zmq.DEALER)
+    socket.connect(_endpoint(address))
+    stream = Messages(socket, [b"" if publishes else SERVICE])
+    if not publishes:
+        stream.reader = asyncio.ensure_future(_read(socket, stream))
+    return stream
+
+
+async def _read(socket: Any, stream: Messages) -> None:
+    while True:
+        *_, payload = await socket.recv_multipart()
+        if payload:
+            stream.coming.put_nowait(payload)
+
+
+def _endpoint(address: str) -> str:
+    _, host, port = parse(address.removeprefix(PREFIX))
+    return f"tcp://{host}:{port}"
