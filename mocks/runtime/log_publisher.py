@@ -73,7 +73,11 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
     if not (args.connect or args.listen):
         raise ValueError("a publisher needs --connect")
     publisher = peer()
-    stream = await (streams.connect(args.connect) if args.connect else streams.accept(args.listen))
+    stream = await (
+        streams.connect(args.connect, publishes=True)
+        if args.connect
+        else streams.accept(args.listen)
+    )
     running = asyncio.ensure_future(publisher.run(stream))
     # It is only scheduled, and operations may come at once.
     await asyncio.sleep(0)

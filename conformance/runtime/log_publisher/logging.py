@@ -11,6 +11,8 @@ from conformance.runtime.rpc import shown
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
 
+_NOTICE = 0.1  # seconds between two attempts to be noticed
+
 LEVELS = ("debug", "info", "warning", "error", "critical")
 LOGGER = "runtime.conformance.test"
 
@@ -19,9 +21,20 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 
 @contextlib.asynccontextmanager
 async def publishing(iut: Iut) -> AsyncIterator[Session]:
-    """A session with a publisher."""
+    """A session with a publisher, which by then has noticed that somebody listens."""
     async with connected(iut, "log", **_PROMPT) as session:
+        if iut.transport == "zmq":
+            await _noticed(session)
         yield session
+
+
+async def _noticed(session: Session) -> None:
+    """ZeroMQ drops what is published before it knows of a subscription: log until that is so."""
+    deadline = session.now + session.seconds("response")
+    while session.now < deadline:
+        await done(session, "log", **_PROMPT)
+        if await session.watch(LOG, within=_NOTICE):
+            break
 
 
 async def log(

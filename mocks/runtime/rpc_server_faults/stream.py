@@ -27,6 +27,22 @@ class EndsLongResponses(Server):
         return data + b"\xc1" if len(data) > 1000 else data
 
 
+@fault(
+    "long-responses-in-two",
+    violates="encoding.messagepack",
+    subtle=True,
+    needs={"transport": "zmq"},
+)
+class LongResponsesInTwo(Server):
+    """Sends a response of more than a thousand bytes in two messages of ZeroMQ."""
+
+    def send(self, value: Any) -> None:
+        data = self.encode(value)
+        self.stream.write(data[:1000])
+        if len(data) > 1000:
+            self.stream.write(data[1000:])
+
+
 @fault("shortest-forms-only", violates="encoding.wider-forms")
 class ShortestFormsOnly(Server):
     """Takes no request that is not in its shortest form."""
