@@ -73,7 +73,7 @@ def main() -> int:
     print(f"{len(data):,} bytes, a full scene graph of {PLAYERS} robots")
     print(f"ours      {ours * 1000:9.2f} ms  {len(data) / ours / 1e6:7.1f} MB/s")
     try:
-        import sexpdata  # type: ignore[import-not-found,unused-ignore]
+        import sexpdata  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         print("sexpdata  is not installed: pip install sexpdata", file=sys.stderr)
         return 1

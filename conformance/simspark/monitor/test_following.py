@@ -38,6 +38,7 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         await shown.say(pieces.partial("(time 1)(score_left 2)", pieces.STILL))
         await shown.knows(time=1, score_left=2, score_right=0, half=1)
         await shown.say(pieces.partial("(score_right 3)(half 2)(time 2)", pieces.STILL))
+        await shown.knows(time=2, score_left=2, score_right=3, half=2)
         await shown.say(pieces.partial("(time 3.5)", pieces.STILL))
         await shown.knows(time=3.5, score_left=2, score_right=3, half=2)
         await shown.say(pieces.partial("(time 1e-05)(score_left 0)", pieces.STILL))
