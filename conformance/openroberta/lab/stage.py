@@ -193,13 +193,14 @@ class Robot:
             raise held.violation("Repeat upon its token", message, requirement)
 
     async def told(
-        self, operation: str, command: str, requirement: str | None
+        self, operation: str, command: str, requirement: str | None, held: Held | None = None
     ) -> tuple[Any, Message, Held]:
         """A user's operation while a push is held: its result, the command, and the push.
 
         Should the push be answered before, or the user have to wait, the robot goes on pushing.
+        `held` is a push that waits already.
         """
-        held = await self.push()
+        held = held or await self.push()
         loop = asyncio.get_running_loop()
         response = held.session.seconds("response")
         doing = asyncio.create_task(self.stage.insists(operation, token=self.token))
@@ -229,13 +230,17 @@ class Robot:
         )
 
     async def fetch(
-        self, *, command: str | None = "run.command", file: str | None = "run.filename"
+        self,
+        *,
+        command: str | None = "run.command",
+        file: str | None = "run.filename",
+        held: Held | None = None,
     ) -> tuple[Any, Message]:
         """Have a program run, and get it: what the user's operation told of it, and the file.
 
         `command` and `file` are what it violates where the one or the other does not come.
         """
-        result, _, _ = await self.told("run", "Download", command)
+        result, _, _ = await self.told("run", "Download", command, held)
         held = await self.download()
         return result, await held.answer("File", requirement=file)
 
@@ -294,6 +299,12 @@ class Stage:
                 f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the lab with "
                 f"shorter times and declare {words}, or raise --max-wait"
             )
+
+    async def awake(self) -> None:
+        """Wait until the lab answers, so that it reads what comes next when it comes."""
+        robot = self.robot()
+        held = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
+        await held.answer(requirement="refuses.token")
 
     # The user
 

@@ -72,6 +72,7 @@ async def test_repeat_late_in_its_time(iut: Iut) -> None:
 async def test_not_unasked(iut: Iut) -> None:
     """However often a robot registers, it gets no repeat before its token was entered."""
     async with staged(iut) as stage:
+        await stage.awake()
         robot = stage.robot()
         for _ in range(3):
             held = await robot.register()
@@ -112,6 +113,7 @@ async def test_after_abort(iut: Iut, token: str) -> None:
 async def test_after_a_lost_connection(iut: Iut) -> None:
     """A robot that loses its connection while it registers can do so again with its token."""
     async with staged(iut) as stage:
+        await stage.awake()
         robot = stage.robot()
         held = await robot.register()
         await held.taken()
@@ -148,17 +150,22 @@ async def test_two_robots(iut: Iut) -> None:
         if message is not None:
             raise waits[0].wrong("no answer upon the token of another robot", message)
         await first.linked_by(waits[0])
+        idle = None
         for chosen, other in ((second, first), (first, second), (second, first)):
-            await runs_alone(stage, chosen, other)
+            idle = await runs_alone(stage, chosen, other, idle)
 
 
-async def runs_alone(stage: Stage, chosen: Robot, other: Robot) -> None:
-    """Raise Violation unless a program that is run for one robot wakes it and not the other."""
+async def runs_alone(stage: Stage, chosen: Robot, other: Robot, held: Held | None) -> Held:
+    """Raise Violation unless a program that is run for one robot wakes it and not the other.
+
+    `held` is a push of the one that waits already; the result is that of the other.
+    """
     idle = await other.push()
-    await chosen.fetch(command=None)
+    await chosen.fetch(command=None, held=held)
     message = await idle.session.watch("Download", "Update", "Abort", within=0)
     if message is not None:
         raise idle.wrong("nothing upon what is done to another robot", message)
+    return idle
 
 
 @requirement("token.links")

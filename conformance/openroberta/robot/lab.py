@@ -140,10 +140,16 @@ class Lab:
         seconds = self.seconds("response") if within is None else within
         starting = 0.0 if self.asked or self.others else self.seconds("startup")
         asked = self._loop.time()
+        before = len(self.others)
         found = await self.watch(*POLLING, within=starting + 3 * seconds)
         expected = f"{' or '.join(names)} within {starting + seconds:g} s"
+        if found is None or found.name not in names:
+            strayed = self._strayed(names, before if self.asked else 0)
+            if strayed:
+                came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
+                raise strayed.violation(expected, came, "http.paths")
         if found is None:
-            raise Violation(expected, self._instead(), requirement)
+            raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"{found.name} came", requirement)
         if found.at > asked + starting + seconds:
@@ -151,13 +157,13 @@ class Lab:
             raise Inconclusive(f"expected {expected}; it came after {took:.1f} s")
         return found
 
-    def _instead(self) -> str:
-        other = next((entry for entry in self.others if entry.name == "Request"), None)
-        came = "nothing came"
-        if other and not self.asked:
-            asked = other.message.value
-            came = f"{asked['method']} {asked['path']} came, and nothing at /rest/pushcmd"
-        return came + self.instance.describe_end()
+    def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
+        """What was asked at a wrong path instead, if it evidently was."""
+        ends = "/download" if "DownloadRequest" in names else "/pushcmd"
+        for other in self.others[start:]:
+            if other.name == "Request" and other.message.value["path"].endswith(ends):
+                return None if ends == "/pushcmd" and self.asked else other
+        return None
 
     async def watch(self, *names: str, within: float) -> Exchange | None:
         """The next request that a test answers, with one of these names, within a window."""
