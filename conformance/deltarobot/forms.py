@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from conformance.deltarobot.codec import SIZES, VARIABLE
-from conformance.segmentation import Segmentation, byte_by_byte, split_at
+from conformance.segmentation import Segmentation, split_at
 
 
 def _starts(data: bytes) -> Iterator[tuple[int, int]]:
@@ -45,7 +45,6 @@ def last_byte_alone(data: bytes) -> Sequence[bytes]:
 
 
 CUTS: Sequence[Segmentation] = (
-    byte_by_byte,
     inside_identifiers,
     inside_lengths,
     behind_headers,
