@@ -2,24 +2,28 @@
 
 import asyncio
 import contextlib
+import importlib.util
 import shlex
 import socket
 import sys
 import tempfile
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from conformance import specs
 from conformance.configuration import Configuration, ConfigurationError, expand
-from conformance.harness import bridge, datagrams, links, zeromq
+from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
 from conformance.harness.links import Link, Listener
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
-from conformance.harness.zeromq import ZeroListener
 from conformance.specs import Role
 from conformance.verdicts import NotExercised, Unreachable
+
+if TYPE_CHECKING:
+    # It takes a while to import, and needs a package that is optional.
+    from conformance.harness.zeromq import ZeroListener
 
 LOOPBACK = "127.0.0.1"
 SAID = 600  # characters of an IUT's last output that go into the text of a verdict
@@ -27,15 +31,17 @@ _POLL = 0.005  # seconds between attempts to connect to a server that is startin
 _SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
 _BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
 
-AnyListener = Listener | DatagramListener | ZeroListener
+AnyListener: TypeAlias = "Listener | DatagramListener | ZeroListener"
 
 
 async def listen(role: Role, kind: str, address: str) -> AnyListener:
     """Listen at an address for what a role sends over a kind of transport. Raises OSError."""
     if kind == "zmq":
+        from conformance.harness import zeromq
+
         messages = specs.load(role.protocol).messages
         answers = any(sender == role.peer for sender, _ in messages)
-        return await ZeroListener(answers).start(address)
+        return await zeromq.ZeroListener(answers).start(address)
     return await (DatagramListener() if kind == "udp" else Listener()).start(address)
 
 
@@ -60,8 +66,8 @@ def transport(configuration: Configuration) -> str:
             f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
             f"put {_wanted(role)} into its command"
         )
-    if kind == "zmq":
-        zeromq.required()
+    if kind == "zmq" and importlib.util.find_spec("zmq") is None:
+        raise ConfigurationError("ZeroMQ needs pyzmq: pip install 'conformance[zmq]'")
     return kind
 
 
@@ -237,6 +243,8 @@ class Instance:
             while True:
                 try:
                     if self.kind == "zmq":
+                        from conformance.harness import zeromq
+
                         return await zeromq.connect(address)
                     if self.kind != "udp":
                         return await links.connect(address)

@@ -8,26 +8,16 @@ before the payload, and read a publisher as a SUB.
 import asyncio
 from typing import Any
 
-from conformance.configuration import ConfigurationError
-from conformance.harness.links import Link, parse_address
+import zmq
+import zmq.asyncio
+from zmq.utils.monitor import recv_monitor_message
 
-try:
-    import zmq
-    import zmq.asyncio
-    from zmq.utils.monitor import recv_monitor_message
-except ModuleNotFoundError:
-    zmq = None  # type: ignore[assignment]
+from conformance.harness.links import Link, parse_address
 
 SERVICE = b"service"
 """The name by which we ask for a server: where one address has several, a proxy looks at it."""
 
 _SETTLE = 0.05  # seconds in which a publisher that has connected takes notice of our subscription
-
-
-def required() -> None:
-    """Raise ConfigurationError where pyzmq is missing."""
-    if zmq is None:
-        raise ConfigurationError("ZeroMQ needs the package pyzmq: pip install 'conformance[zmq]'")
 
 
 class ZeroLink(Link):
