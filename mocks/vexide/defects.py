@@ -5,6 +5,7 @@ They become faults of a role by inheriting from one of these and from the mock o
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -47,6 +48,19 @@ class FirstLineOfARead(Session):
     def receive(self, data: bytes) -> None:
         for frame in self.decoder.feed(data)[:1]:
             self.take(frame)
+
+
+class OneLineARead(Session):
+    """What else has arrived waits until more arrives."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.waiting: list[Frame] = []
+
+    def receive(self, data: bytes) -> None:
+        self.waiting += self.decoder.feed(data)
+        if self.waiting:
+            self.take(self.waiting.pop(0))
 
 
 class TextReads(Session):
@@ -107,6 +121,17 @@ class NoEscapes(Session):
     def take(self, frame: Frame) -> None:
         if b"\\u" not in frame.raw:
             super().take(frame)
+
+
+class NoExponents(Session):
+    def take(self, frame: Frame) -> None:
+        if re.search(rb"\d[eE][-+]?\d+\s*[],}]", frame.raw):
+            self.exponent()
+        else:
+            super().take(frame)
+
+    def exponent(self) -> None:
+        """A message with a number in this spelling has come; it is not taken."""
 
 
 class OrderedFields(Session):

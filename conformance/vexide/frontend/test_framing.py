@@ -109,6 +109,18 @@ async def test_escaped_pairs(iut: Iut) -> None:
 
 
 @requirement("framing.white-space")
+async def test_any_spelling_of_numbers(iut: Iut) -> None:
+    """A number may be written with an exponent."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send_bytes(
+            b'{"Battery":{"voltage":126e-1,"current":0.5E+0,"capacity":1.4e1}}\n'
+        )
+        await session.send_bytes(b'{"RobotPose":{"x":1e-7,"y":-2.5E2}}\n')
+        await finishes(iut, session, "numbers with an exponent")
+
+
+@requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
     """Fields count by their names, not by their order."""
     async with opened(iut) as session:

@@ -45,6 +45,11 @@ class FirstLineOfARead(defects.FirstLineOfARead, Frontend):
     """Takes the first of the lines that arrive together and forgets the others."""
 
 
+@fault("one-line-a-read", violates="framing.segmentation", subtle=True)
+class OneLineARead(defects.OneLineARead, Frontend):
+    """Takes one line each time that something arrives; others wait until more arrives."""
+
+
 @fault("text-reads", violates="framing.segmentation", subtle=True)
 class TextReads(defects.TextReads, Frontend):
     """Loses what arrives cut inside a multi-byte character."""
@@ -63,6 +68,14 @@ class OwnSpellingOnly(defects.OwnSpellingOnly, Frontend):
 @fault("no-escapes", violates="framing.white-space", subtle=True)
 class NoEscapes(defects.NoEscapes, Frontend):
     """Does not see a message with a character written as \\u escape."""
+
+
+@fault("no-exponents", violates="framing.white-space", subtle=True)
+class NoExponents(defects.NoExponents, Frontend):
+    """Ends the session upon a number that is written with an exponent."""
+
+    def exponent(self) -> None:
+        self.close()
 
 
 @fault("ordered-fields", violates="framing.white-space", subtle=True)

@@ -37,6 +37,11 @@ class FirstLineOfARead(defects.FirstLineOfARead, Simulator):
     """Takes the first of the lines that arrive together and forgets the others."""
 
 
+@fault("one-line-a-read", violates="framing.segmentation", subtle=True)
+class OneLineARead(defects.OneLineARead, Simulator):
+    """Takes one line each time that something arrives; others wait until more arrives."""
+
+
 @fault("text-reads", violates="framing.segmentation", subtle=True)
 class TextReads(defects.TextReads, Simulator):
     """Loses what arrives cut inside a multi-byte character."""
@@ -55,6 +60,11 @@ class OwnSpellingOnly(defects.OwnSpellingOnly, Simulator):
 @fault("no-escapes", violates="framing.white-space", subtle=True)
 class NoEscapes(defects.NoEscapes, Simulator):
     """Does not see a message with a character written as \\u escape."""
+
+
+@fault("no-exponents", violates="framing.white-space", subtle=True)
+class NoExponents(defects.NoExponents, Simulator):
+    """Does not see a message with a number that is written with an exponent."""
 
 
 @fault("ordered-fields", violates="framing.white-space", subtle=True)
