@@ -127,4 +127,3 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
             await asyncio.gather(*asked, return_exceptions=True)
         check(buffer.object.trylock(), "the mutex to be free once the consumer ended", "it is held")
         buffer.object.unlock()
-        still_there(buffer)

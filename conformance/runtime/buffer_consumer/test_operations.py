@@ -192,11 +192,8 @@ async def test_writes_under_contention(iut: Iut) -> None:
         while not over:
             over = writing.done()
             async with buffer.held():
-                data = buffer.object.read()
-                layout = buffer.layout
-                value = layout["write.params.mode"].decode(layout["write.params.mode"].of(data))
-                found = layout["control.write"].decode(layout["control.write"].of(data))
-                stamp = layout["write.timestamp"].decode(layout["write.timestamp"].of(data))
+                value, found = map(buffer.peek_at, ("write.params.mode", "control.write"))
+                stamp = buffer.peek_at("write.timestamp")
                 if value != before or found:
                     image = buffer.peek()
                     image.holds({"control.write": bit})

@@ -38,7 +38,16 @@ class Receiver(Bench):
             return None
         self.names.update(entry for entry in told.values() if isinstance(entry, str))
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)
-        return known or await self.open(name, TYPE)
+        if known is None:
+            return await self.open(name, TYPE)
+        inode = memory.inode(name)
+        if inode != known.object.inode:
+            raise Violation(
+                f"{name} to stay the same object (inode {known.object.inode})",
+                "it is gone" if inode is None else f"it is another one (inode {inode})",
+                "lifecycle.kept",
+            )
+        return known
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
         """The buffer of a gamepad, once there is one. Raises Violation where none comes."""

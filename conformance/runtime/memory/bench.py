@@ -145,6 +145,11 @@ class Buffer:
         event = self.bench.session.note("memory", None, buffer=self.name, **self._news(data))
         return Image(self, data, event, time.time())
 
+    def peek_at(self, field: str) -> Any:
+        """The value that one field has now; no event of the transcript tells of it."""
+        where = self.layout[field]
+        return where.decode(where.of(self.object.read()))
+
     def _news(self, data: bytes) -> dict[str, Any]:
         """What is to be told of its bytes: all of them, then what has changed."""
         before, self._latest = self._latest, data
