@@ -83,9 +83,9 @@ class Agent(Client):
         return sin(self.groups / 10)
 
     def now_and_then(self) -> str:
-        if self.groups % 50 == 1:
+        if self.groups % 20 == 5:
             return f"(say hello_{self.settings.unum})"
-        return "(lae1 1.0)(rae1 -1.0)" if self.groups % 50 == 25 else ""
+        return "(lae1 1.0)(rae1 -1.0)" if self.groups % 20 == 15 else ""
 
     def operations(self) -> Mapping[str, Operation]:
         async def state(args: dict[str, Any]) -> Any:

@@ -54,6 +54,13 @@ class Served:
                 break
         return None
 
+    async def takes(self, angle: float, after: str, how: Segmentation) -> None:
+        """Tell it an angle in pieces, and the same as `goes_on`; with `state` it must know it."""
+        await self.tell(angle=angle, segmentation=how)
+        if self.session.instance.upper.offers("state"):
+            await self.knows_angle(angle, after)
+        await self.goes_on(after)
+
     async def goes_on(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation unless it still acts, if it does in a plain session, and takes part.
 
@@ -118,15 +125,16 @@ async def serving(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncItera
         if not any(message.name == "Init" for message in session.received):
             for _ in range(3):
                 await served.tell()
-        await _init(session)
+        # Where what we say comes in pieces, these are what it does not understand.
+        await _init(session, "agents.init-second" if segmentation is whole else iut.deciding)
         yield served
 
 
-async def _init(session: Session) -> None:
+async def _init(session: Session, requirement: str) -> None:
     for message in session.received:
         if any(item[:1] == ["init"] for item in message.value if isinstance(item, list)):
             return
-    await session.expect("Init", to="as the message that follows", requirement="agents.init-second")
+    await session.expect("Init", to="as the message that follows", requirement=requirement)
 
 
 async def habit(iut: Iut) -> bool:

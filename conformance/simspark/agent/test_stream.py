@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
 from conformance.simspark.agent.serving import bytes_of, serving
-from conformance.simspark.stage import unharmed
+from conformance.simspark.stage import expressions, unharmed
 
 pytestmark = in_one_loop
 
@@ -24,21 +24,25 @@ async def test_byte_by_byte(iut: Iut) -> None:
 async def test_cut_in_two(iut: Iut, place: int) -> None:
     """A group that is cut in two, inside its length, behind it or in its text, is taken in full."""
     async with serving(iut) as served:
-        for _ in range(2):
-            await served.tell(segmentation=split_at([place]))
-        await served.goes_on(f"a group that was cut at byte {place}")
+        for angle in (-3.5, 4.25):
+            after = f"a group that was cut at byte {place}"
+            await served.takes(angle, after, split_at([place]))
 
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
     """Several groups in one write, and the beginning of another, are all taken."""
     async with serving(iut) as served:
-        last = bytes_of(served.group())
-        for cut in (2, 30):
-            together = bytes_of(*(served.group() for _ in range(20)))
+        for cut, angle in ((2, 7.5), (30, -8.5)):
+            # Only one of them tells the hinge: neither the first nor the last.
+            last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
+            others = [expressions("(time (now 30.00))")] * 9
+            together = bytes_of(*others, served.group(angle=angle), *others)
             await served.session.send_bytes(together + last[:cut])
             await served.session.taken()
             await served.session.send_bytes(last[cut:])
+            if served.session.instance.upper.offers("state"):
+                await served.knows_angle(angle, "several groups in one write")
             await served.goes_on("several groups in one write")
 
 

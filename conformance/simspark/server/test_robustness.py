@@ -6,6 +6,7 @@ import pytest
 
 from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.session import Session
 from conformance.simspark import drawn, hostile
 from conformance.simspark.codec import encode
 from conformance.simspark.server.test_agents import fresh
@@ -17,6 +18,7 @@ from conformance.simspark.stage import (
     watching,
 )
 from conformance.simspark.view import STATES
+from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
@@ -119,9 +121,18 @@ async def test_unknown_effectors(iut: Iut) -> None:
         for text in EFFECTORS:
             await agent.send(expressions(text))
         for _ in range(4):
-            await fresh(agent)
+            await _served(agent, "wrong effectors")
         async with watching(iut, instance) as watch:
             await watch.obeys("wrong effectors")
+
+
+async def _served(agent: Session, after: str) -> None:
+    """Raise Violation unless an agent is still told what it perceives."""
+    try:
+        await fresh(agent)
+    except Violation as none:
+        await unharmed(agent, after)
+        raise Violation(f"perceptors to come after {after}", none.came) from none
 
 
 @requirement("robustness.malformed")
@@ -193,10 +204,10 @@ async def test_clients_come_and_go(iut: Iut) -> None:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
             await watch.obeys(f"a {channel} that went away inside a message")
-            await fresh(agent)
+            await _served(agent, f"a {channel} that went away inside a message")
         async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
             await another.obeys("others that went away")
-        await fresh(agent)
+        await _served(agent, "others that went away")
         await watch.obeys("all others have gone")
         await unharmed(watch.session, "clients that come and go")
 
