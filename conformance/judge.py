@@ -28,7 +28,8 @@ class Oracle(Interface):
     event violates. ``exercised`` collects the requirements that the session really put to the test.
 
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
-    each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none.
+    each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
+    argument says whether the IUT has been running before.
     """
 
     exercised: set[str]

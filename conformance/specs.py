@@ -186,10 +186,13 @@ class Protocol:
         apart = (transport or role.transports[0]) in DATAGRAMS
         return Datagrams(decoder) if apart else decoder()
 
-    def conversation(self) -> Any:
-        """What the oracles of one IUT's sessions share; None where each session stands alone."""
+    def conversation(self, running: bool = False) -> Any:
+        """What the oracles of one IUT's sessions share; None where each session stands alone.
+
+        ``running``: the IUT has been running before, and others have spoken with it.
+        """
         shared = getattr(self.oracle, "Conversation", None)
-        return shared() if shared else None
+        return shared(running) if shared else None
 
     def role(self, name: str) -> Role:
         try:

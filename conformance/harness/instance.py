@@ -112,7 +112,9 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
-        self.conversation = specs.load(role.protocol).conversation()
+        self.conversation = specs.load(role.protocol).conversation(
+            running=not configuration.command
+        )
         """What the oracles of its sessions have in common, if anything."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}
