@@ -94,9 +94,13 @@ class _Robot:
 
 
 class Conversation:
-    """What the connections of one implementation have in common."""
+    """What the connections of one implementation have in common.
 
-    def __init__(self) -> None:
+    `running`: it has been running before, and may have registered then.
+    """
+
+    def __init__(self, running: bool = False) -> None:
+        self.running = running
         self.robots: dict[str, _Robot] = {}
 
     def robot(self, data: Any) -> _Robot | None:
@@ -167,6 +171,8 @@ class Oracle:
             return
         if name == "Register":
             robot.registered = data
+        elif robot.step is Step.NEW and self._conversation.running:
+            robot.step, robot.registered = Step.LINKED, data
         elif robot.step is Step.NEW and (other := self._linked()):
             what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
             yield Finding("data.same-object", what)

@@ -142,6 +142,8 @@ class Lab:
         asked = self._loop.time()
         before = len(self.others)
         found = await self.watch(*POLLING, within=starting + 3 * seconds)
+        if self.instance.process is None and len(self.asked) == 1:
+            found = await self._begun(found)
         expected = f"{' or '.join(names)} within {starting + seconds:g} s"
         if found is None or found.name not in names:
             strayed = self._strayed(names, before if self.asked else 0)
@@ -155,6 +157,18 @@ class Lab:
         if found.at > asked + starting + seconds:
             took = found.at - asked
             raise Inconclusive(f"expected {expected}; it came after {took:.1f} s")
+        return found
+
+    async def _begun(self, found: Exchange | None) -> Exchange | None:
+        """The registration of a robot that was started by hand, and may go on from a test before.
+
+        It is made to begin anew; what it asks until then is forgotten.
+        """
+        while found and found.name != "Register":
+            await (found.command("update") if found.name == "Push" else found.refuse(500))
+            found = await self.watch(*POLLING, within=self.seconds("startup"))
+        if found:
+            self.asked, self._cursor = [found], 1
         return found
 
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
