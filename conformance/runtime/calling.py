@@ -7,9 +7,10 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
+from conformance.keywords import equal
 from conformance.runtime.codec import REQUEST, mark
 from conformance.runtime.operating import connected, ended, sent
-from conformance.runtime.rpc import alike, response, shown
+from conformance.runtime.rpc import response, shown
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -106,7 +107,7 @@ class Caller:
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
         """Raise Violation unless the call has this result."""
         answer = await self.outcome(call, after)
-        if not answer.ok or not alike(result, answer.result):
+        if not answer.ok or not equal(result, answer.result):
             came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"{came} came", event=call.request.event)

@@ -5,10 +5,11 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.keywords import equal
 from conformance.runtime.calling import calling
 from conformance.runtime.codec import encode
 from conformance.runtime.forms import forms
-from conformance.runtime.rpc import alike, shown
+from conformance.runtime.rpc import shown
 from conformance.segmentation import byte_by_byte, split_at
 
 pytestmark = in_one_loop
@@ -111,7 +112,7 @@ async def test_error_objects(iut: Iut) -> None:
 def _within(part: Any, whole: Any) -> bool:
     """Whether a value stands somewhere in another."""
     inner = list(whole.values()) if isinstance(whole, dict) else whole
-    return alike(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
+    return equal(part, whole) or (isinstance(inner, list) and any(_within(part, i) for i in inner))
 
 
 RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]

@@ -75,7 +75,6 @@ VALUES: dict[str, list[Any]] = {
     ],
     "floats": [
         *(0.5, -0.5, 0.1, 1e300, 5e-324, 3.4028234663852886e38, 1.0, -0.0, 16777217.0),
-        *({"$float": name} for name in ("inf", "-inf", "nan")),
     ],
     "text": ["", "a", "ä€😀", "new\nline\t", '"\\', "x" * 31, "x" * 32, "x" * 256, "ß" * 40000],
     "bytes": [{"$bin": data.hex()} for data in (b"", b"\0\xff", bytes(range(256)), b"x" * 70000)],

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from conformance.keywords import equal
 from conformance.runtime.codec import UPDATE, mark
 from conformance.runtime.operating import done
-from conformance.runtime.rpc import alike, shown
+from conformance.runtime.rpc import shown
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
 
@@ -89,7 +90,7 @@ class Told:
 
         def holds(message: Message) -> bool:
             told = self.values()
-            return all(name in told and alike(wanted[name], told[name]) for name in wanted)
+            return all(name in told and equal(wanted[name], told[name]) for name in wanted)
 
         if self.session.received and holds(self.session.received[-1]):
             return
