@@ -173,22 +173,27 @@ def fresh_number() -> int:
 
 
 async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:
-    """Wait until each of these pings has its pong. Raises Violation naming those that have none."""
-    wanted = Counter(numbers)
-    deadline = session.now + session.seconds("response") + len(numbers) / 1000
+    """Wait until each of these pings has its pong, as long as any pongs come.
 
-    def missing() -> Counter[int]:
-        came = Counter(m.value["number"] for m in session.received if m.name == "Pong")
-        return wanted - came
-
-    while missing() and await session.watch("Pong", within=deadline - session.now):
-        pass
-    if none := missing():
-        text = ", ".join(f"{number:#x}" for number in list(none)[:4])
-        raise Violation(
-            f"a pong for each of {len(numbers)} pings{after}",
-            f"none came for {sum(none.values())} of them: {text}",
-        )
+    Raises Violation naming those that have none.
+    """
+    missing = Counter(numbers)
+    looked_at = 0
+    while True:
+        for message in session.received[looked_at:]:
+            if message.name == "Pong" and missing[number := message.value["number"]]:
+                missing[number] -= 1
+        looked_at = len(session.received)
+        if not any(missing.values()):
+            return
+        if not await session.watch("Pong", within=2 * session.seconds("response")):
+            break
+    none = +missing
+    text = ", ".join(f"{number:#x}" for number in list(none)[:4])
+    raise Violation(
+        f"a pong for each of {len(numbers)} pings{after}",
+        f"none came for {sum(none.values())} of them: {text}",
+    )
 
 
 async def goes_on(iut: Iut, session: Session, after: str) -> None:

@@ -1,11 +1,11 @@
 """How test cases look at what a client's application knows of the exercise."""
 
 import asyncio
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 from conformance.deltarobot.codec import layouts
+from conformance.deltarobot.floats import same
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
@@ -23,31 +23,12 @@ async def sees(session: Session, what: str, wanted: Sequence[Any]) -> None:
         if not state.ok or not isinstance(state.result, dict) or what not in state.result:
             raise Inconclusive(f"the operation 'state' does not tell {what}: {state}"[:300])
         seen = state.result[what]
-        if _same(wanted, seen):
+        if same(wanted, seen):
             return
         if session.now > deadline:
             break
         await asyncio.sleep(_POLL)
     raise Violation(f"{what} to be {str(list(wanted))[:120]}", f"it is {str(seen)[:120]}")
-
-
-def _same(wanted: Any, seen: Any) -> bool:
-    """Whether these are the same numbers of 32 bits; one NaN is like another."""
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-        return isinstance(seen, list) and len(seen) == len(wanted) and all(map(_same, wanted, seen))
-    return _bits(wanted) == _bits(seen)
-
-
-def _bits(number: Any) -> bytes | None:
-    text = str(number)
-    if isinstance(number, bool) or not isinstance(number, int | float | str):
-        return None
-    if text.lower().startswith("nan"):
-        return b"nan"
-    try:
-        return struct.pack(">f", float(text))
-    except (ValueError, OverflowError):
-        return None
 
 
 async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:

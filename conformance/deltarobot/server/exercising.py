@@ -1,9 +1,9 @@
 """How test cases bring a server to run an exercise, and what they look for in it."""
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.deltarobot.floats import same
 from conformance.deltarobot.messages import PROGRESS
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -56,16 +56,8 @@ async def seen(session: Session, name: str, wanted: Sequence[Any], coordinates: 
     latest: Any = None
     while message := await session.watch(name, within=deadline - session.now):
         latest = [message.value[axis] for axis in coordinates]
-        if bits(latest) == bits(wanted):
+        if same(wanted, latest):
             return
     raise Violation(
         f"{name} with {list(wanted)}", f"{latest} came" if latest else "none came at all"
     )
-
-
-def bits(numbers: Sequence[Any]) -> list[str]:
-    """The 32 bits of each number, in hex; what is no number stays as it is."""
-    return [
-        struct.pack(">f", number).hex() if isinstance(number, int | float) else str(number)
-        for number in numbers
-    ]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.codec import encode
+from conformance.deltarobot.floats import EDGES, same
 from conformance.deltarobot.life import drained, goes_on
 from conformance.deltarobot.messages import (
     CURRENT,
@@ -20,7 +21,6 @@ from conformance.deltarobot.server.exercising import (
     EXERCISE,
     SQUARE,
     begin,
-    bits,
     do,
     running,
     seen,
@@ -30,10 +30,6 @@ from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
-
-DENORMAL = 2.0**-149
-LARGEST = (2.0 - 2.0**-23) * 2.0**127
-EDGES = [[0.0, -0.0, DENORMAL], [-DENORMAL, LARGEST, -LARGEST], [2.0**-126, -(2.0**-127), 1.0]]
 
 
 @requirement("exercise.curve-first")
@@ -122,11 +118,10 @@ async def test_floats_of_progress(iut: Iut) -> None:
 async def _curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
     """The curve with these points. Raises Violation with what came instead."""
     came = [message for message in session.received if message.name == "Curve"]
-    wanted = [bits(point) for point in points]
     deadline = session.now + session.seconds("response")
     while True:
         for message in came:
-            if [bits(point) for point in message.value["points"]] == wanted:
+            if same(points, message.value["points"]):
                 return message
         following = await session.watch("Curve", within=deadline - session.now)
         if following is None:
