@@ -120,7 +120,7 @@ def main() -> None:
     if decode := by_construct():
         ways["construct"] = decode
     else:
-        print("construct is not installed; measured without it", file=sys.stderr)
+        print("measured without construct: pip install construct", file=sys.stderr)
     assert by_hand(data) == ours(data)
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(ROUNDS):
