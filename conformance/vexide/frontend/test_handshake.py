@@ -89,7 +89,7 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
         {"color": None},
         {"Version": 2, "versions": [2]},
         {"ünïcode": "😀", "": []},
-        {"x-long": "a" * 70_000},
+        {"x-long": "a" * 1000},
     ],
     ids=["nested", "null", "similar", "unicode", "long"],
 )
@@ -97,7 +97,7 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
     """Fields that nobody knows change nothing: setup and start follow as without them."""
     async with opened(iut) as session:
         await session.send(answer(**unknown))
-        await starts(session, to="in spite of an unknown field in the Handshake")
+        await starts(session, to=f"in spite of {', '.join(map(repr, unknown))} in the Handshake")
 
 
 @requirement("handshake.unknown-fields")
