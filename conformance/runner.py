@@ -255,9 +255,11 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
     if not foreign:
         return None
+    senders = [sender for sender, name in specs.load(role.protocol).messages if name == foreign]
+    other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
-        f"{foreign} came, which only a {role.peer} sends: if the IUT is a {role.peer}, "
-        f"test it as {role.protocol}/{role.peer}"
+        f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
+        f"test it as {role.protocol}/{other}"
     )
 
 
