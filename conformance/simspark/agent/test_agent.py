@@ -87,7 +87,7 @@ async def test_any_perceptors(iut: Iut, groups: list[Any]) -> None:
         await served.goes_on("any perceptors")
 
 
-@requirement("agents.understood")
+@requirement("text.unknown-ignored")
 async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
     """Perceptors without contents, and numbers that are none, do no harm."""
     async with serving(iut) as served:

@@ -66,6 +66,19 @@ async def test_states_keep_coming(iut: Iut) -> None:
         await watch.some(12)
 
 
+@requirement("monitors.keeps-sending")
+async def test_states_keep_coming_to_all(iut: Iut) -> None:
+    """They do so to each of several monitors, also once one of them has gone."""
+    async with iut.instance() as instance, watching(iut, instance) as one:
+        async with watching(iut, instance) as other:
+            await other.some(8)
+            await one.some(8)
+        async with watching(iut, instance) as third:
+            await third.some(8)
+        await one.settle()
+        await one.some(8)
+
+
 @requirement("monitors.rate")
 async def test_rate(iut: Iut) -> None:
     """No more than the declared time lies between two states, as a rule."""
