@@ -55,7 +55,7 @@ async def test_clamped_without_control_block(iut: Iut) -> None:
     async with bench(iut) as on:
         buffer = await on.make("panel")
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
-            await set_value(buffer, "level", value)
+            await set_value(buffer, "level", value, None)
             (await buffer.look()).holds({"write.params.level": bound})
 
 
@@ -65,7 +65,7 @@ async def test_clamp_warning(iut: Iut) -> None:
     async with bench(iut) as on:
         buffer = await on.make("arm")
         for name, value, bound in [*BEYOND, *BEYOND[:3]]:
-            answer = await set_value(buffer, name, value)
+            answer = await set_value(buffer, name, value, None)
             told = f"a warning where {name} = {value} was clamped to {bound}"
             check(bool(answer.warnings), told, "there was none")
 
@@ -76,7 +76,7 @@ async def test_within_bounds(iut: Iut) -> None:
     async with bench(iut) as on:
         buffer = await on.make("arm")
         for name, value in WITHIN:
-            answer = await set_value(buffer, name, value)
+            answer = await set_value(buffer, name, value, None)
             (await buffer.look()).holds({f"write.params.{name}": value})
             told = "; ".join(answer.warnings)[:200]
             check(not answer.warnings, f"no warning about {name} = {value}", f"there was: {told}")
@@ -90,7 +90,7 @@ async def test_no_other_bound(iut: Iut) -> None:
         for name, value in UNBOUNDED:
             if name == "ratio" and buffer.layout["write.params.ratio"].size < 8:
                 value = value / 1e280
-            await set_value(buffer, name, value)
+            await set_value(buffer, name, value, None)
             (await buffer.look()).holds({f"write.params.{name}": value})
 
 
@@ -100,7 +100,7 @@ async def test_bounds_of_a_boolean(iut: Iut) -> None:
     async with bench(iut, "ignored.yaml") as on:
         buffer = await on.make("camera")
         for value in (True, False, True):
-            answer = await set_value(buffer, "flash", value)
+            answer = await set_value(buffer, "flash", value, None)
             (await buffer.look()).holds({"write.params.flash": value})
             told = "; ".join(answer.warnings)[:200]
             check(not answer.warnings, "no warning about a boolean", f"there was: {told}")

@@ -84,8 +84,8 @@ async def test_valid_again(iut: Iut) -> None:
             await on.ask("get_value", **buffer.arguments, param="angle")
             await on.ask("set_value", **buffer.arguments, param="angle", value=1.0)
             await buffer.put({"valid": 1, "read.params.angle": angle, "control.write": 0})
-            await reads(buffer, "angle", angle)
-            await set_value(buffer, "angle", -angle)
+            await reads(buffer, "angle", angle, None)
+            await set_value(buffer, "angle", -angle, None)
             (await buffer.look()).holds({"write.params.angle": -angle})
 
 

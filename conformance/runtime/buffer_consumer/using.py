@@ -7,19 +7,30 @@ from conformance.runtime.memory.bench import Bench, Buffer, same
 from conformance.verdicts import Inconclusive, Violation
 
 
-async def set_value(buffer: Buffer, name: str, value: Any) -> Answer:
-    """Have a value written. Raises Violation where that fails."""
-    return await buffer.bench.tested("set_value", **buffer.arguments, param=name, value=value)
+async def set_value(
+    buffer: Buffer, name: str, value: Any, about: str | None = "set-value.value"
+) -> Answer:
+    """Have a value written. Raises Violation where that fails.
+
+    `about` is the requirement that it counts against, None for the one that the test decides.
+    """
+    answer = await buffer.bench.ask("set_value", **buffer.arguments, param=name, value=value)
+    if not answer.ok:
+        expected = f"set_value of {name} = {value!r} to succeed"
+        raise Violation(expected, f"it failed: {str(answer.error)[:300]}", about)
+    return answer
 
 
-async def reads(buffer: Buffer, name: str, value: Any) -> None:
-    """Raise Violation unless get_value answers this value."""
-    answer = await buffer.bench.tested("get_value", **buffer.arguments, param=name)
-    if not same(value, answer.result, buffer.peripheral[name].kind):
+async def reads(
+    buffer: Buffer, name: str, value: Any, about: str | None = "get-value.value"
+) -> None:
+    """Raise Violation unless get_value answers this value; `about` as with set_value."""
+    answer = await buffer.bench.ask("get_value", **buffer.arguments, param=name)
+    if not answer.ok or not same(value, answer.result, buffer.peripheral[name].kind):
         place = buffer.place(f"read.params.{name}")
+        came = f"answered {str(answer.result)[:200]}" if answer.ok else f"failed: {answer.error}"
         raise Violation(
-            f"get_value of {name} to answer {value!r}, which is in {place}",
-            f"it answered {str(answer.result)[:200]}",
+            f"get_value of {name} to answer {value!r}, which is in {place}", f"it {came}", about
         )
 
 
