@@ -45,8 +45,13 @@ async def until(
     requirement: str | None = None,
     within: float | None = None,
 ) -> Message:
-    """The first update from now on for which it holds. Raises Violation where none comes."""
-    latest: list[Message] = []
+    """The latest update, or the first from now on, for which it holds.
+
+    Raises Violation where none comes.
+    """
+    latest = [message for message in session.received if message.name == UPDATE][-1:]
+    if latest and holds(latest[0]):
+        return latest[0]
 
     def right(message: Message) -> bool:
         latest[:] = [message]
@@ -92,8 +97,6 @@ class Told:
             told = self.values()
             return all(name in told and equal(wanted[name], told[name]) for name in wanted)
 
-        if self.session.received and holds(self.session.received[-1]):
-            return
         expected = f"{shown(wanted)} to be told of {self.uid}"
         try:
             await until(self.session, expected, holds, requirement)
