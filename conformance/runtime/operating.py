@@ -9,7 +9,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Violation
 
 _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
 
@@ -46,6 +46,13 @@ async def ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
 async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any]) -> None:
     with contextlib.suppress(Conclusion):
         await instance.upper(operation, **arguments)
+
+
+async def takes_part(session: Session) -> None:
+    """Raise Unreachable where the IUT ends at once: over datagrams nothing else tells."""
+    process = session.instance.process
+    if process and await process.wait(session.seconds("quiet")):
+        raise Unreachable(f"it ends before it takes part{session.instance.describe_end()}")
 
 
 async def done(session: Session, operation: str, **arguments: Any) -> Any:

@@ -1,6 +1,7 @@
 """Test cases for a gamepad sender: the suite receives what it sends."""
 
 from conformance.iut import Iut
+from conformance.runtime.operating import takes_part
 
 SMOKE = "gamepad.form"
 
@@ -8,4 +9,4 @@ SMOKE = "gamepad.form"
 async def smoke(iut: Iut) -> None:
     """It starts; whether it can be given input is the business of the tests."""
     async with iut.session() as session:
-        await session.taken()
+        await takes_part(session)

@@ -1,6 +1,7 @@
 """Test cases for an update publisher: the suite receives its updates."""
 
 from conformance.iut import Iut
+from conformance.runtime.operating import takes_part
 
 SMOKE = "update.form"
 
@@ -8,4 +9,4 @@ SMOKE = "update.form"
 async def smoke(iut: Iut) -> None:
     """It starts; whether it can be given devices is the business of the tests."""
     async with iut.session() as session:
-        await session.taken()
+        await takes_part(session)
