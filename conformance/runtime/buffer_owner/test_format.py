@@ -85,6 +85,7 @@ async def test_other_bitmaps(iut: Iut) -> None:
     async with bench(iut) as on:
         buffer = await on.connect("arm")
         bits = buffer.peripheral.bits(chosen)
+        await buffer.put({"control.read": 0})
         await on.tested("set_read", **buffer.arguments, params=chosen)
         await on.with_uid("set_sub", 5, **buffer.arguments, params=chosen, delay=40)
         image = await buffer.look()

@@ -39,18 +39,6 @@ async def test_first_connect(iut: Iut) -> None:
             check(valid != 0, f"{buffer.place('valid')} to be set", "it is not")
 
 
-@requirement("lifecycle.created-valid")
-async def test_blank(iut: Iut) -> None:
-    """What the buffer of an earlier peripheral had, that of a new one of its type has not."""
-    async with bench(iut) as on:
-        first = await on.connect("arm")
-        await first.fill()
-        second = await on.connect("arm")
-        image = await second.look()
-        check(image["valid"] != 0, f"{second.place('valid')} to be set", "it is not")
-        image.holds({"control.read": 0, "control.write": 0, "control.update": 0})
-
-
 @requirement("lifecycle.disconnect")
 async def test_disconnect(iut: Iut) -> None:
     """The valid bit follows the connection, a hundred times over; another peripheral's does not."""
@@ -118,16 +106,5 @@ async def test_removed_at_exit(iut: Iut) -> None:
         await connected(on, buffers[2], uid, False)
         await on.shut_down()
         for buffer in buffers:
-            if memory.inode(buffer.name) is not None:
-                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")
-
-
-@requirement("lifecycle.removed-at-exit")
-async def test_removed_while_open(iut: Iut) -> None:
-    """So it is with one that a consumer has open and whose mutex it holds."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
-        async with buffer.held():
-            await on.shut_down()
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

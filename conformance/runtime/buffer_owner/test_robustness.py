@@ -10,7 +10,6 @@ pytestmark = in_one_loop
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter": ("set_data", {"values": {"angle": 0.5, "nowhere": 1}}),
-    "a parameter that is not readable": ("set_data", {"values": {"target": 5.0}}),
     "text for a number": ("set_data", {"values": {"speed": "fast"}}),
     "an array that is too short": ("set_data", {"values": {"track": [1.0, 2.0]}}),
     "an array that is too long": ("set_data", {"values": {"trim": [1, 2, 3, 4, 5]}}),

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.bench import ROBOT, Bench, Buffer, Image
-from conformance.verdicts import Violation
+from conformance.verdicts import Conclusion, Violation
 
 AXES = ("lx", "ly", "rx", "ry")
 TYPE = "gamepad"
@@ -31,12 +31,10 @@ class Receiver(Bench):
         """The buffer of a gamepad, if there is one."""
         answer = await self.means("buffers")
         told = answer.result if isinstance(answer.result, dict) else {}
+        self.names.update(entry for entry in told.values() if isinstance(entry, str))
         name = told.get(index)
-        if isinstance(name, dict):
-            name = name.get("buffer")
         if not isinstance(name, str):
             return None
-        self.names.update(entry for entry in told.values() if isinstance(entry, str))
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)
         if known is None:
             return await self.open(name, TYPE)
@@ -104,6 +102,9 @@ async def receiver(iut: Iut) -> AsyncIterator[Receiver]:
             made = Receiver(session)
             await made.load(ROBOT)
             yield made
+            # Whatever it has made must not be left behind, even if it has to be killed.
+            with contextlib.suppress(Conclusion):
+                await made.buffer("")
     finally:
         if made is not None:
             made.close()
