@@ -113,8 +113,10 @@ class Session:
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
+        # Where the protocol's messages go apart, so do those of one call and of the next.
+        apart = self.protocol.segmentation is not whole
         for number, piece in enumerate(pieces):
-            if number:
+            if number or apart:
                 await self._link.taken()
             whole_message = next((frame for frame in frames if frame.raw == piece), None)
             self._record(

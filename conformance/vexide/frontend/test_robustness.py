@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
-from conformance.segmentation import split_at, whole
+from conformance.segmentation import whole
 from conformance.vexide import drawn
 from conformance.vexide.events import PROGRAM, SIGNATURE, answer, log, moved, update
 from conformance.vexide.stage import in_setup, lives_on, opened
@@ -100,11 +100,11 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
 
 
 @requirement("robustness.unknown-fields")
-@explore(events=drawn.messages("simulator"), cuts=drawn.cuts())
-async def test_any_valid_events(iut: Iut, events: list[Any], cuts: list[int]) -> None:
+@explore(events=drawn.messages("simulator"))
+async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
     """Events that are valid but may make no sense, with unknown fields, do no harm."""
     async with in_setup(iut, starting=False) as session:
-        await session.send(*events, segmentation=split_at(cuts))
+        await session.send(*events)
         await lives_on(iut, session, f"{len(events)} valid events", lines=len(events))
 
 

@@ -7,7 +7,6 @@ import pytest
 from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
-from conformance.segmentation import split_at
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import drawn
@@ -132,15 +131,14 @@ async def test_unknown_message(iut: Iut, value: Any) -> None:
 
 
 @requirement("robustness.unknown-fields")
-@explore(commands=drawn.messages("frontend"), cuts=drawn.cuts())
-async def test_any_valid_commands(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
+@explore(commands=drawn.messages("frontend"))
+async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
     """Commands that are valid but may make no sense, with unknown fields, do no harm."""
     program = await visible_program(iut)
     async with iut.session(program=program) as session:
         await shake_hands(session)
         given = [adapted(session, command) for command in commands]
-        await session.send(motor(session, 1))
-        await session.send(*given, competition(), segmentation=split_at(cuts))
+        await session.send(motor(session, 1), *given, competition())
         await lives_on(iut, session, f"{len(given)} valid commands")
 
 
