@@ -253,9 +253,11 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     """What to say to an IUT that plays the other role; the judge has found what that violates."""
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
-    if not foreign:
+    messages = specs.load(role.protocol).messages
+    # Where the other side says nothing, what came is no sign of it.
+    if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None
-    senders = [sender for sender, name in specs.load(role.protocol).messages if name == foreign]
+    senders = [sender for sender, name in messages if name == foreign]
     other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
         f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
