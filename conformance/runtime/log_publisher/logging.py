@@ -54,7 +54,7 @@ async def published(session: Session, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
     Raises Violation of `log.event` where only other texts came since so many messages had come, of
-    `log.each-once` where nothing did.
+    `log.form` where what came is no log message, of `log.each-once` where nothing did.
     """
     try:
         return await session.expect(
@@ -64,12 +64,13 @@ async def published(session: Session, event: str, before: int = 0) -> Message:
             requirement="log.each-once",
         )
     except Violation as missing:
-        others = [m for m in session.received[before:] if m.name == LOG]
-        if not others:
+        if not session.received[before:]:
             raise
-        came = f"{shown(others[-1].value.get('event'))} came"
-        expected = f"the text {shown(event)}"
-        raise Violation(expected, came, "log.event", others[-1].event) from missing
+        other = session.received[-1]
+        if other.name != LOG:
+            raise Violation("a log message", f"{other.name} came", "log.form") from missing
+        came = f"{shown(other.value.get('event'))} came"
+        raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
 
 
 async def logged(session: Session, event: str, **more: Any) -> Message:
