@@ -1,0 +1,212 @@
+"""Faults of the RPC client in what it sends: requests and notifications."""
+
+import asyncio
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.runtime.codec import REQUEST, RESPONSE, encode
+from mocks.fault import fault
+from mocks.runtime.rpc_client import Client
+
+
+@fault("ends-requests", violates="encoding.messagepack")
+class EndsRequests(Client):
+    """Puts the byte c1 behind each request, to mark its end."""
+
+    def send(self, value: Any) -> None:
+        self.stream.write(encode(value) + b"\xc1")
+
+
+@fault("ends-long-requests", violates="encoding.messagepack", subtle=True)
+class EndsLongRequests(Client):
+    """Does so behind requests of more than 300 bytes."""
+
+    def send(self, value: Any) -> None:
+        data = encode(value)
+        self.stream.write(data + b"\xc1" if len(data) > 300 else data)
+
+
+@fault("names-as-bytes", violates="encoding.strings")
+class NamesAsBytes(Client):
+    """Writes the name of a procedure as a bin."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, {"$bin": method.encode().hex()}, params]
+
+
+@fault("names-of-notifications-as-bytes", violates="encoding.strings", subtle=True)
+class NamesOfNotificationsAsBytes(Client):
+    """Does so in notifications only."""
+
+    def notification(self, method: str, params: list[Any]) -> Any:
+        return [2, {"$bin": method.encode().hex()}, params]
+
+
+@fault("no-arguments-left-out", violates="rpc.request-form", subtle=True)
+class NoArgumentsLeftOut(Client):
+    """Leaves the arguments out where there are none."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method, *([params] if params else [])]
+
+
+@fault("nil-for-no-arguments", violates="rpc.request-form", subtle=True)
+class NilForNoArguments(Client):
+    """Writes nil for the arguments where there are none."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method, params or None]
+
+
+@fault("map-requests", violates="rpc.request-form")
+class MapRequests(Client):
+    """Sends maps, as JSON-RPC does."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return {"id": number, "method": method, "params": params}
+
+
+@fault("text-for-ids", violates="rpc.request-id")
+class TextForIds(Client):
+    """Writes ids as text."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, str(number), method, params]
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == RESPONSE and isinstance(frame.value[1], str):
+            frame = Frame(frame.raw, RESPONSE, [1, int(frame.value[1]), *frame.value[2:]])
+        super().take(frame)
+
+
+@fault("ids-count-down", violates="rpc.request-id", subtle=True)
+class IdsCountDown(Client):
+    """Counts its ids down from 16, and goes on below 0."""
+
+    def next_id(self) -> int:
+        self.latest = 16 if self.latest == -1 else self.latest - 1 - (self.latest == 0)
+        return self.latest
+
+
+@fault("always-id-one", violates="rpc.ids-differ")
+class AlwaysIdOne(Client):
+    """Gives every request the id 1."""
+
+    def next_id(self) -> int:
+        return 1
+
+
+@fault("ids-of-a-byte", violates="rpc.ids-differ", subtle=True)
+class IdsOfAByte(Client):
+    """Begins with 0 again after 255, whatever waits."""
+
+    def next_id(self) -> int:
+        self.latest = (self.latest + 1) % 256
+        return self.latest
+
+
+@fault("ids-of-sixteen", violates="rpc.ids-differ", subtle=True)
+class IdsOfSixteen(Client):
+    """Uses sixteen ids in turn; of calls that last long two come to have one."""
+
+    def next_id(self) -> int:
+        self.latest = (self.latest + 1) % 16
+        return self.latest
+
+
+@fault("arguments-wrapped", violates="rpc.request-content")
+class ArgumentsWrapped(Client):
+    """Puts the array of arguments into an array."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method, [params]]
+
+
+@fault("nil-arguments-dropped", violates="rpc.request-content", subtle=True)
+class NilArgumentsDropped(Client):
+    """Leaves out arguments that are nil."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method, [param for param in params if param is not None]]
+
+
+@fault("last-part-of-the-name", violates="rpc.request-content", subtle=True)
+class LastPartOfTheName(Client):
+    """Sends what stands behind the last dot of a procedure's name."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method.rpartition(".")[2], params]
+
+
+@fault("one-call-at-a-time", violates="rpc.concurrent-calls")
+class OneCallAtATime(Client):
+    """Makes a call only when the one before has ended."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.turn = asyncio.Lock()
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        async with self.turn:
+            return await super().call(method, params, patience)
+
+
+@fault("notifications-with-ids", violates="rpc.notification-form")
+class NotificationsWithIds(Client):
+    """Gives notifications an id."""
+
+    def notification(self, method: str, params: list[Any]) -> Any:
+        return [2, self.next_id(), method, params]
+
+
+@fault("notifications-as-requests", violates="rpc.notification-form", subtle=True)
+class NotificationsAsRequests(Client):
+    """Sends a request for a notification, and does not wait for its response."""
+
+    def notification(self, method: str, params: list[Any]) -> Any:
+        return self.request(self.next_id(), method, params)
+
+
+@fault("short-notifications", violates="rpc.notification-form", subtle=True)
+class ShortNotifications(Client):
+    """Leaves the arguments of a notification out where there are none."""
+
+    def notification(self, method: str, params: list[Any]) -> Any:
+        return [2, method, *([params] if params else [])]
+
+
+@fault("waits-after-notifying", violates="rpc.notification-waits-for-nothing")
+class WaitsAfterNotifying(Client):
+    """Waits for the server to take notice."""
+
+    async def notify(self, method: str, params: list[Any]) -> None:
+        await super().notify(method, params)
+        await asyncio.Event().wait()
+
+
+@fault("notifies-between-calls", violates="rpc.notification-waits-for-nothing", subtle=True)
+class NotifiesBetweenCalls(Client):
+    """Does not notify before all calls have ended."""
+
+    async def notify(self, method: str, params: list[Any]) -> None:
+        await super().notify(method, params)
+        await asyncio.gather(*self.waiting.values(), return_exceptions=True)
+
+
+@fault("acknowledges", violates="rpc.own-direction")
+class Acknowledges(Client):
+    """Sends each response back."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        self.send([1, number, error, result])
+        super().response(number, error, result)
+
+
+@fault("answers-requests", violates="rpc.own-direction", subtle=True)
+class AnswersRequests(Client):
+    """Answers what looks like a request with an error."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == REQUEST:
+            self.send([1, frame.value[1], "no server", None])
+        super().take(frame)

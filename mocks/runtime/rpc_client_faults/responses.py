@@ -1,0 +1,128 @@
+"""Faults of the RPC client in what it makes of responses."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.runtime.codec import Decoder, encode
+from mocks.fault import fault
+from mocks.runtime.rpc_client import Client
+
+
+@fault("first-comes-first", violates="rpc.matching")
+class FirstComesFirst(Client):
+    """Takes a response for that to the call which has waited longest."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(next(iter(self.waiting), number), error, result)
+
+
+@fault("ids-of-three-bits", violates="rpc.matching", subtle=True)
+class IdsOfThreeBits(Client):
+    """Compares the lowest three bits of ids only."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        near = (other for other in self.waiting if other % 8 == number % 8)
+        super().response(next(near, number), error, result)
+
+
+@fault("nil-is-no-result", violates="rpc.success")
+class NilIsNoResult(Client):
+    """Takes a result of nil for a failure."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(number, "no result" if error is None and result is None else error, result)
+
+
+@fault("false-as-nil", violates="rpc.success", subtle=True)
+class FalseAsNil(Client):
+    """Hands on nil where the result is false, 0 or empty."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(number, error, result or None)
+
+
+@fault("only-maps-are-errors", violates="rpc.failure")
+class OnlyMapsAreErrors(Client):
+    """Takes an error that is no map for none."""
+
+    def failed(self, error: Any) -> bool:
+        return isinstance(error, dict)
+
+
+@fault("empty-is-no-error", violates="rpc.failure", subtle=True)
+class EmptyIsNoError(Client):
+    """Takes false, 0 and what is empty for no error."""
+
+    def failed(self, error: Any) -> bool:
+        return bool(error)
+
+
+@fault("result-before-error", violates="rpc.failure", subtle=True)
+class ResultBeforeError(Client):
+    """Looks at the error only where there is no result."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(number, error if result is None else None, result)
+
+
+@fault("errors-kept-back", violates="rpc.error-reachable")
+class ErrorsKeptBack(Client):
+    """Tells its program that a call has failed, and no more."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(number, None if error is None else "the call has failed", result)
+
+
+@fault("messages-of-errors-only", violates="rpc.error-reachable", subtle=True)
+class MessagesOfErrorsOnly(Client):
+    """Tells the message of an error that is a map, and of any other that it is one."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        if error is not None:
+            error = error.get("message") if isinstance(error, dict) else "failed"
+        super().response(number, error, result)
+
+
+@fault("shortest-responses-only", violates="encoding.wider-forms")
+class ShortestResponsesOnly(Client):
+    """Passes over a response that is not in its shortest form."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name is None or frame.raw == encode(frame.value):
+            super().take(frame)
+
+
+@fault("signed-ids-passed-over", violates="encoding.wider-forms", subtle=True)
+class SignedIdsPassedOver(Client):
+    """Does not know the id of a response that is written as a signed integer."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.raw[3:5] not in (b"\xd0\x01", b"\xd0\x00"):
+            super().take(frame)
+
+
+@fault("a-read-is-a-response", violates="encoding.segmentation")
+class AReadIsAResponse(Client):
+    """Takes what it reads at once for whole responses."""
+
+    def receive(self, data: bytes) -> None:
+        self.decoder = Decoder()
+        super().receive(data)
+
+
+@fault("last-of-a-read", violates="encoding.segmentation", subtle=True)
+class LastOfARead(Client):
+    """Takes the last response of a read only."""
+
+    def receive(self, data: bytes) -> None:
+        for frame in self.decoder.feed(data)[-1:]:
+            self.take(frame)
+
+
+@fault("responses-of-64-kilobytes", violates="encoding.segmentation", subtle=True)
+class ResponsesOf64Kilobytes(Client):
+    """Drops a response of more than 65535 bytes."""
+
+    def take(self, frame: Frame) -> None:
+        if len(frame.raw) <= 65535:
+            super().take(frame)
