@@ -121,7 +121,7 @@ def _misplaced(text: str) -> SexpError:
 
 
 def write(expressions: Iterable[Expression]) -> bytes:
-    """A text of these expressions, a blank between the items of a list. Raises ValueError."""
+    """A text of these expressions, with a blank between the items of a list. Raises ValueError."""
     pieces: list[str] = []
     waiting = [iter(expressions)]
     while waiting:
@@ -142,8 +142,6 @@ def write(expressions: Iterable[Expression]) -> bytes:
             if waiting:
                 if pieces[-1] == " ":
                     pieces.pop()
-                pieces.append(")")
-                pieces.append(" ")
-    text = "".join(pieces)
-    # Lists need no blank between them.
-    return text.replace(") (", ")(").rstrip(" ").encode("ascii")
+                # Between messages of a group the published server writes no blank.
+                pieces.append(") " if len(waiting) > 1 else ")")
+    return "".join(pieces).replace(" )", ")").rstrip(" ").encode("ascii")

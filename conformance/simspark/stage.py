@@ -19,7 +19,8 @@ from conformance.verdicts import Inconclusive, Violation
 CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
 PERCEPTORS = ("Perceptors", "Expressions")
 
-_scores = itertools.count(1)
+_scores = itertools.count(101)  # which no test sets for other reasons
+_MOMENT = 0.002  # seconds in which what has come already is read
 
 
 def expressions(text: str) -> list[Any]:
@@ -72,10 +73,12 @@ class Watch:
             await self.state()
 
     async def settle(self) -> None:
-        """Take in all that has come, then two more, so that what was sent before has had effect."""
-        while message := await self.session.watch(*STATES, within=0):
-            self.view.take(message.value)
-        await self.some(2)
+        """Wait until all that was sent before has had effect, which a score that is set then tells.
+
+        Commands are executed in the order in which a monitor sends them.
+        """
+        await self.obeys("other commands", "score.set")
+        await self.state()
 
     async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
         """Whether something does not happen for so long."""
@@ -222,6 +225,7 @@ async def playing(
     async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
         await create(iut, session)
         await session.send(expressions(f"(init (unum {unum})(teamname {team}))"))
+        await passed_over(session)
         for _ in range(4):
             await perceptors(session)
         yield session
@@ -231,6 +235,12 @@ async def create(iut: Iut, session: Session) -> None:
     """Ask for a robot, and wait for perceptors if they come before the robot is initialised."""
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     await session.watch(*PERCEPTORS)
+
+
+async def passed_over(session: Session) -> None:
+    """Pass over the perceptors that have come already."""
+    while await session.watch(*PERCEPTORS, within=_MOMENT):
+        pass
 
 
 async def perceptors(session: Session) -> Message:

@@ -1,6 +1,7 @@
 """The reference agent: creates a robot, nods and waves, and knows where its hinges are."""
 
 import argparse
+import asyncio
 from collections.abc import Mapping
 from math import sin
 from typing import Any
@@ -15,7 +16,11 @@ from mocks.upper_tester import Operation
 
 
 class Agent(Client):
-    """One agent. It sends its second message once the first has shown effect, or at once."""
+    """One agent. It sends its second message once the first has shown effect, or after a while.
+
+    A server may begin to send perceptors after the first, and understand the second only then; or
+    it may wait for both.
+    """
 
     def __init__(self, settings: argparse.Namespace) -> None:
         super().__init__(settings)
@@ -28,7 +33,11 @@ class Agent(Client):
 
     def opened(self) -> None:
         self.create()
-        if self.settings.eager:
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.settings.patience, self.out_of_patience)
+
+    def out_of_patience(self) -> None:
+        if not self.initialised and self.connection.open:
             self.initialise()
 
     def create(self) -> None:
@@ -109,7 +118,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unum", type=int, default=0, help="its number; 0 for any that is free")
     parser.add_argument("--team", default="Reference")
     parser.add_argument("--hinge", default="he1", help="the effector that it plays with")
-    parser.add_argument("--eager", action="store_true", help="wait for nothing before init")
+    parser.add_argument(
+        "--patience", type=float, default=0.5, metavar="S", help="until init, without perceptors"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Agent]) -> int:

@@ -17,7 +17,7 @@ async def _ordinary(iut: Iut) -> None:
     async with serving(iut) as served:
         for _ in range(30):
             await served.tell("(hear Reference 0.00 self hello)")
-            await served.session.watch(within=0.01)
+            await served.session.watch(within=served.session.seconds("cycle"))
         await served.acts(5)
 
 

@@ -7,6 +7,7 @@ from conformance.simspark.stage import (
     PERCEPTORS,
     expressions,
     hinge,
+    passed_over,
     perceptors,
     playing,
     watching,
@@ -44,8 +45,7 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
 
 async def fresh(agent: Session) -> Message:
     """A group of perceptors that comes from now on."""
-    while await agent.watch(*PERCEPTORS, within=0):
-        pass
+    await passed_over(agent)
     return await perceptors(agent)
 
 

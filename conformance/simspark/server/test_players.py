@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.simspark.stage import PERCEPTORS, Match, Place, Watch, match
+from conformance.simspark.stage import PERCEPTORS, Match, Place, Watch, match, passed_over
 from conformance.simspark.view import View
 from conformance.verdicts import NotExercised
 
@@ -130,16 +130,10 @@ def _battery(message: Message) -> float | None:
     return None
 
 
-async def _drained(agent: Session) -> None:
-    """Pass over what has come already."""
-    while await agent.watch(*PERCEPTORS, within=0):
-        pass
-
-
 async def _battery_is(agent: Session, level: float, command: str) -> None:
     came: list[float] = []
     deadline = agent.now + 2 * agent.seconds("response")
-    await _drained(agent)
+    await passed_over(agent)
     while message := await agent.watch(*PERCEPTORS, within=deadline - agent.now):
         if (found := _battery(message)) is not None:
             came.append(found)

@@ -31,7 +31,7 @@ class StillLimbsLeftOut(Server):
 
     def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
         place, hanging = limb
-        return super().limb_update(robot, told, (place, hanging[:0] if place == 5 else hanging))
+        return super().limb_update(robot, told, (place, hanging[:0] if place == 4 else hanging))
 
 
 @fault("limbs-not-updated", violates="header.partial-carries-changes")
