@@ -72,6 +72,11 @@ class TextReads(Session):
         super().receive(data)
 
 
+class ReadsDecodedApart(Session):
+    def receive(self, data: bytes) -> None:
+        super().receive(data.decode(errors="replace").encode())
+
+
 class TwoPieces(Session):
     pieces = 0
 

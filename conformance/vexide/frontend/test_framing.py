@@ -8,12 +8,21 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import drawn
 from conformance.vexide.codec import encode
 from conformance.vexide.events import PROGRAM, READY, SIGNATURE, answer, drawing, log
-from conformance.vexide.forms import CUTS, SPELLINGS
-from conformance.vexide.stage import begun, finishes, in_setup, opened, plays_on, started, starts
+from conformance.vexide.forms import CUTS, SPELLINGS, inside_characters
+from conformance.vexide.stage import (
+    begun,
+    finishes,
+    in_setup,
+    opened,
+    plays_on,
+    shown,
+    started,
+    starts,
+)
 
 pytestmark = in_one_loop
 
@@ -48,6 +57,18 @@ async def test_cut_lines_at_the_end(iut: Iut, cut: Segmentation) -> None:
         await starts(session)
         await session.send(PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
         await finishes(iut, session, "events that came in pieces")
+
+
+@requirement("framing.segmentation")
+async def test_cut_text(iut: Iut) -> None:
+    """The text of a Log that is cut inside its characters is, for the user, the same text."""
+    async with in_setup(iut, starting=False) as session:
+        await session.send(log("Gerät 1: ä€😀"))
+        if not await shown(session, "Gerät 1: ä€😀"):
+            raise Inconclusive("such a text cannot be read where it came whole (log.accessible)")
+        await session.send(log("Gerät 2: ä€😀"), segmentation=inside_characters)
+        read = await shown(session, "Gerät 2: ä€😀")
+        check(read, "the text of a Log that was cut inside its characters", "another can be read")
 
 
 @requirement("framing.segmentation")

@@ -55,6 +55,11 @@ class TextReads(defects.TextReads, Frontend):
     """Loses what arrives cut inside a multi-byte character."""
 
 
+@fault("reads-decoded-apart", violates="framing.segmentation", subtle=True)
+class ReadsDecodedApart(defects.ReadsDecodedApart, Frontend):
+    """Replaces a character that arrives in two reads by others, and loses nothing else."""
+
+
 @fault("two-pieces", violates="framing.segmentation", subtle=True)
 class TwoPieces(defects.TwoPieces, Frontend):
     """Loses the middle of a line that arrives in more than three pieces."""

@@ -47,6 +47,11 @@ class TextReads(defects.TextReads, Simulator):
     """Loses what arrives cut inside a multi-byte character."""
 
 
+@fault("reads-decoded-apart", violates="framing.segmentation", subtle=True)
+class ReadsDecodedApart(defects.ReadsDecodedApart, Simulator):
+    """Replaces a character that arrives in two reads by others, and loses nothing else."""
+
+
 @fault("two-pieces", violates="framing.segmentation", subtle=True)
 class TwoPieces(defects.TwoPieces, Simulator):
     """Loses the middle of a line that arrives in more than three pieces."""
