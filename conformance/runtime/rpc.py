@@ -89,10 +89,10 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
 
 async def _absent(session: Session, name: str) -> str:
     """What a procedure is answered that evidently does not exist; nothing if it does."""
-    error, result = await call(session, 4_000_000_000, name, *_PROBES[name])
+    error, result = await call(session, 120, name, *_PROBES[name])
     if not error or result is not None:
         return ""
-    unknown, _ = await call(session, 4_000_000_001, ABSENT, *_PROBES[name])
+    unknown, _ = await call(session, 121, ABSENT, *_PROBES[name])
     one, other = _outline(error, name), _outline(unknown, ABSENT)
     same = difflib.SequenceMatcher(None, one, other).ratio() > _ALIKE
     return shown(error) if same else ""

@@ -14,7 +14,7 @@ from conformance.verdicts import Unreachable, Violation
 
 pytestmark = in_one_loop
 
-_PROBE = 123_456_789  # an id that nothing else uses
+_PROBE = 117  # an id that nothing else uses
 
 MALFORMED: dict[str, Any] = {
     "type 3": [3, 1, "echo", []],
