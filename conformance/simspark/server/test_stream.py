@@ -28,6 +28,7 @@ async def _introduction(iut: Iut) -> None:
         await first.some(3)
         async with watching(iut, instance) as second:
             await second.some(3)
+            await second.settle()
 
 
 @_of_a_session(
@@ -123,8 +124,7 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
 async def test_time_does_not_run_back(iut: Iut) -> None:
     """In the course of a game the time stands or goes on."""
     async with watching(iut) as watch:
-        if "PlayOn" in watch.view.play_modes:
-            await watch.play()
+        await _begin(watch)
         await watch.some(25)
 
 
@@ -238,9 +238,16 @@ async def test_full_on_request(iut: Iut) -> None:
             await watch.some(2)
 
 
+async def _begin(watch: Watch) -> None:
+    """Let the game go on, if the server has a play mode of the usual name: then the ball rolls."""
+    if "PlayOn" in watch.view.play_modes:
+        await watch.play()
+
+
 async def _match(iut: Iut) -> None:
     async with iut.instance() as instance, watching(iut, instance) as watch:
         await watch.some(2)
+        await _begin(watch)
         async with playing(iut, instance, "Lefts") as agent:
             await agent.send([["he1", "1.5"], ["lae1", "1"], ["rle4", "-2"]])
             await watch.settle()
@@ -267,6 +274,7 @@ async def _moving(iut: Iut) -> None:
         playing(iut, instance) as agent,
     ):
         await agent.send([["he1", "1.5"], ["he2", "-1"], ["lae1", "1"], ["rle4", "-2"]])
+        await _begin(watch)
         place = watch.place(-0.3, 0.2)
         await watch.command(f"(agent (unum 1)(team Left)(move {place.x} {place.y} 0.4 33))")
         await watch.command("(ball (vel 1 1 2))")
