@@ -105,6 +105,7 @@ async def test_removed_at_exit(iut: Iut) -> None:
         buffers = [await on.connect("arm"), await on.connect("panel"), await on.connect("arm", uid)]
         await connected(on, buffers[2], uid, False)
         await on.shut_down()
+        await on.until(lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response")
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

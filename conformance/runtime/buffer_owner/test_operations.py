@@ -29,6 +29,16 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
             await holding(on, buffer, name, {**buffer.arguments, **operation.arguments})
 
 
+@requirement("operations.mutex")
+async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
+    """Nor do a disconnect and a connect, which set the valid bit."""
+    async with bench(iut) as on:
+        uid = new_uid()
+        buffer = await on.connect("arm", uid)
+        for name in ("disconnect", "connect"):
+            await holding(on, buffer, name, {"type": "arm", "uid": on.uid(uid)})
+
+
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation the mutex is free, also on a buffer that is invalid."""

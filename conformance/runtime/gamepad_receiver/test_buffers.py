@@ -125,6 +125,7 @@ async def test_removed_at_exit(iut: Iut) -> None:
         await on.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
         buffers = [await on.made(index) for index in ("0", "5")]
         await on.shut_down()
+        await on.until(lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response")
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

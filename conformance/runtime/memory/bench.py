@@ -10,7 +10,7 @@ import math
 import secrets
 import string
 import time
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 ROBOT = "robot.yaml"
 _BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
 _SLACK = 0.05  # seconds by which clocks may differ
+_POLL = 0.005  # seconds between two looks
 
 
 def catalogs() -> Path:
@@ -192,6 +193,8 @@ class Bench:
         self.buffers: list[Buffer] = []
         self.names: set[str] = set()
         """Objects that must not be left behind, whatever the IUT does."""
+        self.uid: type[str] | type[int] = str
+        """In which form the IUT takes a UID."""
         self._layouts: dict[str, Layout] = {}
         self._asked = False
 
@@ -266,8 +269,12 @@ class Bench:
 
     async def with_uid(self, operation: str, uid: int, **arguments: Any) -> Answer:
         """Run an operation with a UID: as a string or, where that is refused, as a number."""
-        answer = await self.ask(operation, uid=str(uid), **arguments)
-        return answer if answer.ok else await self.ask(operation, uid=uid, **arguments)
+        answer = await self.ask(operation, uid=self.uid(uid), **arguments)
+        if not answer.ok and self.uid is str:
+            second = await self.ask(operation, uid=uid, **arguments)
+            self.uid = int if second.ok else str
+            return second
+        return answer
 
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
         """Have a peripheral connected, by default a new one; its buffer."""
@@ -324,6 +331,15 @@ class Bench:
         within = (1 + PATIENCE) * self.session.seconds("response")
         if not await process.wait(within):
             raise Inconclusive(f"it did not end within {within:g} s after the end of its input")
+
+    async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
+        """Look again and again whether something is so, for as long as a timing says."""
+        deadline = self.session.now + self.session.seconds(timing)
+        while not wanted():
+            if self.session.now > deadline:
+                return False
+            await asyncio.sleep(_POLL)
+        return True
 
     def close(self) -> None:
         for buffer in self.buffers:

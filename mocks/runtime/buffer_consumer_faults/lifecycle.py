@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from multiprocessing import resource_tracker
 from typing import Any
 
 from mocks.fault import fault
@@ -30,6 +31,25 @@ class ListsWhatItListed(Consumer):
     async def list(self) -> list[str]:
         self.seen.update(await super().list())
         return sorted(self.seen)
+
+
+@fault("lists-what-is-gone", violates="lifecycle.listed", subtle=True)
+class ListsWhatIsGone(Consumer):
+    """Lists a buffer that it has open, though it is unlinked."""
+
+    async def list(self) -> list[str]:
+        open_ = [name for name, buffer in self.buffers.items() if buffer["valid"]]
+        return sorted({*open_, *await super().list()})
+
+
+@fault("tracked", violates="lifecycle.never-unlinks", subtle=True)
+class Tracked(Consumer):
+    """Opens buffers as Python does, whose resource tracker unlinks them a moment after its end."""
+
+    def open(self, name: str, type_: str) -> Buffer:
+        buffer = super().open(name, type_)
+        resource_tracker.register(f"/{name}", "shared_memory")
+        return buffer
 
 
 @fault("invalid-reads-nothing", violates="lifecycle.invalid-absent")

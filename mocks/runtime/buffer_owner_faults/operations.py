@@ -27,6 +27,16 @@ class SetValidUnlocked(Owner):
         self.put_valid(buffer, valid)
 
 
+@fault("disconnect-unlocked", violates="operations.mutex", subtle=True)
+class DisconnectUnlocked(Owner):
+    """Clears the valid bit without the mutex when a peripheral disconnects."""
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        buffer = self.buffers.get(self.name(type_, uid))
+        if buffer is not None:
+            self.put_valid(buffer, False)
+
+
 @fault("kept-after-unknown", violates="operations.mutex-released", subtle=True)
 class KeptAfterUnknown(Owner):
     """Locks the mutex before it looks at what there is to set, and does not release it then."""
