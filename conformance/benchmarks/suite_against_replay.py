@@ -51,8 +51,8 @@ def replay(capture: Capture) -> None:
     default = next(iter(chosen.programs))
     program = chosen.programs[str(capture.extra.get("program") or default)]
     argv = [expand(word, {"program": program}) for word in chosen.command]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(argv, **streams) as process:
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=nowhere) as process:
         assert process.stdin and process.stdout
         output = process.stdout.fileno()
         outstanding = 0
