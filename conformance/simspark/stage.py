@@ -77,7 +77,12 @@ class Watch:
 
         Commands are executed in the order in which a monitor sends them.
         """
-        await self.obeys("other commands", "score.set")
+        try:
+            await self.obeys("other commands", "score.set")
+        except Violation as none:
+            if self.session.ended:
+                raise Violation(none.expected, none.came) from none
+            raise
         await self.state()
 
     async def never(self, happens: Callable[[View], Any], seconds: float) -> bool:
