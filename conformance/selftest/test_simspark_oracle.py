@@ -8,8 +8,8 @@ from conformance import captures, locate, recorded, specs
 from conformance.captures import Capture
 from conformance.judge import judge_capture
 from conformance.simspark.codec import Decoder, encode
-from conformance.simspark.oracle import ANY, COURSE, Oracle, Phase
 from conformance.simspark.nodes import LEAVES
+from conformance.simspark.oracle import ANY, COURSE, Oracle, Phase
 from conformance.simspark.scene import Scene
 
 FOLDER = locate.folder("captures", "simspark") or Path()

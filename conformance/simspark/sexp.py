@@ -54,6 +54,8 @@ def read_deep(data: bytes) -> tuple[list[Expression], int]:
 def _depth(data: bytes) -> int | None:
     """How deep the lists of a text are nested; None if very deep, or if brackets do not match."""
     brackets = data.translate(None, _NO_BRACKETS)
+    if b"(" * DEEP in brackets:
+        return None
     for depth in range(DEEP):
         if not brackets:
             return depth
