@@ -29,11 +29,8 @@ def scores() -> SearchStrategy[list[tuple[str, int, int]]]:
     return st.lists(_score(), min_size=1, max_size=12)
 
 
-COMMANDS = (
-    *("agent", "ball", "play-mode", "drop-ball", "kick-off", "select", "kill", "repos"),
-    *("get-ack", "time", "score", "full-state"),
-)
-"""The commands of a trainer, by their schemas."""
+COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
+"""The commands of a trainer that have parameters, by their schemas; kill and repos are as select."""
 
 
 @cache
