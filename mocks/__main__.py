@@ -5,11 +5,12 @@ import sys
 # A test run starts hundreds of mocks. None speaks TLS, which is a sixth of what asyncio imports.
 sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
-import argparse  # noqa: E402
-import asyncio  # noqa: E402
-import os  # noqa: E402
-import signal  # noqa: E402
-from typing import Any  # noqa: E402
+import argparse
+import asyncio
+import functools
+import os
+import signal
+from typing import Any
 
 from conformance import locate
 from mocks import fault, streams
@@ -37,7 +38,11 @@ def main(argv: list[str]) -> int:
 
 def _run(role: str, arguments: list[str]) -> int:
     module: Any = fault.role_module(role)
-    parser = argparse.ArgumentParser(prog=f"python -m mocks {role}", description=module.__doc__)
+    # To ask how wide the terminal is would import as much as the mock itself.
+    width = functools.partial(argparse.HelpFormatter, width=100)
+    parser = argparse.ArgumentParser(
+        prog=f"python -m mocks {role}", description=module.__doc__, formatter_class=width
+    )
     address = parser.add_mutually_exclusive_group()
     address.add_argument("--listen", metavar="ADDR", help="HOST:PORT or unix:PATH")
     address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
