@@ -30,7 +30,7 @@ def scores() -> SearchStrategy[list[tuple[str, int, int]]]:
 
 
 COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
-"""The commands of a trainer that have parameters, by their schemas; kill and repos are as select."""
+"""Those commands of a trainer that have parameters, by their schemas."""
 
 
 @cache
