@@ -18,7 +18,8 @@ from conformance.openroberta.codec import Decoder, content, encode, request
 from conformance.openroberta.naming import MANDATORY
 from mocks import fault, streams
 from mocks.openroberta import interpreter
-from mocks.openroberta.lab import Lab, Settings, operations
+from mocks.openroberta.desk import Settings, operations
+from mocks.openroberta.lab import Lab
 from mocks.openroberta.robot import Robot
 from mocks.openroberta.robot import Settings as RobotSettings
 from mocks.openroberta.robot import operations as robot_operations

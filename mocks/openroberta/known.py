@@ -39,9 +39,6 @@ class Known:
     """When it was last answered, or went without an answer."""
     sensors: Mapping[str, Any] = field(default_factory=dict)
 
-    def battery(self) -> Any:
-        return self.data.get("battery")
-
 
 def give(held: list[asyncio.Future[str]], command: str, others: str) -> bool:
     """Answer the newest of these requests with a command, and the others; whether there was one."""

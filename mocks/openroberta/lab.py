@@ -5,10 +5,8 @@ Its user is a web page at its root, or the upper tester.
 
 import argparse
 import asyncio
-import base64
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,35 +17,18 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import UPGRADE, response
 from mocks import streams, upper_tester
 from mocks.openroberta import http
+from mocks.openroberta.desk import OPERATIONS, Desk, Settings, operations
 from mocks.openroberta.http import Served
-from mocks.openroberta.known import Known, Program, Step, give
-from mocks.openroberta.shelf import PROGRAMS, UPDATES, programs_of
-from mocks.streams import Stream, note
+from mocks.openroberta.known import Known, Program, Step
+from mocks.openroberta.shelf import PROGRAMS, programs_of
+from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
-OPERATIONS = ("pair", "run", "update", "state", "robots")
 BINARY = {"content-type": "application/octet-stream"}
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Seconds; the programs that a user can choose from, the files for updates, and addresses."""
-
-    register_hold: float = 300.0
-    push_hold: float = 10.0
-    offline: float = 11.0
-    sensor_path: str = "/rest/sensorlogging"
-    sensor_url: str = "/ws/"
-    programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
-    updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
-
-
-class Lab:
+class Lab(Desk):
     """A lab with its robots; each connection of one of them is served on its own."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.robots: dict[str, Known] = {}
 
     # Connections
 
@@ -190,9 +171,6 @@ class Lab:
         """It pushes: whatever it ran has ended."""
         robot.step = Step.LINKED
 
-    def touch(self, robot: Known) -> None:
-        robot.seen = asyncio.get_running_loop().time()
-
     def pushed(self, robot: Known, command: str) -> Any:
         """The answer to a push, and what it makes of its robot."""
         if command == "download":
@@ -286,89 +264,8 @@ class Lab:
             return response(409, {}, {"error": str(error)})
         return response(200, {}, {"result": result})
 
-    def linked(self, token: str) -> Known:
-        """The robot that was linked by this token. Raises ValueError where there is none."""
-        robot = self.robots.get(token)
-        if robot is None or robot.step is Step.REGISTERING:
-            raise ValueError(f"no robot is connected by the token {token!r}")
-        return robot
-
-    def pair(self, token: str) -> None:
-        robot = self.robots.get(token)
-        if robot is None or robot.step is not Step.REGISTERING:
-            raise ValueError(f"no robot waits for its token {token!r} to be entered")
-        robot.step = Step.LINKED
-        self.touch(robot)
-        note(f"{token}: linked")
-        self.welcome(robot)
-
-    def welcome(self, robot: Known) -> None:
-        give(robot.registrations, "repeat", "repeat")
-
-    def run(self, token: str, name: str) -> Program:
-        robot = self.linked(token)
-        if name not in self.settings.programs:
-            raise ValueError(f"there is no program {name!r}")
-        robot.program = Program(name, self.settings.programs[name])
-        self.want(robot, "download")
-        return robot.program
-
-    def update(self, token: str) -> None:
-        self.want(self.linked(token), "update")
-
-    def want(self, robot: Known, command: str) -> None:
-        """Tell the robot now, or with its next push."""
-        if not give(robot.pushes, command, "repeat"):
-            robot.wanted = command
-
-    def state(self, token: str) -> dict[str, Any]:
-        robot = self.robots.get(token)
-        if robot is None or robot.step is Step.REGISTERING:
-            return {"state": "unknown"}
-        return {
-            "state": self.state_of(robot),
-            "battery": robot.data.get("battery"),
-            "name": robot.data.get("brickname"),
-            "exitvalue": robot.data.get("nepoexitvalue"),
-        }
-
-    def state_of(self, robot: Known) -> str:
-        if robot.step is Step.RUNNING:
-            return "running"
-        silent = asyncio.get_running_loop().time() - robot.seen
-        return "waiting" if robot.pushes or silent < self.settings.offline else "offline"
-
 
 PEER = Lab
-
-
-def operations(lab: Lab) -> Mapping[str, upper_tester.Operation]:
-    """What a user can do, by the page or by the upper tester."""
-
-    async def pair(args: dict[str, Any]) -> None:
-        lab.pair(str(args["token"]))
-
-    async def run(args: dict[str, Any]) -> Any:
-        name = args.get("program") or next(iter(lab.settings.programs))
-        program = lab.run(str(args["token"]), str(name))
-        return {"name": program.name, "base64": base64.b64encode(program.data).decode()}
-
-    async def update(args: dict[str, Any]) -> None:
-        lab.update(str(args["token"]))
-
-    async def state(args: dict[str, Any]) -> Any:
-        return lab.state(str(args["token"]))
-
-    async def robots(args: dict[str, Any]) -> Any:
-        """What the page shows: the programs, and the robots whose tokens it knows."""
-        seen = {
-            token: {**lab.state(token), "sensors": dict(robot.sensors)}
-            for token in args.get("tokens", [])
-            if (robot := lab.robots.get(token))
-        }
-        return {"programs": list(lab.settings.programs), "robots": seen}
-
-    return {"pair": pair, "run": run, "update": update, "state": state, "robots": robots}
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,8 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.lab.stage import Held, Robot, Stage, new_token, staged
+from conformance.openroberta.lab.held import Held
+from conformance.openroberta.lab.stage import Robot, Stage, new_token, staged
 from conformance.openroberta.lab.timing import after, at_least, at_most
 from conformance.verdicts import Inconclusive
 

@@ -1,6 +1,7 @@
 """How long a lab may take, by its declared times: what is early, what is late, what is never."""
 
-from conformance.openroberta.lab.stage import EARLIEST, LATEST, Stage
+from conformance.openroberta.lab.held import EARLIEST, LATEST
+from conformance.openroberta.lab.stage import Stage
 
 PATIENCE = 3  # times `response` after which what is late does not come at all
 _FLOOR = 0.25  # seconds by which anything may be late on a busy machine

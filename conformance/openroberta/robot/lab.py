@@ -109,7 +109,7 @@ class Lab:
         """Whether it takes sensor data over a websocket."""
         self.ended: set[Session] = set()
         """The connections that it has ended: what still comes there comes too late."""
-        self.failure: Conclusion | None = None
+        self.failure: Exception | None = None
         self._cursor = 0
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -150,6 +150,10 @@ class Lab:
             if strayed:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
+        if found is None and not self.iut.sessions:
+            waited = starting + 3 * seconds
+            end = self.instance.describe_end()
+            raise Unreachable(f"it did not connect within {waited:g} s{end}")
         if found is None:
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
@@ -270,9 +274,11 @@ class Lab:
             while message := await session.watch(within=_LONG):
                 if session not in self.ended:
                     await self._take(Exchange(self, session, message))
-        except Conclusion as conclusion:
-            conclusion.session = session
-            self.failure = self.failure or conclusion
+        except Exception as failure:
+            # Whatever it is, the test that waits is to hear of it.
+            if isinstance(failure, Conclusion):
+                failure.session = session
+            self.failure = self.failure or failure
         self._news.set()
 
     async def _take(self, asked: Exchange) -> None:

@@ -6,7 +6,7 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.oracle import CONSTANT
 from conformance.openroberta.robot.lab import Lab, serving
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import NotExercised
 
 pytestmark = in_one_loop
 
@@ -91,7 +91,7 @@ async def test_exit_value(iut: Iut) -> None:
     async with serving(iut) as lab:
         await course(lab)
         if not any("nepoexitvalue" in asked.data for asked in lab.asked):
-            raise Inconclusive("no exit value came, not even after a program")
+            raise NotExercised("this robot sends no exit value, not even after a program")
 
 
 @requirement("robustness.content-type")

@@ -1,0 +1,119 @@
+"""The user's side of a lab: what can be done to its robots, and what is seen of them."""
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mocks import upper_tester
+from mocks.openroberta.known import Known, Program, Step, give
+from mocks.openroberta.shelf import PROGRAMS, UPDATES
+from mocks.streams import note
+
+OPERATIONS = ("pair", "run", "update", "state", "robots")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Seconds; the programs that a user can choose from, the files for updates, and addresses."""
+
+    register_hold: float = 300.0
+    push_hold: float = 10.0
+    offline: float = 11.0
+    sensor_path: str = "/rest/sensorlogging"
+    sensor_url: str = "/ws/"
+    programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
+    updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
+
+
+class Desk:
+    """The robots of a lab, by their tokens."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.robots: dict[str, Known] = {}
+
+    def touch(self, robot: Known) -> None:
+        robot.seen = asyncio.get_running_loop().time()
+
+    def linked(self, token: str) -> Known:
+        """The robot that was linked by this token. Raises ValueError where there is none."""
+        robot = self.robots.get(token)
+        if robot is None or robot.step is Step.REGISTERING:
+            raise ValueError(f"no robot is connected by the token {token!r}")
+        return robot
+
+    def pair(self, token: str) -> None:
+        robot = self.robots.get(token)
+        if robot is None or robot.step is not Step.REGISTERING:
+            raise ValueError(f"no robot waits for its token {token!r} to be entered")
+        robot.step = Step.LINKED
+        self.touch(robot)
+        note(f"{token}: linked")
+        self.welcome(robot)
+
+    def welcome(self, robot: Known) -> None:
+        give(robot.registrations, "repeat", "repeat")
+
+    def run(self, token: str, name: str) -> Program:
+        robot = self.linked(token)
+        if name not in self.settings.programs:
+            raise ValueError(f"there is no program {name!r}")
+        robot.program = Program(name, self.settings.programs[name])
+        self.want(robot, "download")
+        return robot.program
+
+    def update(self, token: str) -> None:
+        self.want(self.linked(token), "update")
+
+    def want(self, robot: Known, command: str) -> None:
+        """Tell the robot now, or with its next push."""
+        if not give(robot.pushes, command, "repeat"):
+            robot.wanted = command
+
+    def state(self, token: str) -> dict[str, Any]:
+        robot = self.robots.get(token)
+        if robot is None or robot.step is Step.REGISTERING:
+            return {"state": "unknown"}
+        return {
+            "state": self.state_of(robot),
+            "battery": robot.data.get("battery"),
+            "name": robot.data.get("brickname"),
+            "exitvalue": robot.data.get("nepoexitvalue"),
+        }
+
+    def state_of(self, robot: Known) -> str:
+        if robot.step is Step.RUNNING:
+            return "running"
+        silent = asyncio.get_running_loop().time() - robot.seen
+        return "waiting" if robot.pushes or silent < self.settings.offline else "offline"
+
+
+def operations(desk: Desk) -> Mapping[str, upper_tester.Operation]:
+    """What a user can do, by the page or by the upper tester."""
+
+    async def pair(args: dict[str, Any]) -> None:
+        desk.pair(str(args["token"]))
+
+    async def run(args: dict[str, Any]) -> Any:
+        name = args.get("program") or next(iter(desk.settings.programs))
+        program = desk.run(str(args["token"]), str(name))
+        return {"name": program.name, "base64": base64.b64encode(program.data).decode()}
+
+    async def update(args: dict[str, Any]) -> None:
+        desk.update(str(args["token"]))
+
+    async def state(args: dict[str, Any]) -> Any:
+        return desk.state(str(args["token"]))
+
+    async def robots(args: dict[str, Any]) -> Any:
+        """What the page shows: the programs, and the robots whose tokens it knows."""
+        seen = {
+            token: {**desk.state(token), "sensors": dict(robot.sensors)}
+            for token in args.get("tokens", [])
+            if (robot := desk.robots.get(token))
+        }
+        return {"programs": list(desk.settings.programs), "robots": seen}
+
+    return {"pair": pair, "run": run, "update": update, "state": state, "robots": robots}

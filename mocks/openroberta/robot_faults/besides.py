@@ -1,0 +1,129 @@
+"""Faults of the robot in updates and in sensor data."""
+
+import asyncio
+from typing import Any
+
+from conformance.openroberta import naming
+from conformance.openroberta.codec import request
+from mocks.fault import fault
+from mocks.openroberta.robot import UPDATES, Robot
+from mocks.openroberta.sensors import Sensors
+
+
+@fault("no-updates", violates="update.gets")
+class NoUpdates(Robot):
+    """Fetches nothing when it is told update."""
+
+    def updates(self) -> tuple[str, ...]:
+        return ()
+
+
+@fault("posts-for-updates", violates="update.gets", subtle=True)
+class PostsForUpdates(Robot):
+    """Asks for its second file by POST."""
+
+    def get(self, path: str) -> Any:
+        if path == UPDATES[-1]:
+            return request("POST", naming.UPDATE + path, self.headers(), self.data("push"))
+        return super().get(path)
+
+
+@fault("pushes-after-update", violates="update.stops-pushing")
+class PushesAfterUpdate(Robot):
+    """Goes on pushing after an update."""
+
+    updated = False
+
+    async def update(self) -> None:
+        await super().update()
+        self.updated = True
+
+    async def register(self) -> str:
+        if self.updated:
+            self.updated = False
+            return "repeat"
+        return await super().register()
+
+    async def before_next(self) -> None:
+        await self.pause()
+
+
+@fault("pushes-before-updates", violates="update.stops-pushing", subtle=True)
+class PushesBeforeUpdates(Robot):
+    """Says by a push that it has heard of the update."""
+
+    async def update(self) -> None:
+        asked = self.post(naming.PUSHCMD, self.data("push"))
+        heard = asyncio.create_task(self.make_caller().ask(asked, 0.1))
+        await super().update()
+        await heard
+
+
+class _Measuring(Robot):
+    def measured(self) -> dict[str, Any]:
+        return self.altered(super().measured())
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@fault("sensors-without-token", violates="sensors.token")
+class SensorsWithoutToken(_Measuring):
+    """Sends sensor data without its token."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {name: text for name, text in told.items() if name != "token"}
+
+
+@fault("sensors-of-another", violates="sensors.token", subtle=True)
+class SensorsOfAnother(_Measuring):
+    """Sends sensor data with another token."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "token": told["token"].lower() + "0"}
+
+
+@fault("sensors-without-port", violates="sensors.members")
+class SensorsWithoutPort(_Measuring):
+    """Names sensors without their port."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"touch": "0", "token": told["token"]}
+
+
+@fault("motor-without-name", violates="sensors.members", subtle=True)
+class MotorWithoutName(_Measuring):
+    """Names a motor by its port only."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "B": "0"}
+
+
+@fault("measured-numbers", violates="sensors.values")
+class MeasuredNumbers(_Measuring):
+    """Sends numbers for what it measures."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "1-TOUCH": 0}
+
+
+@fault("nothing-measured-null", violates="sensors.values", subtle=True)
+class NothingMeasuredNull(_Measuring):
+    """Sends null for a motor that tells nothing."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "A-MOTOR": None}
+
+
+@fault("websocket-only", violates="sensors.fallback")
+class WebsocketOnly(Robot):
+    """Sends no sensor data where it gets no websocket."""
+
+    def start_sensors(self) -> None:
+        class Only(Sensors):
+            async def post(self, headers: dict[str, str]) -> bool:
+                return False
+
+        if self.settings.sensors is not None:
+            sensors = Only(self.make_caller(), self.measured, self.settings.sensors)
+            self.sensing = asyncio.create_task(sensors.play(self.headers()))
