@@ -328,7 +328,7 @@ class Bench:
         if process is None:
             raise NotExercised("needs an IUT that is started by a command: its end is looked at")
         process.standard.finish()
-        within = (1 + PATIENCE) * self.session.seconds("response")
+        within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
             raise Inconclusive(f"it did not end within {within:g} s after the end of its input")
 
