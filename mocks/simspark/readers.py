@@ -1,4 +1,4 @@
-"""Readers of the faults that agents and monitors have alike."""
+"""Readers that are not written well, for the faults of every role."""
 
 from typing import Any
 

@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
-from conformance.codec import Frame
 from conformance.simspark.codec import Decoder
 from mocks.fault import fault
+from mocks.simspark import readers
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
@@ -94,36 +94,14 @@ class LengthCountsItself(Server):
         return _Counting(stream, next(self._numbers["agent"]))
 
 
-class _Sixteen(Decoder):
-    """Reads the two lower bytes of a length."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        self._held += data
-        frames = []
-        while len(self._held) >= 4:
-            size = int.from_bytes(self._held[2:4], "big")
-            if len(self._held) < 4 + size:
-                break
-            frames += Decoder().feed(size.to_bytes(4, "big") + bytes(self._held[4 : 4 + size]))
-            del self._held[: 4 + size]
-        return frames
-
-
 @fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
 class SixteenBits(Server):
     """Takes only two bytes of a length that it reads for the length."""
 
     def new_monitor(self, stream: Stream) -> Monitor:
         monitor = super().new_monitor(stream)
-        monitor.decoder = _Sixteen()
+        monitor.decoder = readers.SixteenBits()
         return monitor
-
-
-class _Forgetful(Decoder):
-    """Takes each read for whole messages."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        return Decoder().feed(data)
 
 
 @fault("reads-are-messages", violates="frame.segmentation")
@@ -132,16 +110,8 @@ class ReadsAreMessages(Server):
 
     def new_monitor(self, stream: Stream) -> Monitor:
         monitor = super().new_monitor(stream)
-        monitor.decoder = _Forgetful()
+        monitor.decoder = readers.Forgetful()
         return monitor
-
-
-class _Single(Decoder):
-    """Takes the first message of a read, and drops what else it brings."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        return frames[:1]
 
 
 @fault("one-message-a-read", violates="frame.segmentation", subtle=True)
@@ -150,18 +120,8 @@ class OneMessageARead(Server):
 
     def new_monitor(self, stream: Stream) -> Monitor:
         monitor = super().new_monitor(stream)
-        monitor.decoder = _Single()
+        monitor.decoder = readers.Single()
         return monitor
-
-
-class _Hasty(Decoder):
-    """Drops a length of which not all bytes have come yet."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames = super().feed(data)
-        if len(self._held) < 4:
-            self._held.clear()
-        return frames
 
 
 @fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
@@ -170,7 +130,7 @@ class CutLengthsLost(Server):
 
     def new_monitor(self, stream: Stream) -> Monitor:
         monitor = super().new_monitor(stream)
-        monitor.decoder = _Hasty()
+        monitor.decoder = readers.CutLengths()
         return monitor
 
 
@@ -192,5 +152,5 @@ class AgentsInWholeMessages(Server):
 
     def new_agent(self, stream: Stream) -> Agent:
         agent = super().new_agent(stream)
-        agent.decoder = _Forgetful()
+        agent.decoder = readers.Forgetful()
         return agent
