@@ -40,5 +40,6 @@ class Connection:
         return [entry for entry in frames if entry.name is not None]
 
     async def close(self) -> None:
+        """Close; what was sent is still delivered, but nobody waits for that."""
         self.open = False
-        await self.stream.closed()
+        self.stream.close()
