@@ -118,7 +118,7 @@ def test_wrong_word(complaint: Any, words: list[str], expected: str) -> None:
         (TOML + "[timing]\nstartup = 'soon'", "timing.startup: 'soon' is not of type 'number'"),
         (TOML + "[timing]\nstartup = nan", "expected a number of seconds above 0"),
         (TOML + "[programs]\nprnt = 'x'", "did you mean print?"),
-        (TOML + "[unsupported]\n'log' = 'x'", "did you mean logs?"),
+        (TOML + "[unsupported]\n'log-storag' = 'x'", "did you mean log-storage?"),
         (TOML + "[unsupported]\n'ready.sent' = 'x'", "unknown optional feature"),
         (TOML + "[known-failures]\n'ready.snt' = 'x'", "did you mean ready.sent"),
         (
