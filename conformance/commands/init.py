@@ -142,7 +142,7 @@ def _placeholders(role: Role) -> Iterator[tuple[str, str]]:
     if {"tcp", "udp"} & set(role.transports):
         over = "UDP" if "udp" in role.transports else "TCP"
         for channel in role.channels:
-            yield f"{{{channel}_port}}", f"the {over} port to {does} for a {channel}"
+            yield f"{{{channel}_port}}", f"the {over} port to {does} for {channel}s"
         if not role.channels:
             url = " ({url}: the same as http://…)" if over == "TCP" else ""
             yield "{host} {port}", f"the {over} address to {does}{url}"
