@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from conformance.cases import check
 from conformance.session import Session
 from conformance.simspark.codec import frame
+from conformance.simspark.stage import unharmed
 
 GIBIBYTE = 1 << 30
 _DEPTH = 100_000
@@ -38,3 +40,16 @@ def memory(session: Session) -> int:
         return 0
     sizes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
     return int(sizes[0]) * 1024 if sizes else 0
+
+
+async def outlives(session: Session, data: bytes, then: bytes, what: str) -> None:
+    """Raise Violation if the IUT dies of these bytes, of more then, or of the connection's end."""
+    for some in (data, then):
+        await session.send_bytes(some)
+        await session.until_closed(session.seconds("quiet") / 2)
+    await unharmed(session, what)
+    taken = memory(session)
+    check(taken < GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
+    await session.finish()
+    await session.until_closed(session.seconds("quiet"))
+    await unharmed(session, f"{what}, and the end of the connection")

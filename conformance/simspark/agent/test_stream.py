@@ -2,12 +2,12 @@
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
 from conformance.simspark.agent.serving import bytes_of, serving
-from conformance.simspark.stage import expressions, unharmed
+from conformance.simspark.stage import expressions
 
 pytestmark = in_one_loop
 
@@ -57,19 +57,8 @@ async def test_empty_messages(iut: Iut) -> None:
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
-    """Raise Violation if the agent dies of these bytes, or of the end of the connection then."""
     async with serving(iut) as served:
-        session = served.session
-        await session.send_bytes(data)
-        await session.until_closed(session.seconds("quiet") / 2)
-        await session.send_bytes(bytes_of(served.group()) * 3)
-        await session.until_closed(session.seconds("quiet") / 2)
-        await unharmed(session, what)
-        taken = hostile.memory(session)
-        check(taken < hostile.GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
-        await session.finish()
-        await session.until_closed(session.seconds("quiet"))
-        await unharmed(session, f"{what}, and the end of the connection")
+        await hostile.outlives(served.session, data, bytes_of(served.group()) * 3, what)
 
 
 @requirement("robustness.malformed")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, pieces
@@ -81,19 +81,10 @@ async def test_empty_messages(iut: Iut) -> None:
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
-    """Raise Violation if the monitor dies of these bytes, or of the end of the connection then."""
     async with showing(iut) as shown:
-        session = shown.session
-        await session.send_bytes(data)
-        await session.until_closed(session.seconds("quiet") / 2)
-        await session.send_bytes(bytes_of(shown.partial(), shown.partial()))
-        await session.until_closed(session.seconds("quiet") / 2)
-        await unharmed(session, what)
-        taken = hostile.memory(session)
-        check(taken < hostile.GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
-        await session.finish()
-        await session.until_closed(session.seconds("quiet"))
-        await unharmed(session, f"{what}, and the end of the connection")
+        await hostile.outlives(
+            shown.session, data, bytes_of(shown.partial(), shown.partial()), what
+        )
 
 
 @requirement("robustness.malformed")

@@ -4,72 +4,9 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks.fault import fault
-from mocks.simspark import defects, readers
+from mocks.simspark import defects
 from mocks.simspark.agent import Agent
-from mocks.simspark.readers import Reading
-
-
-@fault("reads-are-messages", violates="frame.segmentation")
-class ReadsAreMessages(Reading, Agent):
-    """Takes what one read brings for whole messages."""
-
-    reader = readers.Forgetful
-
-
-@fault("one-message-a-read", violates="frame.segmentation", subtle=True)
-class OneMessageARead(Reading, Agent):
-    """Drops all but the first message of those that come together."""
-
-    reader = readers.Single
-
-
-@fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
-class CutLengthsLost(Reading, Agent):
-    """Loses a length that comes in two pieces."""
-
-    reader = readers.CutLengths
-
-
-@fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
-class SixteenBits(Reading, Agent):
-    """Takes only two bytes of a length that it reads for the length."""
-
-    reader = readers.SixteenBits
-
-
-@fault("dies-of-malformed", violates="robustness.malformed")
-class DiesOfMalformed(Reading, Agent):
-    """Dies of a text that is none."""
-
-    reader = defects.Trusting
-
-
-@fault("recursive-reader", violates="robustness.malformed", subtle=True)
-class RecursiveReader(Reading, Agent):
-    """Reads brackets by recursion, and dies of a hundred thousand."""
-
-    reader = defects.Recursive
-
-
-@fault("dies-of-huge-lengths", violates="robustness.huge-length")
-class DiesOfHugeLengths(Reading, Agent):
-    """Takes memory for gigabytes, and dies."""
-
-    reader = defects.Greedy
-
-
-@fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
-class DiesOfWrongLengths(Reading, Agent):
-    """Dies where a text does not end where its length says."""
-
-    reader = defects.OutOfStep
-
-
-@fault("empty-ends", violates="robustness.empty-message")
-class EmptyEnds(Reading, Agent):
-    """Takes an empty message for the end of what the server has to say."""
-
-    reader = defects.Impatient
+from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same
 
 
 @fault("dies-of-unknown-perceptors", violates="text.unknown-ignored")

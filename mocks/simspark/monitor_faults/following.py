@@ -6,72 +6,9 @@ from conformance.codec import Frame
 from conformance.simspark.scene import Matrix, Scene
 from conformance.simspark.view import View
 from mocks.fault import fault
-from mocks.simspark import defects, readers
+from mocks.simspark import defects
 from mocks.simspark.monitor import Monitor
-from mocks.simspark.readers import Reading
-
-
-@fault("reads-are-messages", violates="frame.segmentation")
-class ReadsAreMessages(Reading, Monitor):
-    """Takes what one read brings for whole messages."""
-
-    reader = readers.Forgetful
-
-
-@fault("one-message-a-read", violates="frame.segmentation", subtle=True)
-class OneMessageARead(Reading, Monitor):
-    """Drops all but the first message of those that come together."""
-
-    reader = readers.Single
-
-
-@fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
-class CutLengthsLost(Reading, Monitor):
-    """Loses a length that comes in two pieces."""
-
-    reader = readers.CutLengths
-
-
-@fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
-class SixteenBits(Reading, Monitor):
-    """Takes only two bytes of a length that it reads for the length."""
-
-    reader = readers.SixteenBits
-
-
-@fault("dies-of-malformed", violates="robustness.malformed")
-class DiesOfMalformed(Reading, Monitor):
-    """Dies of a text that is none."""
-
-    reader = defects.Trusting
-
-
-@fault("recursive-reader", violates="robustness.malformed", subtle=True)
-class RecursiveReader(Reading, Monitor):
-    """Reads brackets by recursion, and dies of a hundred thousand."""
-
-    reader = defects.Recursive
-
-
-@fault("dies-of-huge-lengths", violates="robustness.huge-length")
-class DiesOfHugeLengths(Reading, Monitor):
-    """Takes memory for gigabytes, and dies."""
-
-    reader = defects.Greedy
-
-
-@fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
-class DiesOfWrongLengths(Reading, Monitor):
-    """Dies where a text does not end where its length says."""
-
-    reader = defects.OutOfStep
-
-
-@fault("empty-ends", violates="robustness.empty-message")
-class EmptyEnds(Reading, Monitor):
-    """Takes an empty message for the end of what the server has to say."""
-
-    reader = defects.Impatient
+from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same
 
 
 class _Viewing(Monitor):
