@@ -178,6 +178,7 @@ def _executable(found: Configuration) -> None:
     if "{" not in program and not shutil.which(
         folder / program if "/" in program else program, path=path
     ):
+        where = f" in {folder}" if "/" in program else ""
         raise ConfigurationError(
-            f"the IUT's command {program!r} is no executable that can be found"
+            f"the IUT's command {program!r} is no executable that can be found{where}"
         )

@@ -1,6 +1,8 @@
 """The runtime's shared memory: catalogs, golden images, layouts, and mutexes of two processes."""
 
 import asyncio
+import contextlib
+import ctypes
 import json
 import os
 import sys
@@ -13,6 +15,7 @@ import pytest
 import pytest_asyncio
 import yaml
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from conformance import generation, locate, mutex, specs
 from conformance.harness import memory
@@ -188,6 +191,28 @@ def test_fillings_are_within_bounds_and_not_zero() -> None:
 
 
 # Shared memory
+
+
+@given(st.binary(min_size=mutex.SIZE, max_size=mutex.SIZE), st.integers(0, 255), st.booleans())
+def test_rubbish_for_a_mutex(rubbish: bytes, kind: int, orphaned: bool) -> None:
+    """Whatever an IUT has in the place of its mutex does us no harm."""
+    futex = b"\0\0\0\x40" if orphaned else rubbish[:4]
+    memory = ctypes.create_string_buffer(futex + rubbish[4:16] + bytes([kind]) + rubbish[17:])
+    with contextlib.suppress(mutex.BrokenMutex):
+        if mutex.trylock(ctypes.addressof(memory)):
+            mutex.unlock(ctypes.addressof(memory))
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_a_mutex_written_over_while_it_is_held(robust: bool) -> None:
+    memory = ctypes.create_string_buffer(mutex.SIZE)
+    mutex.initialise(ctypes.addressof(memory), robust=robust)
+    assert mutex.trylock(ctypes.addressof(memory))
+    kept, memory.raw = memory.raw, b"\x55" * mutex.SIZE
+    with pytest.raises(mutex.BrokenMutex, match="written over"):
+        mutex.unlock(ctypes.addressof(memory))
+    memory.raw = kept
+    mutex.unlock(ctypes.addressof(memory))
 
 
 @pytest.mark.asyncio
