@@ -58,11 +58,7 @@ async def replay(session: Session, capture: Capture) -> None:
         await session.watch(*(kinds - captured.kinds), within=patience)
     else:
         await session.until_closed(session.seconds("quiet"))
-    process = session.instance.process
-    if session.ended and process:
-        await process.wait(session.seconds("quiet"))
-    if process and process.crashed:
-        raise Violation("the IUT to live on", f"it died{session.instance.describe_end()}")
+    await session.unharmed("this")
     if captured.undecided and _repeats(session, capture, captured):
         raise Violation(str(capture.extra["expected"]), f"again {capture.extra.get('came')}")
 

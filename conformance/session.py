@@ -19,6 +19,7 @@ from conformance.verdicts import Inconclusive, Violation
 # What an IUT may write in a session before we stop reading: more than any codec takes for one.
 MAX_BYTES = 80 * 1024 * 1024
 MAX_EVENTS = 50_000
+LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 PATIENCE = 2  # further deadlines that a late answer is waited for: late is not the same as never
 
 
@@ -280,7 +281,16 @@ class Session:
     async def _settled(self) -> None:
         """Where the stream has ended, give the process a moment to end, too: its end is telling."""
         if self._ended and self.instance.process:
-            await self.instance.process.wait(0.3)
+            await self.instance.process.wait(LAST_WORDS)
+
+    async def unharmed(self, after: str) -> None:
+        """Raise Violation if the IUT has died, by a signal or by an error that nobody handled."""
+        await self._settled()
+        if self.instance.process and self.instance.process.crashed:
+            raise Violation(
+                f"the {self.role.name} to survive {after}",
+                f"it died{self.instance.describe_end()}",
+            )
 
     def _instead(self, start: int) -> str:
         names = [message.name for message in self.received[start:]]

@@ -5,7 +5,6 @@ from pathlib import Path
 from conformance.cases import check
 from conformance.session import Session
 from conformance.simspark.codec import frame
-from conformance.simspark.stage import unharmed
 
 GIBIBYTE = 1 << 30
 _DEPTH = 100_000
@@ -47,9 +46,9 @@ async def outlives(session: Session, data: bytes, then: bytes, what: str) -> Non
     for some in (data, then):
         await session.send_bytes(some)
         await session.until_closed(session.seconds("quiet") / 2)
-    await unharmed(session, what)
+    await session.unharmed(what)
     taken = memory(session)
     check(taken < GIBIBYTE, "no gigabyte of memory", f"it took {taken >> 20} MiB")
     await session.finish()
     await session.until_closed(session.seconds("quiet"))
-    await unharmed(session, f"{what}, and the end of the connection")
+    await session.unharmed(f"{what}, and the end of the connection")

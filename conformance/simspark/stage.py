@@ -302,23 +302,11 @@ async def held(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[None]]) -> N
             raise Violation("what the requirement says", finding.message, explains=True)
 
 
-async def unharmed(session: Session, after: str) -> None:
-    """Raise Violation if the IUT has died, by a signal or an error that nobody handled."""
-    process = session.instance.process
-    if process and session.ended:
-        await process.wait(0.3)
-    if process is not None and process.crashed:
-        raise Violation(
-            f"the {session.role.name} to survive {after}",
-            f"it died{session.instance.describe_end()}",
-        )
-
-
 async def asked(session: Session, operation: str) -> Answer:
     """Run an operation of the upper tester. Raises Violation where the IUT has died meanwhile."""
     try:
         return await session.instance.upper(operation)
     except Inconclusive:
         await session.until_closed(session.seconds("quiet"))
-        await unharmed(session, "what it was told")
+        await session.unharmed("what it was told")
         raise

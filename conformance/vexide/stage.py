@@ -17,7 +17,6 @@ from conformance.vexide.play import received
 START = "StartExecution"
 
 _POLL = 0.02  # seconds between two looks at what the user sees
-_LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
 
 # A session, step by step
@@ -191,15 +190,6 @@ async def ends(session: Session, lines: int = 1) -> bool | None:
     return None
 
 
-async def unharmed(session: Session, after: str) -> None:
-    """Raise Violation if the frontend has died, by a signal or an error that nobody handled."""
-    process = session.instance.process
-    if process and session.ended:
-        await process.wait(_LAST_WORDS)
-    died = process is not None and process.crashed
-    check(not died, f"the frontend to survive {after}", f"it died{session.instance.describe_end()}")
-
-
 async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
     """Raise Violation unless it has closed the stream by itself or still serves the session.
 
@@ -212,7 +202,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
         alive = await _started(session, lines) is not None or session.ended
     elif known.ends or session.ended:
         alive = session.ended or bool(await ends(session, lines))
-    await unharmed(session, after)
+    await session.unharmed(after)
     if alive is None:
         known.require_start()
     check(bool(alive), f"the frontend to serve its session after {after}", "it hangs")
@@ -249,7 +239,7 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
     elif known.ends:
         ended = bool(await ends(session, lines))
         check(ended, f"the frontend to end its session after {after} and Exited", "it did not")
-        await unharmed(session, after)
+        await session.unharmed(after)
     else:
         raise NotExercised("nothing shows how a session ended; give --hook outcome=COMMAND")
 

@@ -11,7 +11,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
 from conformance.simspark import pieces
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import asked, expressions, unharmed
+from conformance.simspark.stage import asked, expressions
 from conformance.verdicts import Inconclusive, Violation
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
@@ -67,7 +67,7 @@ class Served:
         With the operation `state` it must also know what it is told from now on.
         """
         acts = await self.acts(20)
-        await unharmed(self.session, after)
+        await self.session.unharmed(after)
         if self.session.ended:
             raise Violation(
                 f"the agent to go on after {after}", "it closed the connection", requirement

@@ -2,7 +2,6 @@
 
 from conformance.iut import Iut
 from conformance.simspark.monitor.showing import showing
-from conformance.simspark.stage import unharmed
 from conformance.verdicts import Violation
 
 SMOKE = "text.s-expressions"
@@ -13,6 +12,6 @@ async def smoke(iut: Iut) -> None:
     async with showing(iut) as shown:
         await shown.tick(3)
         await shown.session.until_closed(shown.session.seconds("quiet"))
-        await unharmed(shown.session, "the beginning of a plain session")
+        await shown.session.unharmed("the beginning of a plain session")
         if shown.session.ended:
             raise Violation("the monitor to stay", "it closed the connection at once")

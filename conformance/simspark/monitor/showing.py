@@ -11,7 +11,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import pieces
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import asked, expressions, unharmed
+from conformance.simspark.stage import asked, expressions
 from conformance.verdicts import Inconclusive, Violation
 
 COMMANDS = ("Commands", "Expressions")
@@ -68,7 +68,7 @@ class Shown:
                 break
             await asyncio.sleep(_POLL)
         name, came = next(iter(wrong.items()))
-        await unharmed(self.session, "what it was told")
+        await self.session.unharmed("what it was told")
         raise Violation(
             f"the monitor to know that {name} is {wanted[name]}",
             f"it says {came!r:.80}",
@@ -92,7 +92,7 @@ class Shown:
         upper = self.session.instance.upper.offers("state")
         if not upper:
             await self.session.until_closed(self.session.seconds("quiet"))
-        await unharmed(self.session, after)
+        await self.session.unharmed(after)
         if self.session.ended:
             raise Violation(
                 f"the monitor to follow on after {after}", "it closed the connection", requirement

@@ -7,7 +7,6 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, pieces
 from conformance.simspark.monitor.showing import bytes_of, connected, showing
-from conformance.simspark.stage import unharmed
 
 pytestmark = in_one_loop
 
@@ -39,17 +38,19 @@ async def test_all_in_one_write(iut: Iut) -> None:
     """Introduction and updates may come in one write, and a write may end inside a message."""
     async with connected(iut) as shown:
         graph = pieces.scene(0, 0)
+        # What only one of the updates tells shows whether that one counted.
+        scores = {4: "(score_right 27)", 8: "(score_left 31)"}
         data = bytes_of(
             pieces.full(pieces.ENVIRONMENT, graph),
             pieces.full(pieces.state(0), graph),
-            *(shown.partial(pieces.moved(step, 0)) for step in range(1, 12)),
+            *(shown.partial(pieces.moved(step, 0), scores.get(step, "")) for step in range(1, 12)),
         )
         last = bytes_of(shown.partial(pieces.moved(13, 0)))
         await shown.session.send_bytes(data + last[:2])
         await shown.session.taken()
         await shown.session.send_bytes(last[2:])
         if shown.session.instance.upper.offers("state"):
-            await shown.knows(ball=[13, 0, 0.042])
+            await shown.knows(ball=[13, 0, 0.042], score_right=27, score_left=31)
         await shown.follows("everything in one write")
 
 
@@ -141,4 +142,4 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
         await shown.introduce()
         await shown.tick(2)
         await shown.session.until_closed(shown.session.seconds("quiet") / 2)
-        await unharmed(shown.session, kind)
+        await shown.session.unharmed(kind)

@@ -14,7 +14,6 @@ from conformance.simspark.stage import (
     Watch,
     expressions,
     playing,
-    unharmed,
     watching,
 )
 from conformance.simspark.view import STATES
@@ -131,7 +130,7 @@ async def _served(agent: Session, after: str) -> None:
     try:
         await fresh(agent)
     except Violation as none:
-        await unharmed(agent, after)
+        await agent.unharmed(after)
         raise Violation(f"perceptors to come after {after}", none.came) from none
 
 
@@ -146,7 +145,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
                 await other.obeys(f"a text that is {kind}")
                 await session.send_bytes(encode(expressions("(time 1)")))
                 await other.obeys(f"a text that is {kind}, and a right one behind it")
-        await unharmed(other.session, kind)
+        await other.session.unharmed(kind)
 
 
 @requirement("robustness.empty-message")
@@ -175,7 +174,7 @@ async def test_huge_length(iut: Iut, port: str) -> None:
                 taken = hostile.memory(session)
                 check(taken < hostile.GIBIBYTE, "no memory for it", f"it took {taken >> 20} MiB")
             await other.obeys("its sender has gone")
-        await unharmed(other.session, "a huge length")
+        await other.session.unharmed("a huge length")
 
 
 @requirement("robustness.wrong-length")
@@ -209,7 +208,7 @@ async def test_clients_come_and_go(iut: Iut) -> None:
             await another.obeys("others that went away")
         await _served(agent, "others that went away")
         await watch.obeys("all others have gone")
-        await unharmed(watch.session, "clients that come and go")
+        await watch.session.unharmed("clients that come and go")
 
 
 @requirement("robustness.several-clients")

@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
-from conformance.vexide.stage import ends, hang_up, in_setup, opened, outcome, starts, unharmed
+from conformance.vexide.stage import ends, hang_up, in_setup, opened, outcome, starts
 
 pytestmark = in_one_loop
 
@@ -88,7 +88,7 @@ async def _come_to(session: Session, when: str) -> None:
 
 async def _both_end(session: Session) -> None:
     ended = await ends(session)
-    await unharmed(session, "the end of the stream")
+    await session.unharmed("the end of the stream")
     if ended is None:
         raise Inconclusive(
             "the frontend keeps its simulator's standard input open, and the process goes on, as a "

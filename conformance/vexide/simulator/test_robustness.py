@@ -41,7 +41,7 @@ async def lives_on(iut: Iut, session: Session, after: str) -> None:
     if not session.ended and received(session, "Ready"):
         await session.send(START)
         await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
-    await _survives(session, after)
+    await session.unharmed(after)
     if session.ended:
         return
     check(bool(received(session, "Ready")), f"Ready after {after}", "the simulator hangs")
@@ -52,20 +52,10 @@ async def lives_on(iut: Iut, session: Session, after: str) -> None:
                 f"after {after} nothing came, and the stream stayed open when its input had ended: "
                 "the simulator may hang, or may run a program that shows nothing"
             )
-        await _survives(session, after)
+        await session.unharmed(after)
     else:
         ran = any(message.name in EXECUTION for message in session.received)
         check(ran, f"the program to run after {after}", "the simulator hangs")
-
-
-async def _survives(session: Session, after: str) -> None:
-    process = session.instance.process
-    if session.ended and process:
-        await process.wait(0.5)
-    died = process is not None and process.crashed
-    check(
-        not died, f"the simulator to survive {after}", f"it died{session.instance.describe_end()}"
-    )
 
 
 MALFORMED = {
@@ -176,7 +166,7 @@ async def test_second_handshake(iut: Iut, when: str) -> None:
             await session.watch(*EXECUTION)
             await session.send(hello())
             await session.watch("Exited")
-            await _survives(session, "a second Handshake")
+            await session.unharmed("a second Handshake")
 
 
 @requirement("robustness.second-start")
@@ -193,7 +183,7 @@ async def test_second_start(iut: Iut) -> None:
         again = received(session, "Serial")[seen:]
         event = again[0].event if again else None
         check(not again, "no second run of the program", "it wrote again", event)
-        await _survives(session, "a second StartExecution")
+        await session.unharmed("a second StartExecution")
 
 
 @requirement("devices.config-open")
