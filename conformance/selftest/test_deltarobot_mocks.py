@@ -1,10 +1,6 @@
-"""The deltarobot mocks: as sound peers of each other, alone at the keyboard, and their faults."""
+"""The deltarobot mocks: as sound peers of each other, and alone at the keyboard."""
 
 import asyncio
-import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,45 +9,16 @@ from conformance import specs
 from conformance.codec import Frame
 from conformance.deltarobot.codec import Decoder, encode, message
 from conformance.judge import Judge
-from mocks import fault
+from conformance.selftest.standing import DEADLINE, ask, ended, mock, place
 from mocks.deltarobot.exercise import CURVES, Hand
 from mocks.deltarobot.machine import vector
 from mocks.deltarobot.picture import draw
 
 pytestmark = pytest.mark.asyncio
 
-DEADLINE = 10.0  # seconds that anything here may take at most
 HELLO = encode(message("ProtocolMagic", magic="DeltaRVr")) + encode(
     message("ProtocolVersion", version=1)
 )
-
-
-@asynccontextmanager
-async def mock(*words: str, listens: bool = False) -> AsyncIterator[Any]:
-    """A mock's process, and the port that it says it listens at."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mocks", *words),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        port = 0
-        if listens:
-            assert process.stderr is not None
-            line = await asyncio.wait_for(process.stderr.readline(), DEADLINE)
-            port = int(line.rpartition(b":")[2])
-        yield process, port
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def ask(process: Any, op: str, **args: Any) -> Any:
-    process.stdin.write(json.dumps({"id": 1, "op": op, "args": args}).encode() + b"\n")
-    line = await asyncio.wait_for(process.stdout.readline(), DEADLINE)
-    return json.loads(line)
 
 
 async def test_an_exercise_between_both() -> None:
@@ -59,13 +26,11 @@ async def test_an_exercise_between_both() -> None:
     protocol = specs.load("deltarobot")
     judge = Judge(protocol, protocol.roles)
     options = ("--exercise", "line", "--duration", "0.5", "--ping", "0.05", "--rate", "50")
-    async with mock("deltarobot/server", "--listen", "127.0.0.1:0", *options, listens=True) as (
-        _,
-        port,
-    ):
+    async with mock("deltarobot/server", "--listen", "127.0.0.1:0", *options) as server:
+        host, _, port = (await place(server)).partition(":")
 
         async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            onward = await asyncio.open_connection("127.0.0.1", port)
+            onward = await asyncio.open_connection(host, int(port))
 
             async def pump(
                 source: asyncio.StreamReader, sink: asyncio.StreamWriter, sender: str
@@ -84,7 +49,7 @@ async def test_an_exercise_between_both() -> None:
         proxy = await asyncio.start_server(between, "127.0.0.1", 0)
         here = proxy.sockets[0].getsockname()[1]
         words = ("--connect", f"127.0.0.1:{here}", "--show", "lines", "--every", "0.1")
-        async with mock("deltarobot/client", *words) as (client, _):
+        async with mock("deltarobot/client", *words) as client:
             out, err = await asyncio.wait_for(client.communicate(), DEADLINE)
         proxy.close()
     assert client.returncode == 0
@@ -95,10 +60,9 @@ async def test_an_exercise_between_both() -> None:
 
 
 async def test_operations_of_a_server() -> None:
-    async with mock(
-        "deltarobot/server", "--listen", "127.0.0.1:0", "--upper-tester", listens=True
-    ) as (server, port):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async with mock("deltarobot/server", "--listen", "127.0.0.1:0", "--upper-tester") as server:
+        host, _, port = (await place(server)).partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(HELLO)
         assert (await ask(server, "exercise", curve=[[0, 0, 0], [1, 2, -3]]))["ok"]
         state = {"position": [1, -2.5, 0.125], "current": [0, 0, -1], "desired": [0.5, -0.5, 0.25]}
@@ -117,8 +81,7 @@ async def test_operations_of_a_server() -> None:
             seen += decoder.feed(data)
         assert seen[-1].value["reason"] == "the server shuts down"
         writer.close()
-        server.stdin.close()
-        assert await asyncio.wait_for(server.wait(), DEADLINE) == 0
+        assert await ended(server) == 0
 
 
 async def test_operations_of_a_client() -> None:
@@ -129,10 +92,8 @@ async def test_operations_of_a_client() -> None:
 
     listener = await asyncio.start_server(accept, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
-    async with mock("deltarobot/client", "--connect", f"127.0.0.1:{port}", "--upper-tester") as (
-        client,
-        _,
-    ):
+    words = ("deltarobot/client", "--connect", f"127.0.0.1:{port}", "--upper-tester")
+    async with mock(*words) as client:
         reader, writer = await asyncio.wait_for(arrived, DEADLINE)
         told = [
             message("Curve", points=[[1.0, 2.0, "NaN"]]),
@@ -151,14 +112,13 @@ async def test_operations_of_a_client() -> None:
         end = await asyncio.wait_for(reader.read(), DEADLINE)
         assert end == encode(message("EndOfTransmission", reason="the user has left"))
         writer.close()
-        client.stdin.close()
-        assert await asyncio.wait_for(client.wait(), DEADLINE) == 0
+        assert await ended(client) == 0
     listener.close()
 
 
 @pytest.mark.parametrize("words", [("deltarobot/server",), ("deltarobot/client",)])
 async def test_an_address_is_needed(words: tuple[str, ...]) -> None:
-    async with mock(*words) as (process, _):
+    async with mock(*words) as process:
         _, err = await asyncio.wait_for(process.communicate(), DEADLINE)
         assert process.returncode == 2
         assert b"needs --" in err
@@ -195,17 +155,3 @@ async def test_vectors_of_the_upper_tester() -> None:
     for wrong in ([1, 2], "abc", None):
         with pytest.raises(ValueError, match="no array of X, Y and Z"):
             vector(wrong)
-
-
-@pytest.mark.parametrize("role", ["server", "client"])
-async def test_faults(role: str) -> None:
-    """Every requirement that is tested of the role has a fault; a third of all are subtle."""
-    protocol = specs.load("deltarobot")
-    declared = fault.faults(f"deltarobot/{role}")
-    bound = {r.id for r in protocol.binding(protocol.roles[role])}
-    tested = {r.id for r in protocol.binding(protocol.roles[role]) if r.tested != "no"}
-    violated = {entry.requirement for entry in declared.values()}
-    assert violated <= bound
-    assert tested <= violated
-    assert 3 * sum(entry.subtle for entry in declared.values()) >= len(declared)
-    assert all(entry.summary for entry in declared.values())

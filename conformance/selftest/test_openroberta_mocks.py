@@ -1,9 +1,7 @@
-"""The openroberta mocks: as sound peers of each other, with their user, and their faults."""
+"""The openroberta mocks: as sound peers of each other, and with their user."""
 
 import asyncio
 import contextlib
-import json
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,8 @@ from conformance.judge import Judge
 from conformance.openroberta import naming
 from conformance.openroberta.codec import Decoder, content, encode, request
 from conformance.openroberta.naming import MANDATORY
-from mocks import fault, streams
+from conformance.selftest.standing import DEADLINE, ask, ended, mock
+from mocks import streams
 from mocks.openroberta import interpreter
 from mocks.openroberta.desk import Settings, operations
 from mocks.openroberta.lab import Lab
@@ -26,8 +25,6 @@ from mocks.openroberta.robot import operations as robot_operations
 from mocks.openroberta.shelf import programs_of
 
 pytestmark = pytest.mark.asyncio
-
-DEADLINE = 10.0  # seconds that anything here may take at most
 
 
 @contextlib.asynccontextmanager
@@ -249,44 +246,14 @@ async def test_programs_of_a_folder(tmp_path: Path) -> None:
     assert programs_of(tmp_path) == {"a.toy": b"exit 0"}
 
 
-async def started(role: str, *words: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mocks", f"openroberta/{role}", *words),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-
-
 @pytest.mark.parametrize("role", ["lab", "robot"])
 async def test_processes(role: str) -> None:
     """Standalone, an address is needed; on its standard streams the upper tester is answered."""
-    alone = await started(role)
-    _, err = await asyncio.wait_for(alone.communicate(), DEADLINE)
-    assert (alone.returncode, b"needs --" in err) == (2, True)
+    async with mock(f"openroberta/{role}") as alone:
+        _, err = await asyncio.wait_for(alone.communicate(), DEADLINE)
+        assert (alone.returncode, b"needs --" in err) == (2, True)
     where = ["--listen", "127.0.0.1:0"] if role == "lab" else ["--connect", "http://127.0.0.1:9"]
-    process = await started(role, *where, "--upper-tester")
-    asks = [
-        {"id": 1, "op": "executed", "args": {}},
-        {"id": 2, "op": "state", "args": {"token": ""}},
-    ]
-    given = "".join(json.dumps(line) + "\n" for line in asks).encode()
-    assert process.stdin and process.stdout
-    process.stdin.write(given)
-    lines = [json.loads(await asyncio.wait_for(process.stdout.readline(), DEADLINE)) for _ in asks]
-    process.stdin.close()
-    assert await asyncio.wait_for(process.wait(), DEADLINE) == 0
-    assert sorted(line["ok"] for line in lines) == [False, True]
-
-
-@pytest.mark.parametrize("role", ["lab", "robot"])
-async def test_faults(role: str) -> None:
-    """Every requirement that is tested of the role has a fault; a third of all are subtle."""
-    protocol = specs.load("openroberta")
-    declared = fault.faults(f"openroberta/{role}")
-    bound = protocol.binding(protocol.roles[role])
-    violated = {entry.requirement for entry in declared.values()}
-    assert violated <= {r.id for r in bound}
-    assert {r.id for r in bound if r.tested != "no"} <= violated
-    assert 3 * sum(entry.subtle for entry in declared.values()) >= len(declared)
-    assert all(entry.summary for entry in declared.values())
+    async with mock(f"openroberta/{role}", *where, "--upper-tester") as process:
+        done = [(await ask(process, op, token=""))["ok"] for op in ("executed", "state")]
+        assert await ended(process) == 0
+    assert sorted(done) == [False, True]

@@ -1,18 +1,16 @@
 """The runtime's shared memory: catalogs, golden images, layouts, and mutexes of two processes."""
 
-import asyncio
 import contextlib
 import ctypes
 import json
 import os
-import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,7 +23,7 @@ from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripher
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import PLANS, Field, planned
 from conformance.runtime.memory.samples import filling, sample
-from mocks import fault
+from conformance.selftest.standing import ask, ended, mock
 
 FOLDER = locate.folder("captures", "runtime") or Path()
 CATALOGS = sorted((FOLDER / "catalogs").glob("*.yaml"))
@@ -265,85 +263,39 @@ def test_what_is_no_object(name: str) -> None:
 # The mocks
 
 
-class Asking:
-    """A mock's process, and what its operations answer."""
-
-    def __init__(self, process: Any) -> None:
-        self.process = process
-
-    async def __call__(self, op: str, **args: Any) -> Any:
-        self.process.stdin.write(json.dumps({"id": 1, "op": op, "args": args}).encode() + b"\n")
-        return json.loads(await asyncio.wait_for(self.process.stdout.readline(), 10))
-
-    async def end(self) -> int:
-        self.process.stdin.close()
-        return int(await asyncio.wait_for(self.process.wait(), 10))
-
-
-@pytest_asyncio.fixture
-async def started() -> AsyncIterator[Any]:
-    running = []
-
-    async def start(*words: str) -> Asking:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mocks", *words),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        running.append(process)
-        return Asking(process)
-
-    yield start
-    for process in running:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
 @pytest.mark.asyncio
 @pytest.mark.parametrize("plan", PLANS)
-async def test_owner_and_consumer(started: Any, plan: str) -> None:
+async def test_owner_and_consumer(plan: str) -> None:
     """Both agree on the layout; what one sets the other gets; at the end nothing is left."""
     words = ("--layout", plan, "--catalog", str(FOLDER / "catalogs" / "robot.yaml"))
-    owner = await started("runtime/buffer-owner", *words)
-    consumer = await started("runtime/buffer-consumer", *words)
-    for type_ in ("arm", "panel", "gamepad"):
-        assert await owner("layout", type=type_) == await consumer("layout", type=type_)
-    name = (await owner("connect", type="arm", uid="7"))["result"]["buffer"]
-    assert (await owner("set_data", buffer=name, values={"angle": 9, "trim": [1, 2, 3, 4]}))[
-        "warnings"
-    ] == ["angle: 9 was clamped to 1.5"]
-    assert (await consumer("get_value", buffer=name, param="trim"))["result"] == [1, 2, 3, 4]
-    assert name in (await consumer("list"))["result"]
-    written = await consumer("set_value", buffer=name, param="speed", value=1000)
-    assert written["ok"] and len(written["warnings"]) == 1
-    assert (await owner("get_write", buffer=name))["result"] == {"speed": 100}
-    assert (await owner("get_write", buffer=name))["result"] == {}
-    assert (await owner("get_update", buffer=name))["result"] == {
-        "angle": 1.5,
-        "trim": [1, 2, 3, 4],
-    }
-    assert (await owner("set_read", buffer=name, params=["light", "angle"]))["ok"]
-    assert (await owner("get_read", buffer=name))["result"] == ["angle", "light"]
-    assert (await owner("disconnect", type="arm", uid="7"))["ok"]
-    assert name not in (await consumer("list"))["result"]
-    assert not (await consumer("get_value", buffer=name, param="angle"))["ok"]
-    assert not (await owner("set_data", buffer=name, values={"angle": 1}))["ok"]
-    assert await consumer.end() == 0
-    assert memory.inode(name) is not None
-    assert await owner.end() == 0
-    assert memory.inode(name) is None
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_faults(role: str) -> None:
-    """Every requirement that is tested of the role has a fault; a third of all are subtle."""
-    protocol = specs.load("runtime")
-    declared_ = fault.faults(f"runtime/{role}")
-    bound = protocol.binding(protocol.roles[role])
-    tested = {r.id for r in bound if r.tested != "no"}
-    violated = {entry.requirement for entry in declared_.values()}
-    assert tested <= violated <= {r.id for r in bound}
-    assert 3 * sum(entry.subtle for entry in declared_.values()) >= len(declared_)
-    assert all(entry.summary.endswith(".") for entry in declared_.values())
+    async with (
+        mock("runtime/buffer-owner", *words) as one,
+        mock("runtime/buffer-consumer", *words) as other,
+    ):
+        owner, consumer = partial(ask, one), partial(ask, other)
+        for type_ in ("arm", "panel", "gamepad"):
+            assert await owner("layout", type=type_) == await consumer("layout", type=type_)
+        name = (await owner("connect", type="arm", uid="7"))["result"]["buffer"]
+        assert (await owner("set_data", buffer=name, values={"angle": 9, "trim": [1, 2, 3, 4]}))[
+            "warnings"
+        ] == ["angle: 9 was clamped to 1.5"]
+        assert (await consumer("get_value", buffer=name, param="trim"))["result"] == [1, 2, 3, 4]
+        assert name in (await consumer("list"))["result"]
+        written = await consumer("set_value", buffer=name, param="speed", value=1000)
+        assert written["ok"] and len(written["warnings"]) == 1
+        assert (await owner("get_write", buffer=name))["result"] == {"speed": 100}
+        assert (await owner("get_write", buffer=name))["result"] == {}
+        assert (await owner("get_update", buffer=name))["result"] == {
+            "angle": 1.5,
+            "trim": [1, 2, 3, 4],
+        }
+        assert (await owner("set_read", buffer=name, params=["light", "angle"]))["ok"]
+        assert (await owner("get_read", buffer=name))["result"] == ["angle", "light"]
+        assert (await owner("disconnect", type="arm", uid="7"))["ok"]
+        assert name not in (await consumer("list"))["result"]
+        assert not (await consumer("get_value", buffer=name, param="angle"))["ok"]
+        assert not (await owner("set_data", buffer=name, values={"angle": 1}))["ok"]
+        assert await ended(other) == 0
+        assert memory.inode(name) is not None
+        assert await ended(one) == 0
+        assert memory.inode(name) is None

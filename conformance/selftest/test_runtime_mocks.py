@@ -1,12 +1,10 @@
-"""The runtime's socket mocks: as peers of each other, alone at the keyboard, and their faults."""
+"""The runtime's socket mocks: as peers of each other, and alone at the keyboard."""
 
 import asyncio
 import json
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from conformance import specs
 from conformance.codec import Frame
 from conformance.judge import Judge
 from conformance.runtime.codec import Decoder, encode
-from mocks import fault
+from conformance.selftest.standing import DEADLINE, ended, mock, place
 from mocks.runtime.gamepad_sender import Sender
 from mocks.runtime.log_publisher import Publisher as LogPublisher
 from mocks.runtime.rpc_client import CallFailed, Client
@@ -23,7 +21,6 @@ from mocks.runtime.update_publisher import Publisher as UpdatePublisher
 
 pytestmark = pytest.mark.asyncio
 
-DEADLINE = 10.0  # seconds that anything here may take at most
 ROLES = ("rpc-server", "rpc-client", "log-publisher", "gamepad-sender", "update-publisher")
 
 
@@ -174,28 +171,10 @@ async def test_updates() -> None:
 # As processes
 
 
-@asynccontextmanager
-async def mock(*words: str) -> AsyncIterator[Any]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mocks", *words),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
 async def test_at_the_keyboard() -> None:
     """A server and a client as one starts them by hand."""
     async with mock("runtime/rpc-server", "--listen", "127.0.0.1:0") as server:
-        line = await asyncio.wait_for(server.stderr.readline(), DEADLINE)
-        place = line.split()[-1].decode()
-        words = ("--connect", place, "--call", "subtract", "7", "3", "--call", "fail")
+        words = ("--connect", await place(server), "--call", "subtract", "7", "3", "--call", "fail")
         async with mock("runtime/rpc-client", *words) as client:
             out, _ = await asyncio.wait_for(client.communicate(), DEADLINE)
     assert out.splitlines() == [b"4", b'failed: {"message": "failed as it was asked to"}']
@@ -207,8 +186,8 @@ async def test_operations() -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as receiver:
         receiver.bind(("127.0.0.1", 0))
         receiver.setblocking(False)
-        place = f"127.0.0.1:{receiver.getsockname()[1]}"
-        words = ("--connect", place, "--upper-tester", "--period", "0.01")
+        address = f"127.0.0.1:{receiver.getsockname()[1]}"
+        words = ("--connect", address, "--upper-tester", "--period", "0.01")
         async with mock("runtime/update-publisher", *words) as publisher:
             for number, (op, args) in enumerate(
                 [("connect", {"uid": "7", "params": {"a": 1}}), ("change", {"uid": "8"}), ("x", {})]
@@ -228,16 +207,4 @@ async def test_operations() -> None:
             loop = asyncio.get_running_loop()
             while await asyncio.wait_for(loop.sock_recv(receiver, 65536), DEADLINE) != wanted:
                 pass
-            publisher.stdin.close()
-            assert await asyncio.wait_for(publisher.wait(), DEADLINE) == 0
-
-
-@pytest.mark.parametrize("role", ROLES)
-async def test_faults(role: str) -> None:
-    """Every requirement that shows on the wire has a fault; a third of the faults is subtle."""
-    protocol = specs.load("runtime")
-    declared = fault.faults(f"runtime/{role}").values()
-    bound = {entry.id for entry in protocol.binding(protocol.role(role)) if entry.tested != "no"}
-    assert {each.requirement for each in declared} == bound
-    assert 3 * sum(each.subtle for each in declared) >= len(declared)
-    assert all(each.summary.endswith(".") for each in declared)
+            assert await ended(publisher) == 0

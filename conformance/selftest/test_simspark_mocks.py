@@ -1,13 +1,8 @@
-"""The simspark mocks: as sound peers of each other, what their world does, and their faults."""
+"""The simspark mocks: as sound peers of each other, and what their world does."""
 
 import asyncio
-import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from math import hypot
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +10,9 @@ from conformance import specs
 from conformance.benchmarks.simspark_reading import Nowhere
 from conformance.harness.links import free_port
 from conformance.judge import Judge
+from conformance.selftest.standing import DEADLINE, ask, mock
 from conformance.simspark.sexp import read
 from conformance.simspark.view import View
-from mocks import fault
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor import read_script
 from mocks.simspark.monitor_port import Monitor
@@ -25,8 +20,6 @@ from mocks.simspark.pitch import COLUMNS, ROWS, draw
 from mocks.simspark.robot import PARTS
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Environment, Settings
-
-DEADLINE = 20.0  # seconds that anything here may take at most
 
 
 class Heard(Nowhere):
@@ -185,40 +178,6 @@ def test_an_agent_sees_and_hears() -> None:
     assert b"(G1R (pol 16.0" in heard
     assert b"(unum 1) (team left)" in heard
     assert b"self hello" in other.stream.data[-1]  # type: ignore[attr-defined]
-
-
-def test_every_fault_is_of_a_requirement_of_its_role() -> None:
-    protocol = specs.load("simspark")
-    for name, role in protocol.roles.items():
-        declared = fault.faults(f"simspark/{name}")
-        bound = {r.id: r for r in protocol.binding(role)}
-        for entry in declared.values():
-            assert bound[entry.requirement].tested != "no", entry.name
-            assert entry.summary.endswith("."), entry.name
-        subtle = sum(entry.subtle for entry in declared.values())
-        assert subtle * 3 >= len(declared)
-
-
-@asynccontextmanager
-async def mock(*words: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mocks", *words),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def ask(process: Any, op: str, **args: Any) -> Any:
-    process.stdin.write(json.dumps({"id": 1, "op": op, "args": args}).encode() + b"\n")
-    line = await asyncio.wait_for(process.stdout.readline(), DEADLINE)
-    return json.loads(line)
 
 
 @pytest.mark.asyncio

@@ -1,4 +1,4 @@
-"""The vexide mocks as processes, their worlds, and the list of their faults."""
+"""The vexide mocks as processes, and their worlds."""
 
 import json
 import os
@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import specs
 from conformance.vexide.codec import encode
-from mocks import fault
 from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.robot import Motor
 
@@ -158,25 +156,3 @@ def test_display_shows_only_what_is_rendered() -> None:
     display.draw(("Stroke", {"shape": ("Circle", everywhere)}), white)
     copy = {"top_left": {"x": -1, "y": -1}, "bottom_right": {"x": 9999, "y": 9}, "stride": 1}
     display.draw(("CopyBuffer", {**copy, "buffer": bytes(5)}), white)
-
-
-# Their faults
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_every_tested_requirement_has_a_fault(role: str) -> None:
-    protocol = specs.load("vexide")
-    known = protocol.requirements
-    faults = fault.faults(role).values()
-    bound = {entry.id for entry in protocol.binding(protocol.role(role.partition("/")[2]))}
-    assert {entry.requirement for entry in faults} <= bound
-    # A permission cannot be violated.
-    wanted = {name for name in bound if known[name].tested != "no" and known[name].level != "may"}
-    assert wanted <= {entry.requirement for entry in faults}
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_many_faults_are_subtle(role: str) -> None:
-    faults = fault.faults(role).values()
-    assert sum(entry.subtle for entry in faults) * 3 >= len(faults)
-    assert all(entry.summary.endswith(".") and "\n" not in entry.summary for entry in faults)

@@ -21,17 +21,15 @@ async def test_first(iut: Iut) -> None:
         await lab.next("Push", requirement="register.then-push")
 
 
-@requirement("http.paths")
-async def test_paths(iut: Iut) -> None:
-    """Registration, pushes and the request for a program go to their paths."""
-    async with serving(iut) as lab:
-        push = await lab.link()
-        await lab.run(push)
-
-
-@requirement("http.post")
-async def test_method(iut: Iut) -> None:
-    """All of these use POST."""
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param(name, marks=requirement(name))
+        for name in ("http.paths", "http.post", "http.json")
+    ],
+)
+async def test_requests(iut: Iut, statement: str) -> None:
+    """Registration, pushes and the request for a program are a POST of JSON to their paths."""
     async with serving(iut) as lab:
         push = await lab.link()
         await lab.run(push)
@@ -44,14 +42,6 @@ async def test_messages(iut: Iut) -> None:
         push = await lab.run(await lab.link())
         await push.command("update")
         await lab.other("UpdateRequest", within=lab.seconds("response"))
-
-
-@requirement("http.json")
-async def test_json(iut: Iut) -> None:
-    """The bodies of all of these are JSON objects."""
-    async with serving(iut) as lab:
-        push = await lab.link()
-        await lab.run(push)
 
 
 @requirement("commands.robot")

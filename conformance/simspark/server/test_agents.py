@@ -1,8 +1,11 @@
 """Agents: they are created, perceive, act, and have no say in what is the trainer's."""
 
+from collections.abc import Callable
+
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
+from conformance.simspark.codec import encode
 from conformance.simspark.stage import (
     PERCEPTORS,
     expressions,
@@ -112,11 +115,26 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
         )
 
 
-async def turns(iut: Iut, agent: Session, speed: float, after: str = "") -> float:
-    """Turn the hinge; by how many degrees it has turned. Raises Violation where it does not."""
+def alone(effector: str) -> bytes:
+    return encode(expressions(effector))
+
+
+async def turns(
+    iut: Iut,
+    agent: Session,
+    speed: float,
+    after: str = "",
+    told: Callable[[str], bytes] = alone,
+    about: str | None = "agents.effectors",
+) -> float:
+    """Turn the hinge; by how many degrees it has turned.
+
+    `told` makes the bytes that are sent of the effector. Raises Violation of `about` where it does
+    not turn, of what the test decides if that is None.
+    """
     effector, name = _names(iut)
     before = await _angle(iut, agent)
-    await agent.send(expressions(f"({effector} {speed})"))
+    await agent.send_bytes(told(f"({effector} {speed})"))
     angle: list[float] = [before]
 
     def moved(message: Message) -> bool:
@@ -130,7 +148,7 @@ async def turns(iut: Iut, agent: Session, speed: float, after: str = "") -> floa
         raise Violation(
             f"the hinge {name} to turn after ({effector} {speed}){after}",
             f"it stood at {before:.2f} degrees and stands at {angle[-1]:.2f}",
-            "agents.effectors",
+            about,
         ) from none
     await agent.send(expressions(f"({effector} 0)"))
     return angle[-1] - before
@@ -152,21 +170,25 @@ async def test_a_hinge_turns(iut: Iut) -> None:
 @requirement("agents.effectors")
 async def test_a_hinge_turns_among_others(iut: Iut) -> None:
     """An effector counts behind others in one message, known or not."""
+
+    def last(effector: str) -> bytes:
+        return encode(expressions(f"(syn)(say x)(he2 0)(nothing 1 2){effector}"))
+
     async with iut.instance() as instance, playing(iut, instance) as agent:
-        effector, name = _names(iut)
-        before = await _angle(iut, agent)
-        await agent.send(expressions(f"(syn)(say x)(he2 0)(nothing 1 2)({effector} 2)"))
-        try:
-            await agent.expect(
-                *PERCEPTORS,
-                where=lambda message: abs((hinge(message, name) or before) - before) > TURNED,
-            )
-        except Violation as none:
-            raise Violation(
-                f"the hinge {name} to turn, told by the last of five effectors",
-                f"it still stands at {before:.2f} degrees",
-                "agents.effectors",
-            ) from none
+        await turns(iut, agent, 2.0, ", the last of five effectors", last)
+
+
+@requirement("frame.segmentation")
+async def test_a_hinge_turns_by_one_of_several_messages(iut: Iut) -> None:
+    """Of several messages of an agent in one write each counts, also one in the middle."""
+
+    def between(effector: str) -> bytes:
+        others = encode(expressions("(he2 0)(syn)")) * 3
+        return others + encode(expressions(effector)) + others
+
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        await turns(iut, agent, 2.0)
+        await turns(iut, agent, -2.0, " amid six other messages", between, None)
 
 
 @requirement("agents.effectors")

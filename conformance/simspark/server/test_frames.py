@@ -10,6 +10,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import drawn
 from conformance.simspark.codec import encode
 from conformance.simspark.stage import Watch, expressions, held, perceptors, playing, watching
+from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
@@ -102,12 +103,14 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_agents_cut_into_pieces(iut: Iut) -> None:
     """An agent is served, too, where all of its messages come byte by byte."""
-    async with (
-        iut.instance() as instance,
-        playing(iut, instance, segmentation=byte_by_byte) as agent,
-    ):
-        await agent.send(expressions("(he1 0.1)"))
-        await perceptors(agent)
+    async with iut.instance() as instance, playing(iut, instance):
+        try:
+            async with playing(iut, instance, unum=2, segmentation=byte_by_byte) as agent:
+                await agent.send(expressions("(he1 0.1)"))
+                await perceptors(agent)
+        except Violation as none:
+            expected = f"{none.expected} to an agent whose messages come byte by byte"
+            raise Violation(expected, none.came, event=none.event) from none
 
 
 @requirement("frame.segmentation")

@@ -154,3 +154,13 @@ class AgentsInWholeMessages(Server):
         agent = super().new_agent(stream)
         agent.decoder = readers.Forgetful()
         return agent
+
+
+@fault("agents-one-message-a-read", violates="frame.segmentation", subtle=True)
+class AgentsOneMessageARead(Server):
+    """Takes only the first of an agent's messages that come together."""
+
+    def new_agent(self, stream: Stream) -> Agent:
+        agent = super().new_agent(stream)
+        agent.decoder = readers.Single()
+        return agent
