@@ -1,11 +1,25 @@
-"""The faults of all mocks: each violates what is tested, and all that is tested is violated."""
+"""The reference mocks of all roles: the suite reaches each; their faults are what they must be."""
+
+from importlib import import_module
 
 import pytest
 
 from conformance import specs
+from conformance.selftest.driving import Place
 from mocks import fault
 
 ROLES = [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_suite_reaches_it(role: str, place: Place) -> None:
+    """Started as its configuration says, it passes the smoke session and leaves nothing behind."""
+    decides = import_module(specs.role(role).package).SMOKE
+    done = place.run(role, "--requirement", decides)
+    assert (done.code, done.smoke["verdict"], done.verdict(decides)) == (0, "pass", "pass"), (
+        done.out
+    )
+    assert (done.left, done.litter) == ([], [])
 
 
 @pytest.mark.parametrize("role", ROLES)
