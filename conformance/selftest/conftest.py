@@ -1,9 +1,11 @@
 """What all self-tests share: a folder of their own from which the command is run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from conformance.selftest import reports
 from conformance.selftest.driving import Place
 
 collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
@@ -13,3 +15,9 @@ collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
 def place(tmp_path: Path) -> Place:
     """A folder of its own, in which IUTs are written and the command is run."""
     return Place(tmp_path)
+
+
+@pytest.fixture
+def sample() -> dict[str, Any]:
+    """The report of the sample."""
+    return reports.sample()

@@ -1,0 +1,217 @@
+"""The page: truthful, bounded, and inert whatever an IUT says."""
+
+import copy
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import locate
+from conformance.reporting import (
+    ladder,
+    page,
+    write_page,
+)
+from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements with attributes, and the texts of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.code: dict[str, list[str]] = {"script": [], "style": []}
+        self.texts: list[str] = []
+        self._within = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in self.code:
+            self._within = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        (self.code[self._within] if self._within else self.texts).append(data)
+
+
+def assert_inert(text: str) -> Page:
+    found = Page(text)
+    templates = locate.reports()
+    assert "".join(found.code["script"]) == (templates / "script.js").read_text("utf-8")
+    assert "".join(found.code["style"]) == (templates / "style.css").read_text("utf-8")
+    assert sum(tag == "script" for tag, _ in found.elements) == 1
+    assert sum(tag == "style" for tag, _ in found.elements) == 1
+    loading = {"img", "iframe", "object", "embed", "link", "base", "video", "audio", "image", "use"}
+    for tag, attributes in found.elements:
+        assert tag not in loading
+        for name, value in attributes.items():
+            assert not name.startswith("on") and name not in {"style", "src", "action", "srcdoc"}
+            assert name != "href" or (value or "").startswith("#")
+    return found
+
+
+def test_the_page_refers_to_nothing_outside(sample: dict[str, Any]) -> None:
+    text = page.render(sample, sample_folder())
+    found = assert_inert(text)
+    assert "://" not in "".join(found.code["style"]) + "".join(found.code["script"])
+    assert "@import" not in text and "url(" not in text
+    (policy,) = [a["content"] or "" for t, a in found.elements if t == "meta" and "http-equiv" in a]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_the_page_says_what_a_reader_wants(sample: dict[str, Any]) -> None:
+    text = page.render(sample, sample_folder())
+    shown = "".join(Page(text).texts)
+    assert "Not conformant" in shown and sample["headline"] in shown
+    for entry in sample["requirements"]:
+        assert entry["text"] in shown and entry["reason"] in shown
+    for test in sample["tests"]:
+        assert test["purpose"] in shown and test["reproduce"] in shown
+        assert f'id="{page.test_anchor(test["id"])}"' in text
+    failed = page.test_anchor("vexide/test_handshake.py::test_version_at_most_offered")
+    assert text.index(f'id="{failed}"') < text.index('id="test-', text.index(f'id="{failed}"') + 5)
+    assert re.search(rf'id="{failed}"[^>]* open>', text)
+    assert "Offending event 3" in shown
+    assert "63 61 66 e9 20 ff  fe 22" in shown  # what is no UTF-8 is there byte for byte
+
+
+def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
+    report = hostile()
+    write_transcript(
+        tmp_path,
+        {"at": 0, "from": "simulator", "text": HOSTILE, "message": HOSTILE, "value": HOSTILE},
+        {"at": 1, "from": HOSTILE, "event": HOSTILE, HOSTILE: HOSTILE},
+        {"at": 2, "from": "simulator", "hex": "fffe003c"},
+    )
+    path = write_page(report, tmp_path)
+    text = path.read_text("utf-8")
+    found = assert_inert(text)
+    shown = "".join(found.texts)
+    assert "alert(1)" in shown  # it is there to be read
+    assert "{{ 7*7 }}" in shown  # as is: nothing evaluated it
+    for character in "\x00\x1b\r\u202e\u2066\ufeff":
+        assert character not in text
+    assert "\\x1b[31m" in shown and "\\u202e" in shown
+    assert "ff fe 00 3c" in shown
+
+
+def test_every_single_field_is_inert(sample: dict[str, Any], tmp_path: Path) -> None:
+    """One string of the report replaced at a time, wherever it stands."""
+    report = minimal("fail", expected="e", came="c")
+    report["requirements"][0]["note"] = "n"
+    report["problems"] = ["p"]
+    report["stale"] = [{"requirement": "s", "why": "w"}]
+    report["findings"] = copy.deepcopy(sample["findings"][:1])
+    closed = {"verdict", "level", "tested", "transcript", "counterexample", "role"}
+
+    def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        if isinstance(value, str):
+            return [] if closed & set(path) else [path]
+        keys = (
+            value
+            if isinstance(value, dict)
+            else range(len(value))
+            if value and isinstance(value, list)
+            else ()
+        )
+        return [place for key in keys for place in places(value[key], (*path, key))]
+
+    found = places(report)
+    assert len(found) > 25
+    for place in found:
+        changed = copy.deepcopy(report)
+        target: Any = changed
+        for key in place[:-1]:
+            target = target[key]
+        target[place[-1]] = HOSTILE
+        text = page.render(changed, tmp_path)
+        assert_inert(text)
+        assert not re.search("[\x00\x1b\r\u202e\u2066\ufeff\ud800]", text), place
+
+
+def test_a_huge_transcript_is_bounded_and_says_so(tmp_path: Path) -> None:
+    line = {
+        "at": 1,
+        "from": "simulator",
+        "text": "x" * 50_000,
+        "message": "Log",
+        "value": "y" * 50_000,
+    }
+    write_transcript(tmp_path, *[line] * 1000)
+    report = minimal("fail", transcript="transcripts/x.jsonl", offending=700)
+    text = page.render(report, tmp_path)
+    assert text.count('<li class="step') <= ladder.MOST_EVENTS
+    assert len(text) < 5_000_000
+    assert "Offending event 700" in text
+    assert "events not shown" in text
+    assert "the first 2,048 of 50,000 bytes" in text
+    assert "1,000 events" in text
+    drawn = ladder.read(tmp_path / "transcripts" / "x.jsonl", "simulator", {})
+    assert max(step.dump.count("\n") for step in drawn.steps) < ladder.MOST_BYTES // 16
+    assert max(len(step.decoded) for step in drawn.steps) < 2 * ladder.MOST_DECODED
+
+
+def test_all_ladders_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "PAGE_SIZE", 1000)
+    event = {"at": 0, "from": "simulator", "text": "x" * 200, "message": "Log", "value": 1}
+    write_transcript(tmp_path, *[event] * 10)
+    report = minimal(transcript="transcripts/x.jsonl")
+    report["tests"] = [report["tests"][0] | {"id": f"t.py::test_{n}"} for n in range(3)]
+    text = page.render(report, tmp_path)
+    assert text.count("left out, as the page is long enough") == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[1]\n",
+        b'{"capture":1}\n{"at":0,"hex":"zz"}\n',
+        b'{"capture":1}\n{"at":"x","from":3,"base64":"!","message":[]}\n',
+        b'{"capture":1}\n{"at":0,"text":7}\n',
+        b'{"capture":1}\n' + b'{"a":' * 100_000 + b"\n",
+        b'{"capture":1,"iut":["x"]}\n{"at":0,"from":["x"],"event":{}}\n\n{}\n',
+        b'{"capture":1}\n{"at":0,"from":"s","text":"' + b"x" * (ladder.MOST_LINE + 5) + b'"}\n',
+    ],
+)
+def test_a_damaged_transcript_does_not_stop_the_page(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "transcripts" / "x.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    text = page.render(minimal(transcript="transcripts/x.jsonl"), tmp_path)
+    assert "cannot be read" in text or "not shown" in text or "Session" in text
+
+
+@pytest.mark.parametrize("path", ["transcripts/none.jsonl", "../secret.jsonl"])
+def test_a_transcript_that_is_missing_or_elsewhere_is_not_shown(tmp_path: Path, path: str) -> None:
+    (tmp_path / "secret.jsonl").write_text('{"capture":1}\n{"at":0,"event":"secret-event"}\n')
+    folder = tmp_path / "report"
+    folder.mkdir()
+    text = page.render(minimal(transcript=path), folder)
+    assert "secret-event" not in text
+    assert "cannot be read" in text or "not below" in text
+
+
+def test_the_ladder_tells_the_sides_apart(tmp_path: Path) -> None:
+    path = write_transcript(
+        tmp_path,
+        {"at": 0, "from": "frontend", "text": '"A"\n', "message": "A", "value": "A"},
+        {"at": 0.5, "from": "simulator", "hex": "00ff"},
+        {"at": 1, "from": "simulator", "event": "exited", "code": 3},
+    )
+    drawn = ladder.read(path, "simulator", {1: ["wrong"]})
+    assert [step.side for step in drawn.steps] == ["tester", "iut", "iut"]
+    assert [step.kind for step in drawn.steps] == ["message", "bytes", "event"]
+    assert [step.marks for step in drawn.steps] == [(), ("wrong",), ()]
+    assert (drawn.tester, drawn.iut, drawn.total) == ("frontend", "simulator", 3)
+    assert drawn.steps[1].label == "2 bytes"
+    assert "code" in drawn.steps[2].decoded
