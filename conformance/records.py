@@ -11,7 +11,7 @@ from conformance.iut import Iut
 from conformance.judge import Finding
 from conformance.session import Session
 from conformance.specs import Requirement
-from conformance.verdicts import Conclusion, Inconclusive, Verdict, Violation, violated
+from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict, Violation, violated
 
 # What a test case may stumble over in a message that does not fit its schema, which has been found.
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
@@ -21,7 +21,10 @@ KEPT = 4 * 1024 * 1024  # bytes of a transcript that are written at most
 
 @dataclass
 class Record:
-    """One test case's result, as report.json has it; ``problem`` is a fault of the suite itself."""
+    """One test case's result, as report.json has it.
+
+    ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
+    """
 
     id: str
     purpose: str
@@ -38,6 +41,7 @@ class Record:
     findings: list[dict[str, Any]] = field(default_factory=list)
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
+    unreached: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,6 +109,7 @@ def _apply(
 ) -> None:
     record.verdict = conclusion.verdict
     record.detail = str(conclusion)
+    record.unreached = isinstance(conclusion, Unreachable)
     if not isinstance(conclusion, Violation):
         return
     record.expected, record.came = conclusion.expected, conclusion.came

@@ -21,7 +21,8 @@ class Run:
     """Everything that a run has come to, before it is judged as a whole.
 
     ``tests`` are records as in report.json; ``smoke`` is the record of the smoke session, and
-    ``reached`` says whether the IUT could be started or reached at all.
+    ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
+    we have not started could not be reached any more, if that happened.
     """
 
     configuration: Configuration
@@ -29,6 +30,7 @@ class Run:
     strict: bool = False
     selected: int = 0
     reached: bool = True
+    lost: str = ""
     smoke: dict[str, Any] | None = None
     tests: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -116,7 +118,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(record: Mapping[str, Any]) -> dict[str, Any]:
-    internal = ("findings", "exercised", "problem")
+    internal = ("findings", "exercised", "problem", "unreached")
     optional = ("expected", "came")
     return {
         key: value
@@ -240,6 +242,8 @@ def _outcome(
     if run.smoke and smoke_failed:
         what = "the smoke session decided nothing" if run.reached else "the IUT was not reached"
         return INCONCLUSIVE, f"{what}: {run.smoke['detail']}"
+    if run.lost:
+        return INCONCLUSIVE, run.lost
     if not run.selected:
         return INCONCLUSIVE, "the selection matches no test"
     if stale:

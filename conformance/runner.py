@@ -41,6 +41,7 @@ class Runner:
         self._config = config
         self._worker = hasattr(config, "workerinput")
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
+        self._session: pytest.Session | None = None
         self.report: dict[str, Any] | None = None
         hypothesis.settings.register_profile(
             "conformance",
@@ -104,6 +105,7 @@ class Runner:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
         """The smoke session: where it fails there is one message that teaches, and no test."""
+        self._session = session
         if self._worker or session.config.option.collectonly:
             return None
         if not self._run.selected and getattr(session.config.option, "dist", "no") == "no":
@@ -204,6 +206,9 @@ class Runner:
             self._run.tests = [r for r in self._run.tests if r["id"] != record["id"]]
             self._run.tests.append(record)
             self._progress(record)
+            if self._session and (lost := self._lost()):
+                # Nothing else can be tried; what has been is reported.
+                self._session.shouldfail = lost
         elif report.failed:
             # A worker that died has no record of what it was at.
             self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
@@ -234,15 +239,24 @@ class Runner:
             sys.stderr.write("\r\x1b[K")
         self._run.selected = max(self._run.selected, len(self._run.tests))
         self._run.strict = self.configuration.strict
+        self._run.lost = self._lost()
         self._run.tests.sort(key=lambda record: str(record["id"]))
         self.report = build(self._run)
         text = json.dumps(self.report, indent=1)
         (self.folder / "report.json").write_text(text + "\n", encoding="utf-8")
         page.write_page(self.report, self.folder)
         write_junit(self.report, self.folder)
-        if session.exitstatus == pytest.ExitCode.OK:
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             # pytest knows of failed tests only, not of findings or of a smoke session that failed.
             session.exitstatus = self.report["exit_code"]
+
+    def _lost(self) -> str:
+        """When an IUT that others have started was gone: it may have died of what it was sent."""
+        gone = [index for index, record in enumerate(self._run.tests) if record["unreached"]]
+        if not gone or self.configuration.command:
+            return ""
+        last = self._run.tests[gone[0] - 1]["id"] if gone[0] else "the smoke session"
+        return f"the IUT was gone after {last}: {self._run.tests[gone[0]]['detail']}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):

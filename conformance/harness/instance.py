@@ -241,7 +241,10 @@ class Instance:
         return wire
 
     async def _connect(self, address: str) -> Link:
+        refused = ""
+
         async def attempt() -> Link:
+            nonlocal refused
             while True:
                 try:
                     if self.kind == "zmq":
@@ -252,15 +255,16 @@ class Instance:
                         return await links.connect(address)
                     if not self.process or datagrams.receives(int(address.rpartition(":")[2])):
                         return await datagrams.connect(address)
-                except OSError:
-                    if self.process is None:
-                        raise
+                except OSError as error:
+                    refused = links.reason(error)
                 await asyncio.sleep(_POLL)
 
         try:
             return await self._within_startup(attempt(), f"it did not accept at {address}")
-        except OSError as error:
-            raise Unreachable(f"nobody accepts at {address}: {links.reason(error)}") from error
+        except Unreachable as error:
+            if self.process is None and refused:
+                raise Unreachable(f"nobody accepts at {address}: {refused}") from error
+            raise
 
     async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
         """Await it for as long as the IUT may take to start, or until its process has ended."""

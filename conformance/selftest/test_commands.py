@@ -258,6 +258,7 @@ def test_replay_says_what_did_not_come(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_replay_without_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["replay", str(GOLDEN / "session-minimal.jsonl"), "--role", "simulator"]
+    words += ["--timing", "startup=0.5"]
     assert cli.main([*words, "--connect", "127.0.0.1:1"]) == 3
     assert "inconclusive: nobody accepts at 127.0.0.1:1" in capsys.readouterr().out
 

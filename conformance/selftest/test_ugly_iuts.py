@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,10 +77,41 @@ def test_nobody_listens(place: Place) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-        done = place.run(SIMULATOR, "--connect", address)
+        done = place.run(SIMULATOR, *BRIEF, "--connect", address)
     assert_clean(done)
     assert done.code == 3
     assert f"nobody accepts at {address}: Connection refused" in done.out
+
+
+THREE_SESSIONS = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+for left in (2, 1, 0):
+    connection, _ = server.accept()
+    if not left:
+        server.close()
+    if not os.fork():
+        os.dup2(connection.fileno(), 0)
+        os.dup2(connection.fileno(), 1)
+        serve()
+        os._exit(0)
+    connection.close()
+    os.wait()
+"""
+
+
+def test_one_that_is_gone_in_the_middle(place: Place) -> None:
+    """How one ended that others have started nobody knows: what was not tried is not green."""
+    words = place.simulator(THREE_SESSIONS)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout
+        address = f"127.0.0.1:{int(serving.stdout.readline())}"
+        done = place.run(SIMULATOR, *BRIEF, "-k", "test_answered", "--connect", address)
+    assert_clean(done)
+    assert (done.code, done.verdict("handshake.answered")) == (3, "inconclusive")
+    assert "the IUT was gone after handshake::answered" in done.out
+    assert sorted(verdicts(done).values()) == ["inconclusive", "pass", "pass"]
 
 
 # Those that take part and break the protocol at once: one message, and no further test
