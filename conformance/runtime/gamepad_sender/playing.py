@@ -61,10 +61,11 @@ def at(**positions: float) -> Callable[[Any], bool]:
     )
 
 
-def along(name: str, raw: float, directed: bool) -> Callable[[Any], bool]:
+def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
     """Whether this axis is where one is that was moved so far, and all others are at 0.
 
-    Where it is not moved to its end, any place between is right; `directed`: its sign is known.
+    Where it is not moved to its end, any place between is right. `sign`: that of the value where
+    raw is positive, 0 if it is not known.
     """
     others = at(**{other: 0.0 for other in AXES if other != name})
 
@@ -73,7 +74,7 @@ def along(name: str, raw: float, directed: bool) -> Callable[[Any], bool]:
         if not isinstance(value, int | float) or not others(came):
             return False
         reached = abs(abs(value) - 1) <= NEAR if abs(raw) == 1 else 0 < abs(value) < 1
-        return reached and (not directed or value * raw > 0)
+        return reached and (not sign or value * raw * sign > 0)
 
     return holds
 
