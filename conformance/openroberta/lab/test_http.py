@@ -11,6 +11,9 @@ from conformance.segmentation import Segmentation, byte_by_byte, in_halves, spli
 
 pytestmark = in_one_loop
 
+_LENGTH_REQUIRED = 411
+_ONCE = {"Connection": "close"}  # what a lab need not read of a request is not read as the next
+
 TLS_HELLO = bytes.fromhex(
     "16030100c8010000c40303" + "5a" * 32 + "0000" + "0004130113020100" + "00" * 40
 )
@@ -118,7 +121,7 @@ async def test_segmentation(iut: Iut) -> None:
 
 @requirement("robustness.chunked-requests")
 async def test_chunked_request(iut: Iut) -> None:
-    """A registration whose body comes in chunks is held like any other."""
+    """A registration whose body comes in chunks is held like any other, or its length required."""
     async with staged(iut) as stage:
         robot = stage.robot()
         value = request("POST", naming.PUSHCMD, {"transfer-encoding": "chunked"}, {})
@@ -129,6 +132,8 @@ async def test_chunked_request(iut: Iut) -> None:
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
         )
         refusal = await session.watch("Refusal", within=stage.seconds("quiet"))
+        if refusal is not None and refusal.value["status"] == _LENGTH_REQUIRED:
+            return
         check(refusal is None, "the registration to be held", "it was refused")
         if stage.offers("pair"):
             await stage.user("pair", token=robot.token)
@@ -141,6 +146,7 @@ async def test_other_methods(iut: Iut) -> None:
     async with staged(iut) as stage:
         for method in ("GET", "PUT", "DELETE"):
             robot = stage.robot()
+            robot.headers = _ONCE
             held = await robot.ask(naming.PUSHCMD, robot.object("register"), method=method)
             await held.refused()
 
@@ -150,6 +156,7 @@ async def test_other_paths(iut: Iut) -> None:
     """A registration at a path that there is not gets 404, and then at the right one is held."""
     async with staged(iut) as stage:
         robot = stage.robot()
+        robot.headers = _ONCE
         for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
             held = await robot.ask(path, robot.object("register"))
             message = await held.answer()

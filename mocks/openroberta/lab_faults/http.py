@@ -219,11 +219,11 @@ class AnyEndOfPath(Lab):
 
 @fault("no-chunks", violates="robustness.chunked-requests")
 class NoChunks(Lab):
-    """Refuses a request without a length."""
+    """Takes a request without a length for an empty one."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         if "transfer-encoding" in frame.value["headers"]:
-            return self.refusal(411)
+            return self.refusal(400)
         return await super().answer(frame, served)
 
 
