@@ -18,10 +18,14 @@ NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001"
 def same(wanted: Any, seen: Any) -> bool:
     """Whether these, or all in these lists, have the same 32 bits; one NaN is like another.
 
-    What is seen may be anything that an application tells.
+    What is seen may be anything that an application tells; null is what it knows of no points.
     """
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        seen = [] if seen is None else seen
         return isinstance(seen, list) and len(seen) == len(wanted) and all(map(same, wanted, seen))
+    if seen == 0 and type(seen) is int:
+        # It has lost its sign on the way: JSON's -0 is an integer, and JavaScript writes it as 0.
+        return _bits(wanted) in (_bits(0.0), _bits(-0.0))
     bits = _bits(seen)
     return bits is not None and bits == _bits(wanted)
 

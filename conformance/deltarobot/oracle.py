@@ -150,6 +150,8 @@ class Oracle:
         step = steps.get(name, steps.get(ANY))
         if isinstance(step, Phase):
             side.phase = step
+            # Who insists on the usual order has its reason, be that right or not.
+            side.disturbed |= step is Phase.VERSION_SENT
         elif step is not None:
             side.disturbed = True
             yield Finding(step, _BROKEN[step].format(name=name))

@@ -64,3 +64,15 @@ def test_pings_that_are_long_answered_take_no_memory() -> None:
         list(oracle.message("client", "Pong", {"number": number * number}))
     assert not oracle._unanswered
     assert len(oracle._pings) == 5
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_server_that_insists_on_the_usual_order_owes_no_word(reverse: bool) -> None:
+    handshake = [("ProtocolMagic", {"magic": "DeltaRVr"}), ("ProtocolVersion", {"version": 1})]
+    oracle = Oracle()
+    for name, value in handshake:
+        list(oracle.message("server", name, value))
+    for name, value in handshake[:: -1 if reverse else 1]:
+        list(oracle.message("client", name, value))
+    owed = [finding.requirement for finding in oracle.closed("server")]
+    assert owed == ([] if reverse else ["end.announced"])

@@ -50,10 +50,15 @@ async def _shut_down_busy(iut: Iut) -> Session:
 
 
 async def _close(session: Session) -> None:
-    answer = await session.instance.upper("close")
-    if not answer.ok:
+    """Have the application end the connection: by its operation, or else by the end of input."""
+    instance = session.instance
+    answer = await instance.upper("close")
+    by_line = instance.configuration.upper_tester == "stdio" and instance.process
+    if by_line and not answer.ok:
+        by_line.standard.finish()
+    came = await session.watch(_END, OVERSIZED, within=session.seconds("response"))
+    if not (answer.ok or came or (by_line and session.ended)):
         raise Inconclusive(f"the operation 'close' failed: {answer.error}")
-    await session.watch(_END, OVERSIZED, within=session.seconds("response"))
 
 
 def _announcement(session: Session) -> Message:

@@ -9,6 +9,7 @@ from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
+STATE = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
@@ -30,6 +31,12 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if first is None:
         raise Violation("the exercise to show", "nothing of it came", "exercise.curve-first")
     return first
+
+
+async def proceed(session: Session) -> None:
+    """Give an exercise that was begun by hand a state to tell of, where it takes one."""
+    if session.instance.upper.offers("progress"):
+        await session.instance.upper("progress", **STATE)
 
 
 async def running(session: Session) -> Message:

@@ -20,8 +20,10 @@ from conformance.deltarobot.opening import opened
 from conformance.deltarobot.server.exercising import (
     EXERCISE,
     SQUARE,
+    STATE,
     begin,
     do,
+    proceed,
     running,
     seen,
 )
@@ -55,6 +57,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         await _stopped(session)
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
         check(first.name == "Curve", "Curve first", f"{first.name} came first", first.event)
+        await proceed(session)
         await session.watch(POSITION, within=session.seconds("exercise"))
         await do(session, "exercise", curve=SQUARE[:2])
         within = session.seconds("exercise") + session.seconds("response")
@@ -177,6 +180,7 @@ async def test_progress_goes_on(iut: Iut) -> None:
     """Position, current and desired direction come again and again, each of them."""
     async with opened(iut) as session:
         await running(session)
+        await proceed(session)
         for _ in range(5):
             for name in PROGRESS:
                 await _again(session, name)
@@ -195,7 +199,6 @@ async def _again(session: Session, name: str) -> None:
     check(came > count, f"{name} again and again", f"it came {came} times, then no more")
 
 
-FIRST = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
 SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
 MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 
@@ -204,7 +207,7 @@ async def _told(iut: Iut, what: str) -> None:
     """What the application sets comes in the message that is for it, and so does a change."""
     async with opened(iut) as session:
         await begin(session)
-        for state in (FIRST, SECOND):
+        for state in (STATE, SECOND):
             await do(session, "progress", **state)
             await seen(session, MEANS[what], state[what], "xyz")
 
@@ -232,6 +235,7 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
     """After its end, once what was under way has come, nothing about its progress comes."""
     async with opened(iut) as session:
         await begin(session)
+        await proceed(session)
         await session.watch(POSITION, within=session.seconds("exercise"))
         await _stopped(session)
         absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")

@@ -1,0 +1,24 @@
+"""When numbers that an application tells are those of the wire."""
+
+import json
+
+import pytest
+
+from conformance.deltarobot.floats import EDGES, NO_NUMBERS, same
+
+
+@pytest.mark.parametrize("told", ["[0, -0, 1e-45]", "[0, 0, 1e-45]", "[0.0, -0.0, 1.4e-45]"])
+def test_zeros_of_other_languages(told: str) -> None:
+    assert same(EDGES[0], json.loads(told))
+    assert same(-9.6e-62, 0)  # too small for single precision
+
+
+@pytest.mark.parametrize("told", ["[0, 0.0, 1e-45]", "[-0.0, -0.0, 1e-45]", "[0, 1, 1e-45]"])
+def test_other_numbers(told: str) -> None:
+    assert not same(EDGES[0], json.loads(told))
+    assert not same(NO_NUMBERS[0], json.loads(told))
+
+
+def test_no_points() -> None:
+    assert same([], None)
+    assert not same([[0.0, 0.0, 0.0]], None)
