@@ -1,6 +1,7 @@
 """What a trainer does to agents: moves them, selects, removes and repositions them."""
 
 import contextlib
+from math import hypot
 
 import pytest
 
@@ -54,6 +55,25 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
             await game.watch.empty(place)
             await game.watch.put_agent(team, place)
             along, across = -along + 0.1, across - 0.1
+
+
+@requirement("move-agent.pos")
+async def test_agent_is_put_up(iut: Iut) -> None:
+    """Into the air as well: then it is above the ground, until it has fallen."""
+    async with match(iut) as game:
+        place = game.watch.place(-0.4, 0.45)
+        await game.watch.empty(place)
+        standing = max((pose[14] for pose in game.watch.view.poses), default=0.0)
+        height = round(standing + 3, 2)
+        await game.watch.command(f"(agent (unum 1)(team Right)(pos {place.x} {place.y} {height}))")
+        await game.watch.until(
+            lambda view: any(
+                hypot(pose[12] - place.x, pose[13] - place.y) < 0.5 and pose[14] > standing + 1
+                for pose in view.poses
+            ),
+            f"show the agent in the air above {place}, at {height:g} m",
+            now=lambda view: f"nearest to {place} is {place.nearest(view):.2f} m away",
+        )
 
 
 @requirement("move-agent.move")
@@ -172,6 +192,17 @@ async def test_several_operations(iut: Iut) -> None:
 # Removing
 
 
+async def _nobody(iut: Iut, word: str) -> None:
+    """A command for an agent that there is not is for no other."""
+    async with match(iut) as game:
+        places = await _placed(game)
+        for team in ("Left", "Right"):
+            command = f"({word} (unum 11)(team {team}))"
+            await game.watch.command(command)
+            for place in places:
+                await _stays(game.watch, place, "the agent 1", command)
+
+
 @requirement("kill.named")
 @pytest.mark.parametrize("team", ["Left", "Right"])
 async def test_kill(iut: Iut, team: str) -> None:
@@ -181,6 +212,12 @@ async def test_kill(iut: Iut, team: str) -> None:
         await _leaves(game.watch, places.pop(team), f"(kill (unum 1)(team {team}))", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was removed")
+
+
+@requirement("kill.named")
+async def test_kill_nobody(iut: Iut) -> None:
+    """A number that no agent of the team has removes nobody."""
+    await _nobody(iut, "kill")
 
 
 @requirement("kill.selected")
@@ -264,6 +301,12 @@ async def test_repos(iut: Iut, team: str) -> None:
             await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")
         now = len(game.watch.view.poses)
         check(now == nodes, "the agent to be put elsewhere", "it was removed")
+
+
+@requirement("repos.named")
+async def test_repos_nobody(iut: Iut) -> None:
+    """A number that no agent of the team has moves nobody."""
+    await _nobody(iut, "repos")
 
 
 @requirement("repos.selected")

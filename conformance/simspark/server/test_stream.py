@@ -139,6 +139,9 @@ async def test_several_monitors_command(iut: Iut) -> None:
         for watch in (one, other, one):
             await watch.obeys("commands of another monitor")
             await watch.some(2)
+        for time in range(100):
+            await other.command(f"(time {time})")
+        await other.obeys("a hundred commands")
 
 
 # The full scene graph
@@ -223,10 +226,14 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
 
 @requirement("full.on-request")
 async def test_full_on_request(iut: Iut) -> None:
-    """It comes again whenever a trainer asks for it."""
-    async with watching(iut) as watch:
-        await watch.some(3)
-        for _ in range(2):
+    """It comes again whenever a trainer asks for it, whichever of them."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as first,
+        watching(iut, instance) as second,
+    ):
+        await second.some(3)
+        for watch in (second, first, second):
             await watch.settle()
             fulls = watch.view.fulls
             await watch.command("(reqfullstate)")

@@ -92,6 +92,16 @@ class OneCommandEach(Server):
             super().hear_command(monitor, expression)
 
 
+@fault("fifty-commands-each", violates="monitors.commands", subtle=True)
+class FiftyCommandsEach(Server):
+    """Executes the first fifty commands of each monitor."""
+
+    def hear_command(self, monitor: Monitor, expression: object) -> None:
+        monitor.memory["count"] = monitor.memory.get("count", 0) + 1
+        if monitor.memory["count"] <= 50:
+            super().hear_command(monitor, expression)
+
+
 # The environment
 
 
@@ -412,3 +422,18 @@ class FullOnRequestOnce(Server):
     def do_full_state(self, command: list[object]) -> None:
         self.requests += 1
         self.full_wanted = self.requests == 1
+
+
+@fault("full-on-request-to-one", violates="full.on-request", subtle=True)
+class FullOnRequestToOne(Server):
+    """Sends the full graph to its first monitor only, whichever asks for it."""
+
+    requested = False
+
+    def full_due(self) -> bool:
+        self.requested = self.full_wanted
+        return super().full_due()
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.number == 1 or not self.requested:
+            super().tell_monitor(monitor, pairs, scene)

@@ -7,7 +7,7 @@ from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
-from mocks.simspark.trainer import Wrong, parameters
+from mocks.simspark.trainer import SIDES, Wrong, parameters
 
 
 @fault("errors-returned", violates="trainer.errors-silent")
@@ -63,6 +63,14 @@ class OwnHalfPos(Server):
         x, y, z = map(float, values)
         own = -1 if robot.side == "right" else 1
         super().agent_pos(robot, [own * x, own * y, z])
+
+
+@fault("agents-on-the-ground", violates="move-agent.pos", subtle=True)
+class AgentsOnTheGround(Server):
+    """Puts an agent on the ground, however high it is to be."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_pos(robot, [*values[:2], robot.z])
 
 
 @fault("move-only-turns", violates="move-agent.move", subtle=True)
@@ -443,6 +451,33 @@ class KillsByNameOnly(Server):
 
     def do_kill(self, command: list[Any]) -> None:
         self.world.remove(self.named(parameters(command)))
+
+
+class AnyNumber(Server):
+    """Can take the first agent of a team for the one that is named."""
+
+    def any_of_the_team(self, command: list[Any]) -> list[Any]:
+        side = SIDES.get(str(parameters(command).get("team", [""])[0]))
+        for robot in self.world.robots:
+            if robot.side == side:
+                return [command[0], ["unum", str(robot.unum)], *command[1:]]
+        return command
+
+
+@fault("kills-any-number", violates="kill.named", subtle=True)
+class KillsAnyNumber(AnyNumber):
+    """Removes the first agent of a team, whatever the number."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        super().do_kill(self.any_of_the_team(command))
+
+
+@fault("repos-any-number", violates="repos.named", subtle=True)
+class ReposAnyNumber(AnyNumber):
+    """Repositions the first agent of a team, whatever the number."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        super().do_repos(self.any_of_the_team(command))
 
 
 @fault("repos-both", violates="repos.named", subtle=True)
