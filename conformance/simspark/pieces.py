@@ -1,7 +1,10 @@
 """What the suite says when it plays a server: perceptors to agents, states to monitors.
 
-Written out by hand, so that nothing here depends on how a mock writes it.
+Written out by hand, so that nothing here depends on how a mock writes it. Scene graphs are lists of
+nodes, without a root of their own, as the published server has them.
 """
+
+from typing import Any
 
 MODES = (
     *("BeforeKickOff", "KickOff_Left", "KickOff_Right", "PlayOn", "KickIn_Left", "KickIn_Right"),
@@ -52,6 +55,15 @@ def full(pairs: str, graph: str) -> str:
 
 def partial(pairs: str, graph: str) -> str:
     return f"({pairs})(RDS 0 1){graph}"
+
+
+def rooted(message: list[Any]) -> list[Any]:
+    """A decoded message with the root of its scene graph as a node, where that is left out."""
+    match message:
+        case [pairs, [name, *_] as header, list(graph)] if graph[:1] != ["nd"]:
+            root = ["nd", "BN"] if name == "RSG" else ["nd"]
+            return [pairs, header, [*root, *graph]]
+    return message
 
 
 def scene(x: float, y: float, z: float = 0.042, more: str = "") -> str:

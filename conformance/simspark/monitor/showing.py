@@ -20,15 +20,27 @@ _goals = itertools.count(1)
 
 
 class Shown:
-    """One monitor and the simulation that it is shown: a ball that rolls, and the time."""
+    """One monitor and the simulation that it is shown: a ball that rolls, and the time.
 
-    def __init__(self, session: Session) -> None:
+    `rooted` says whether scene graphs have their root as a node.
+    """
+
+    def __init__(self, session: Session, rooted: bool) -> None:
         self.session = session
+        self.rooted = rooted
         self.time = 0.0
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """One message, given as on the wire."""
-        await self.session.send(expressions(text), segmentation=segmentation)
+        await self.session.send(self.decoded(text), segmentation=segmentation)
+
+    def decoded(self, text: str) -> list[Any]:
+        message = expressions(text)
+        return pieces.rooted(message) if self.rooted else message
+
+    def bytes_of(self, *texts: str) -> bytes:
+        """Several messages together, given in the same way."""
+        return b"".join(encode(self.decoded(text)) for text in texts)
 
     async def introduce(self, merged: bool = False, graph: str = "") -> None:
         """What comes first: environment and state, in one message or in two."""
@@ -125,8 +137,30 @@ def _same(one: Any, other: Any) -> bool:
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Shown]:
     """A monitor that has been told nothing yet."""
+    rooted = await _understands_roots(iut)
     async with iut.session(segmentation=segmentation) as session:
-        yield Shown(session)
+        yield Shown(session, rooted)
+
+
+async def _understands_roots(iut: Iut) -> bool:
+    """Whether a monitor knows the ball where the root of the scene is a node, as the text has it.
+
+    False if only where it is left out, as in the published server. This is asked once in a run.
+    """
+    if "rooted" not in iut.memory:
+        ways = {True: False, False: False}
+        for rooted in ways:
+            async with iut.session() as session:
+                if not session.instance.upper.offers("state"):
+                    break
+                shown = Shown(session, rooted)
+                await shown.introduce(graph=pieces.scene(3, -2))
+                with contextlib.suppress(Violation, Inconclusive):
+                    await shown.knows(ball=[3, -2, 0.042])
+                    ways[rooted] = True
+                    break
+        iut.memory["rooted"] = ways[True] or not ways[False]
+    return bool(iut.memory["rooted"])
 
 
 @contextlib.asynccontextmanager
@@ -136,8 +170,3 @@ async def showing(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncItera
         await shown.introduce()
         await shown.tick()
         yield shown
-
-
-def bytes_of(*texts: str) -> bytes:
-    """Several messages together."""
-    return b"".join(encode(expressions(text)) for text in texts)

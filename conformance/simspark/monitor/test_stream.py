@@ -6,7 +6,7 @@ from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, pieces
-from conformance.simspark.monitor.showing import bytes_of, connected, showing
+from conformance.simspark.monitor.showing import connected, showing
 
 pytestmark = in_one_loop
 
@@ -40,12 +40,12 @@ async def test_all_in_one_write(iut: Iut) -> None:
         graph = pieces.scene(0, 0)
         # What only one of the updates tells shows whether that one counted.
         scores = {4: "(score_right 27)", 8: "(score_left 31)"}
-        data = bytes_of(
+        data = shown.bytes_of(
             pieces.full(pieces.ENVIRONMENT, graph),
             pieces.full(pieces.state(0), graph),
             *(shown.partial(pieces.moved(step, 0), scores.get(step, "")) for step in range(1, 12)),
         )
-        last = bytes_of(shown.partial(pieces.moved(13, 0)))
+        last = shown.bytes_of(shown.partial(pieces.moved(13, 0)))
         await shown.session.send_bytes(data + last[:2])
         await shown.session.taken()
         await shown.session.send_bytes(last[2:])
@@ -63,11 +63,11 @@ async def test_large_scenes(iut: Iut) -> None:
             await shown.say(pieces.full(pieces.state(1), pieces.scene(count % 10, 1, more=robots)))
             if shown.session.instance.upper.offers("state"):
                 await shown.knows(ball=[count % 10, 1, 0.042])
+        await shown.say(pieces.full(pieces.state(2), pieces.scene(0, 0)))
         for size in (255, 256, 65_536):
-            payload = shown.partial("()").encode()
+            payload = shown.bytes_of(shown.partial())[4:]
             payload += b" " * (size - len(payload))
             await shown.session.send_bytes(len(payload).to_bytes(4, "big") + payload)
-        await shown.say(pieces.full(pieces.state(2), pieces.scene(0, 0)))
         await shown.follows("large messages")
 
 
@@ -84,7 +84,7 @@ async def test_empty_messages(iut: Iut) -> None:
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
     async with showing(iut) as shown:
         await hostile.outlives(
-            shown.session, data, bytes_of(shown.partial(), shown.partial()), what
+            shown.session, data, shown.bytes_of(shown.partial(), shown.partial()), what
         )
 
 
