@@ -54,6 +54,17 @@ class Served:
                 break
         return None
 
+    async def is_told(self, effectors: str) -> None:
+        """Let it send these effectors, and wait until they have come, if they do in time."""
+        wanted = expressions(effectors)
+        await self.session.instance.upper("act", effectors=effectors)
+        await self.tell()
+        deadline = self.session.now + self.session.seconds("response")
+        while message := await self.session.watch(*ACTS, within=deadline - self.session.now):
+            if all(item in message.value for item in wanted):
+                break
+            await self.tell()
+
     async def takes(self, angle: float, after: str, how: Segmentation) -> None:
         """Tell it an angle in pieces, and the same as `goes_on`; with `state` it must know it."""
         await self.tell(angle=angle, segmentation=how)

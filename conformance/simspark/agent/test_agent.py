@@ -19,6 +19,13 @@ async def _ordinary(iut: Iut) -> None:
             await served.tell("(hear Reference 0.00 self hello)")
             await served.session.watch(within=served.session.seconds("cycle"))
         await served.acts(5)
+        if served.session.instance.upper.offers("act"):
+            for effectors in TOLD:
+                await served.is_told(effectors)
+
+
+TOLD = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
+"""Effectors that it is told to send, the last of them longer than a byte can count."""
 
 
 @pytest.mark.parametrize(
@@ -47,8 +54,9 @@ async def test_what_it_perceives(iut: Iut) -> None:
     async with serving(iut) as served:
         await served.knows("a first group of perceptors")
         await served.knows("a later group of perceptors")
-        await served.tell(angle=-12.5)
-        await served.knows_angle(-12.5, "a negative angle was told")
+        for angle in (-12.5, 118.75):
+            await served.tell(angle=angle)
+            await served.knows_angle(angle, f"the angle {angle:g} was told")
         group = served.group(angle=33.25)
         await served.session.send(group[::-1])
         await served.knows_angle(33.25, "a group in the reverse order")

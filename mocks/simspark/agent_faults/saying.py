@@ -143,3 +143,16 @@ class LengthCountsItself(Agent):
 
     def make_connection(self, stream: Stream) -> Connection:
         return _Counting(stream)
+
+
+class _OneByte(Connection):
+    def write(self, data: bytes) -> None:
+        super().write(bytes(3) + data[3:])
+
+
+@fault("length-of-a-byte", violates="frame.length-prefix", subtle=True)
+class LengthOfAByte(Agent):
+    """Writes the length as a single byte, with three of zero before it."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _OneByte(stream)
