@@ -93,6 +93,19 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
 
 
 @requirement("header.partial-applied")
+async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
+    """Nodes of which nothing is said count, at the top and below others."""
+    async with connected(iut) as shown:
+        below = f"(nd BN){pieces.FIELD}{pieces.transform(1, 1, 0.042, pieces.BALL)}"
+        await shown.introduce(graph=f"((nd BN){pieces.transform(1, 0, 0, below)})")
+        await shown.knows("graph.poses-known", ball=[2, 1, 0.042])
+        for x, y in ((2, -3), (-4, 5)):
+            moved = pieces.update(x, y, 0.042, "(nd)")
+            await shown.tick(graph=f"((nd)(nd (nd)(nd){moved}))")
+            await shown.knows(ball=[x + 1, y, 0.042])
+
+
+@requirement("header.partial-applied")
 async def test_a_full_graph_begins_anew(iut: Iut) -> None:
     """Another full graph, with more or fewer nodes, takes the place of the last one."""
     async with showing(iut) as shown:

@@ -141,6 +141,25 @@ class EmptyNodesReset(_Viewing):
     view_of_its_own = _Resetting
 
 
+class _PassingOver(View):
+    def take(self, value: Any) -> None:
+        if value[1:2] and value[1][:1] == ["RDS"]:
+            value = [*value[:2], self._empty_last(value[2])]
+        super().take(value)
+
+    def _empty_last(self, graph: Any) -> Any:
+        if not isinstance(graph, list):
+            return graph
+        return sorted(map(self._empty_last, graph), key=lambda part: part == ["nd"])
+
+
+@fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
+class EmptyNodesPassedOver(_Viewing):
+    """Takes what is updated for the first nodes, where empty ones stand before it."""
+
+    view_of_its_own = _PassingOver
+
+
 class _Local(View):
     @property
     def poses(self) -> list[Matrix]:
