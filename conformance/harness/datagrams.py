@@ -1,6 +1,7 @@
 """Datagrams between the suite and the IUT: UDP on loopback, read and written like a link."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from conformance.harness.links import AddressError, Link, parse_address
@@ -38,8 +39,15 @@ class DatagramLink(Link):
         return await self._received.queue.get()
 
     async def write(self, data: bytes) -> bool:
-        if not self._transport.is_closing():
+        if data and not self._transport.is_closing():
             self._transport.sendto(data)
+        elif not self._transport.is_closing():
+            # asyncio itself sends no empty one.
+            with (
+                contextlib.suppress(OSError),
+                self._transport.get_extra_info("socket").dup() as own,
+            ):
+                own.send(data)
         return not self._transport.is_closing()
 
     async def taken(self) -> None:

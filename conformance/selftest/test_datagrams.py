@@ -40,8 +40,9 @@ async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> No
     port = int(capsys.readouterr().err.rpartition(":")[2])
     assert datagrams.receives(port)
     link = await datagrams.connect(f"127.0.0.1:{port}")
-    assert await link.write(b"hello")
-    assert await asyncio.wait_for(peer.read(), DEADLINE) == b"hello"
+    for message in (b"hello", b"", b"again"):
+        assert await link.write(message)
+        assert await asyncio.wait_for(peer.read(), DEADLINE) == message
     await link.close()
     peer.close()
     await asyncio.sleep(0)
