@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -36,6 +36,18 @@ DATA = {
 def new_token() -> str:
     """A token that no earlier robot has had."""
     return "".join(secrets.choice("23456789ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(8))
+
+
+class Told(NamedTuple):
+    """What came of a user's operation: its result, the command that came, and the held request.
+
+    `after`: seconds from the operation's end to the command; negative where that came before.
+    """
+
+    result: Any
+    message: Message
+    held: Held
+    after: float
 
 
 class Robot:
@@ -108,8 +120,8 @@ class Robot:
 
     async def told(
         self, operation: str, command: str, requirement: str | None, held: Held | None = None
-    ) -> tuple[Any, Message, Held]:
-        """A user's operation while a push is held: its result, the command, and the push.
+    ) -> Told:
+        """A user's operation while a push is held, and the command that the robot gets.
 
         Should the push be answered before, or the user have to wait, the robot goes on pushing.
         `held` is a push that waits already.
@@ -117,7 +129,7 @@ class Robot:
         held = held or await self.push()
         loop = asyncio.get_running_loop()
         response = held.session.seconds("response")
-        doing = asyncio.create_task(self.stage.insists(operation, token=self.token))
+        doing = asyncio.create_task(self._done(operation))
         done = loop.time()
         try:
             message = await held.answer(within=self._period, requirement=requirement)
@@ -128,12 +140,18 @@ class Robot:
                 message = await held.answer(within=self._period, requirement=requirement)
             if message.name != command:
                 raise held.wrong(command, message, requirement)
-            answered = await doing
+            came = loop.time() - held.session.now + message.at
+            answered, done = await doing
         finally:
             doing.cancel()
         if not answered.ok:
             raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
-        return answered.result, message, held
+        return Told(answered.result, message, held, came - done)
+
+    async def _done(self, operation: str) -> tuple[Any, float]:
+        """What the stage answers to an operation that is insisted on, and when it was done."""
+        answered = await self.stage.insists(operation, token=self.token)
+        return answered, asyncio.get_running_loop().time()
 
     @property
     def _period(self) -> float:
@@ -154,9 +172,9 @@ class Robot:
 
         `command` and `file` are what it violates where the one or the other does not come.
         """
-        result, _, _ = await self.told("run", "Download", command, held)
+        told = await self.told("run", "Download", command, held)
         held = await self.download()
-        return result, await held.answer("File", requirement=file)
+        return told.result, await held.answer("File", requirement=file)
 
 
 def _ends(session: Session) -> bool:

@@ -140,8 +140,8 @@ async def test_repeated_push(iut: Iut) -> None:
         robot = await stage.linked()
         first = await robot.push()
         await first.session.taken()
-        _, _, second = await robot.told("run", "Download", "robustness.repeated-push")
-        check(second is not first, "the newest push to be told", "another was")
+        told = await robot.told("run", "Download", "robustness.repeated-push")
+        check(told.held is not first, "the newest push to be told", "another was")
         message = await first.session.watch(within=latest)
         check(
             message is not None or first.session.ended,

@@ -45,15 +45,17 @@ async def test_immediately(iut: Iut) -> None:
                 "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await stage.linked()
-        took = []
+        took, after = [], []
         for _ in range(TRIES):
-            _, message, held = await robot.told("run", "Download", "run.command")
-            took.append(message.at - held.asked)
-            if took[-1] < period / 2:
+            told = await robot.told("run", "Download", "run.command")
+            # It may also be that another push gets the command, at once.
+            after.append(told.after)
+            took.append(max(told.message.at - told.held.asked, told.after))
+            if took[-1] < period / 2 and told.after < _TELLING:
                 return
             await (await robot.download()).answer()
-        quickest = f"the quickest of {TRIES} came {min(took):.2f} s after its push"
-        if min(took) < EARLIEST_END * period:
+        quickest = f"the quickest of {TRIES} came after {min(took):.2f} s"
+        if min(took) < EARLIEST_END * period or min(after) < period / 2:
             raise Inconclusive(f"expected download at once, within {period:g} s; {quickest}")
         raise Violation(f"download at once, not after {period:g} s", quickest)
 
@@ -106,17 +108,17 @@ async def test_fetched_twice(iut: Iut) -> None:
 
 @requirement("run.filename")
 async def test_filename(iut: Iut) -> None:
-    """The header field Filename of the program has its name."""
+    """The header field Filename of the program has its name, the second time as well."""
     async with staged(iut) as stage:
         robot = await stage.linked()
-        told, file = await robot.fetch()
-        came = file.value["headers"]["filename"]
-        check(bool(came.strip()), "a name in Filename", "an empty one came", file.event)
-        if isinstance(told, dict) and told.get("name"):
-            wanted = str(told["name"])
-            check(
-                came.strip('"') == wanted, f"the Filename {wanted!r}", f"{came!r} came", file.event
-            )
+        for _ in range(2):
+            told, file = await robot.fetch()
+            came = file.value["headers"]["filename"]
+            check(bool(came.strip()), "a name in Filename", "an empty one came", file.event)
+            if isinstance(told, dict) and told.get("name"):
+                wanted = f"the Filename {str(told['name'])!r}"
+                named = came.strip('"') == str(told["name"])
+                check(named, wanted, f"{came!r} came", file.event)
 
 
 @requirement("running.patient")

@@ -50,6 +50,52 @@ class RunWithThePeriod(Lab):
         robot.wanted = command
 
 
+@fault("run-with-the-next-push", violates="run.immediately", subtle=True)
+class RunWithTheNextPush(Lab):
+    """Lets the push that is held wait, and tells the next one at once."""
+
+    def want(self, robot: Known, command: str) -> None:
+        robot.wanted = command
+
+
+class _Numbering(Lab):
+    """Has a new program, with a name of its own, for each run."""
+
+    count = 0
+
+    def run(self, token: str, name: str) -> Program:
+        self.count += 1
+        program = super().run(token, name)
+        numbered = Program(f"{self.count}-{program.name}", bytes([self.count]) + program.data)
+        self.robots[token].program = numbered
+        return numbered
+
+
+@fault("first-filename", violates="run.filename", subtle=True)
+class FirstFilename(_Numbering):
+    """Tells the name of the first program with all of them."""
+
+    first = ""
+
+    def file(self, program: Program) -> Any:
+        self.first = self.first or program.name
+        return super().file(Program(self.first, program.data))
+
+
+@fault("latest-program", violates="token.links", subtle=True)
+class LatestProgram(_Numbering):
+    """Gives whoever asks the program that was run last, for whomever."""
+
+    latest: Program | None = None
+
+    def run(self, token: str, name: str) -> Program:
+        self.latest = super().run(token, name)
+        return self.latest
+
+    def file(self, program: Program) -> Any:
+        return super().file(self.latest or program)
+
+
 class _Altering(Lab):
     """Sends other bytes than those of the program; `count` is that of the program."""
 
