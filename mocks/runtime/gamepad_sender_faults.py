@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mocks.datagrams import Datagrams
 from mocks.fault import fault
 from mocks.runtime.gamepad_sender import Pad, Sender
 
@@ -102,6 +103,19 @@ class SameStateForAll(Sender):
         return super().message(dict.fromkeys(pads, next(iter(pads.values()))))
 
 
+@fault("gone-pads-stay", violates="gamepad.each", subtle=True)
+class GonePadsStay(Sender):
+    """Goes on to send the last state of a gamepad that is not there any more."""
+
+    def __init__(self, out: Datagrams) -> None:
+        super().__init__(out)
+        self.known: dict[str, Pad] = {}
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        self.known |= pads
+        return super().message(self.known)
+
+
 @fault("axes-as-text", violates="gamepad.axes-numbers")
 class AxesAsText(Sender):
     """Writes axes as text."""
@@ -161,6 +175,18 @@ class RightSquare(Sender):
     def pad(self, raw: Pad) -> dict[str, Any]:
         _, _, rx, ry = raw["axes"]
         return {**super().pad(raw), "rx": float(rx), "ry": float(ry)}
+
+
+@fault("second-pad-square", violates="gamepad.unit-circle", subtle=True)
+class SecondPadSquare(Sender):
+    """Hands on what the hardware gives, but for the first gamepad."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        sent = super().message(pads)
+        for index, raw in list(pads.items())[1:]:
+            axes = map(float, raw["axes"])
+            sent["gamepads"][self.index(index)] |= zip(("lx", "ly", "rx", "ry"), axes, strict=True)
+        return sent
 
 
 @fault("corners-only", violates="gamepad.unit-circle", subtle=True)

@@ -8,7 +8,7 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.using import reads, set_value
 from conformance.runtime.memory.bench import bench
-from conformance.runtime.memory.holding import holding
+from conformance.runtime.memory.holding import holding, invalidated
 from conformance.runtime.memory.samples import sample
 
 pytestmark = in_one_loop
@@ -96,6 +96,16 @@ async def test_invalid_afterwards(iut: Iut) -> None:
             "get_value on a buffer that has become invalid to have no result",
             f"it answered {str(answer.result)[:100]}",
         )
+
+
+@requirement("operations.validity")
+async def test_invalid_meanwhile(iut: Iut) -> None:
+    """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        for name, arguments in OPERATIONS.items():
+            await buffer.put({"valid": 1})
+            await invalidated(on, buffer, name, {**buffer.arguments, **arguments})
 
 
 @requirement("operations.nothing-else")

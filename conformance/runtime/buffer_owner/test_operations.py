@@ -9,7 +9,7 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.operating import OPERATIONS, run
 from conformance.runtime.memory.bench import bench, new_uid
-from conformance.runtime.memory.holding import holding
+from conformance.runtime.memory.holding import holding, invalidated
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -104,6 +104,18 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
         await on.with_uid("connect", uid, type="arm")
         await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         (await buffer.look()).holds({"read.params.angle": 0.5})
+
+
+@requirement("operations.validity")
+async def test_invalid_meanwhile(iut: Iut) -> None:
+    """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        for name in ("set_data", "get_write"):
+            await buffer.fill()
+            await buffer.put({"valid": 1})
+            arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
+            await invalidated(on, buffer, name, arguments)
 
 
 @requirement("operations.nothing-else")

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.bench import ROBOT, Bench, Buffer, Image
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
 
 AXES = ("lx", "ly", "rx", "ry")
@@ -23,6 +24,11 @@ def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
 class Receiver(Bench):
     """A bench with a receiver: its gamepads and their buffers by index."""
 
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.warnings: list[str] = []
+        """Those of all answers so far: a receiver may tell of each only once."""
+
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""
         await self.session.send({"gamepads": dict(pads)})
@@ -30,6 +36,7 @@ class Receiver(Bench):
     async def buffer(self, index: str) -> Buffer | None:
         """The buffer of a gamepad, if there is one."""
         answer = await self.means("buffers")
+        self.warnings += answer.warnings
         told = answer.result if isinstance(answer.result, dict) else {}
         self.names.update(entry for entry in told.values() if isinstance(entry, str))
         name = told.get(index)

@@ -53,7 +53,7 @@ async def test_buttons(iut: Iut) -> None:
 @requirement("receiver.several")
 async def test_several(iut: Iut) -> None:
     """Every gamepad of a message has its values in its own buffer, whatever its index."""
-    pads = {"0": 0.25, "3": -0.25, "12": 0.5}
+    pads = {"0": 0.25, "1": 0.125, "3": -0.25, "12": 0.5}
     async with receiver(iut) as on:
         for sign in (1, -1):
             await on.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
@@ -95,10 +95,10 @@ async def test_timestamp(iut: Iut) -> None:
     async with receiver(iut) as on:
         await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await on.made("0")
-        for axes in ({"lx": 0.5}, {"lx": 0.5}, {"lx": -0.5}):
+        for btn, lx in ((1, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (0, 0.0)):
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
-            await on.play({"0": pad(1, **axes)})
+            await on.play({"0": pad(btn, lx=lx)})
             deadline = on.session.now + on.session.seconds("response")
             while True:
                 image = await buffer.look()
@@ -131,18 +131,19 @@ async def test_clamp_warning(iut: Iut) -> None:
         process = on.session.instance.process
         await on.plays({"0": pad(lx=0.5)}, "0", {"lx": 0.5})
         for axes, stored in BEYOND:
-            await on.means("buffers")
+            await on.buffer("0")
+            on.warnings.clear()
             before = process.stderr.text if process else ""
             await on.plays({"0": pad(**axes)}, "0", stored, "catalog.clamped")
             deadline = on.session.now + on.session.seconds("response")
             while True:
-                told = (await on.means("buffers")).warnings
-                if told or (process and process.stderr.text != before):
+                if on.warnings or (process and process.stderr.text != before):
                     break
                 if on.session.now > deadline:
                     expected = f"a warning where {axes} was clamped"
                     raise Violation(expected, "none was answered, and none printed to stderr")
                 await asyncio.sleep(0.02)
+                await on.buffer("0")
 
 
 ODD: dict[str, Any] = {

@@ -66,7 +66,13 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
         await play(session, _2=pad(pressed=[3]))
         await shows(session, "gamepad 2 with button 3", masked(8), "2")
         await play(session, _1=pad(pressed=[4]))
-        await shows(session, "gamepad 1 with button 4", masked(16), "1")
+        message = await session.expect(
+            GAMEPADS,
+            where=lambda m: list(m.value.get("gamepads")) == ["1"],
+            to="with gamepad 1 alone",
+        )
+        alone = message.value["gamepads"]["1"]
+        check(masked(16)(alone), "gamepad 1 with button 4", f"{alone} came", message.event)
 
 
 @requirement("gamepad.at-rest")
@@ -105,8 +111,8 @@ async def test_corners(iut: Iut) -> None:
     async with iut.session() as session:
         for x, y in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), *edges, (0.8, 0.7)]:
             for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
-                await play(session, _0=raw)
-                await session.expect(GAMEPADS, to=f"for a joystick at ({x:.2f}, {y:.2f})")
+                await play(session, _0=raw, _1=raw)
+                await session.expect(GAMEPADS, to=f"for joysticks at ({x:.2f}, {y:.2f})")
 
 
 @requirement("gamepad.buttons")

@@ -1,9 +1,10 @@
-"""Runs an operation while the tester holds the mutex that it has to wait for."""
+"""Runs operations while the tester holds the mutex that they have to wait for."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.harness.upper import Answer
 from conformance.runtime.memory.bench import Bench, Buffer
 from conformance.session import PATIENCE
 from conformance.verdicts import Violation
@@ -42,3 +43,32 @@ async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, 
         )
     if not asked.result().ok:
         await on.tested(name, **arguments)
+
+
+async def invalidated(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, Any]) -> None:
+    """Run an operation on a buffer that becomes invalid while it waits for the mutex.
+
+    Raises Violation of operations.validity where it then changes anything or has a result. One
+    that does not wait says nothing about this.
+    """
+    asked: asyncio.Task[Answer] | None = None
+    try:
+        async with buffer.held():
+            asked = asyncio.create_task(on.ask(name, **arguments))
+            await asyncio.wait({asked}, timeout=on.session.seconds("quiet"))
+            if asked.done():
+                return
+            buffer.poke({"valid": 0})
+            before = buffer.peek()
+        answer = await asked
+        (await buffer.look()).only(before, (), "operations.validity")
+        if answer.ok and answer.result:
+            raise Violation(
+                f"the operation '{name}' to have no result: {buffer.name} became invalid while it"
+                " waited for the mutex",
+                f"it answered {str(answer.result)[:200]}",
+                "operations.validity",
+            )
+    finally:
+        if asked:
+            asked.cancel()

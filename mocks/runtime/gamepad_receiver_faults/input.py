@@ -62,6 +62,14 @@ class OneDigit(Receiver):
         return super().proper(index, pad) and len(index) == 1
 
 
+@fault("first-digit", violates="receiver.several", subtle=True)
+class FirstDigit(Receiver):
+    """Goes by the first digit of an index."""
+
+    async def pad(self, index: str) -> Buffer:
+        return await super().pad(index[0])
+
+
 @fault("floats-only", violates="receiver.whole-numbers")
 class FloatsOnly(Receiver):
     """Passes over axes that are no floats."""
@@ -114,6 +122,19 @@ class OnlyChangesStamped(Receiver):
         if data != self.before:
             self.before = data
             await super().received(data)
+
+
+@fault("rest-not-stamped", violates="set-data.timestamp", subtle=True)
+class RestNotStamped(Receiver):
+    """Leaves the timestamp as it is where no button is pressed."""
+
+    async def play(self, index: str, pad: dict[str, Any]) -> None:
+        self.pressed = bool(pad.get("btn"))
+        await super().play(index, pad)
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        if self.pressed:
+            super().stamp(buffer, block)
 
 
 @fault("since-the-start", violates="set-data.timestamp", subtle=True)
@@ -171,6 +192,18 @@ class NoiseEndsIt(Receiver):
         frames = [*decoder.feed(data), *decoder.end()]
         self.deaf = self.deaf or any(frame.name is None for frame in frames)
         return [] if self.deaf else super().messages(data)
+
+
+@fault("empty-ends-it", violates="receiver.odd-messages", subtle=True)
+class EmptyEndsIt(Receiver):
+    """Takes an empty datagram for the end of all input."""
+
+    ended = False
+
+    async def received(self, data: bytes) -> None:
+        self.ended = self.ended or not data
+        if not self.ended:
+            await super().received(data)
 
 
 @fault("text-ends-it", violates="receiver.odd-messages", subtle=True)

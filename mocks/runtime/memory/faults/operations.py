@@ -53,3 +53,17 @@ class ValidityRemembered(Peer):
         if buffer.name not in self.trusted:
             super().check_valid(buffer)
             self.trusted.add(buffer.name)
+
+
+@fault("validity-before-the-mutex", violates="operations.validity", subtle=True)
+class ValidityBeforeTheMutex(Peer):
+    """Looks at the valid bit before it has the mutex, and not again."""
+
+    @contextlib.asynccontextmanager
+    async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
+        self.check_valid(buffer)
+        await self.acquire(buffer)
+        try:
+            yield
+        finally:
+            self.release(buffer)
