@@ -123,6 +123,21 @@ class TwoDevices(Publisher):
         return dict((whole + whole)[start : start + 2])
 
 
+@fault("one-goes-two-missing", violates="update.all-uids", subtle=True)
+class OneGoesTwoMissing(Publisher):
+    """Leaves another device out of the first update after one has disconnected."""
+
+    gone = False
+
+    def disconnect(self, uid: str) -> None:
+        super().disconnect(uid)
+        self.gone = True
+
+    def sd(self) -> dict[Any, Any]:
+        gone, self.gone = self.gone, False
+        return dict(list(super().sd().items())[gone:])
+
+
 @fault("first-values-for-ever", violates="update.changed")
 class FirstValuesForEver(Publisher):
     """Tells the values with which a device was connected."""

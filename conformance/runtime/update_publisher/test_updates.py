@@ -97,6 +97,24 @@ async def test_all_uids(iut: Iut) -> None:
                 )
 
 
+@requirement("update.all-uids")
+async def test_others_have_gone(iut: Iut) -> None:
+    """A device that is connected stays in every update when others disconnect, first and last."""
+    async with iut.session() as session:
+        uids = (ONE, OTHER, LARGEST)
+        for uid in uids:
+            await connect(session, uid, {"value": 0})
+        seen = await listed(session, *uids)
+        for number, gone in enumerate((ONE, LARGEST), 1):
+            await done(session, "disconnect", uid=gone)
+            await change(session, OTHER, {"value": number})
+            await Told(session, OTHER).comes_to({"value": number})
+        for message in session.received:
+            if message.name == UPDATE and message.event >= seen.event:
+                there = OTHER in devices(message)
+                check(there, f"{OTHER} in every update", "it was not there", message.event)
+
+
 @requirement("update.goes-on")
 async def test_goes_on(iut: Iut) -> None:
     """Updates go on where nothing changes, and tell all devices."""
