@@ -15,7 +15,7 @@ pytestmark = in_one_loop
 
 async def _ordinary(iut: Iut) -> None:
     async with serving(iut) as served:
-        for _ in range(30):
+        for _ in range(60):
             await served.tell("(hear Reference 0.00 self hello)")
             await served.session.watch(within=served.session.seconds("cycle"))
         await served.acts(5)
@@ -75,8 +75,9 @@ async def test_unknown_perceptors(iut: Iut) -> None:
         known = f"(HJ (n {served.hinge}) (ax 55.00) (rate 1.5))"
         await served.session.send(
             expressions(
-                "(time (now 20.00) (zone utc))(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b)))"
-                f"{known}(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))"
+                "(compass (deg 12.5))(time (now 20.00) (zone utc))"
+                f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b))){known}"
+                "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))"
             )
         )
         if served.session.instance.upper.offers("state"):

@@ -1,5 +1,7 @@
 """Faults of the agent in how it reads, and in what it makes of what it has read."""
 
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from conformance.codec import Frame
@@ -28,6 +30,18 @@ class UnknownEndsTheGroup(Agent):
     def perceive(self, name: str, values: list[Any]) -> None:
         if name != "HJ" or len(values) == 2:
             super().perceive(name, values)
+
+
+@fault("leaves-off-at-the-unknown", violates="text.unknown-ignored", subtle=True)
+class LeavesOffAtTheUnknown(Agent):
+    """Reads a group up to the first perceptor that it does not know."""
+
+    def take(self, frame: Frame) -> None:
+        known = DiesOfUnknownPerceptors.KNOWN
+        if isinstance(frame.value, list):
+            read = takewhile(lambda item: item and item[0] in known, frame.value)
+            frame = replace(frame, value=list(read))
+        super().take(frame)
 
 
 @fault("hinges-by-place", violates="agents.understood", subtle=True)
