@@ -33,6 +33,17 @@ async def test_results(iut: Iut) -> None:
         check_success(await call(session, 9, echo, "x"), ["x"], "echo of x", None)
 
 
+@requirement("rpc.result")
+async def test_result_after_failure(iut: Iut) -> None:
+    """A call that succeeds has nil for its error after one that failed, too."""
+    async with iut.session() as session:
+        echo = await procedure(iut, session, "echo")
+        for number in range(2):
+            await call(session, 2 * number, ABSENT)
+            outcome = await call(session, 2 * number + 1, echo, number)
+            check_success(outcome, [number], "echo after a failure", None)
+
+
 @requirement("rpc.nil-result")
 async def test_nothing(iut: Iut) -> None:
     """A procedure that has nothing to answer is answered with nil and nil."""

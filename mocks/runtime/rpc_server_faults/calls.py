@@ -50,6 +50,17 @@ class ResultsSwapped(Server):
         self.before = result
 
 
+@fault("error-of-before", violates="rpc.result", subtle=True)
+class ErrorOfBefore(Server):
+    """Has the error of a failure in the next response as well."""
+
+    before: Any = None
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, self.before if error is None else error, result)
+        self.before = error
+
+
 @fault("empty-for-nothing", violates="rpc.nil-result")
 class EmptyForNothing(Server):
     """Answers an empty map where there is nothing to answer."""
