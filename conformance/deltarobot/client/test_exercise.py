@@ -1,6 +1,8 @@
 """What a client makes of the exercise that it is told, as its application sees it."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
@@ -22,6 +24,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.opening import opened
 from conformance.iut import Iut
 from conformance.segmentation import split_at
+from conformance.session import Session
 from conformance.verdicts import Unreachable
 
 pytestmark = in_one_loop
@@ -33,6 +36,14 @@ POINTS: list[list[Any]] = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.0], [0.125, -2.5, 1024
 
 def many(count: int) -> list[list[float]]:
     return [[float(number), -0.5 * number, 0.25] for number in range(count)]
+
+
+@contextlib.asynccontextmanager
+async def exercising(iut: Iut) -> AsyncIterator[Session]:
+    """A session in which an exercise has begun: without one there need be no progress to see."""
+    async with opened(iut) as session:
+        await session.send(curve(*POINTS))
+        yield session
 
 
 @requirement("exercise.curve-shown")
@@ -72,7 +83,7 @@ async def test_odd_curves(iut: Iut) -> None:
 async def _shown(iut: Iut, what: str) -> None:
     """The application sees the latest vector of this kind; the others change nothing about it."""
     others = [name for name in PROGRESS if name != STATE_OF[what]]
-    async with opened(iut) as session:
+    async with exercising(iut) as session:
         for wanted in ([1.0, -2.5, 0.125], [0.0, 0.0, -1.0]):
             await session.send(
                 vector(STATE_OF[what], *wanted), *(vector(name, 9.0, 9.0, 9.0) for name in others)
@@ -102,7 +113,7 @@ async def test_desired_direction(iut: Iut) -> None:
 async def test_unused_value(iut: Iut) -> None:
     """Whatever stands in U, position and directions are taken, and the session goes on."""
     odd = [1.0, "NaN", "Infinity", "-Infinity", "NaN:7f800001", DENORMAL, -0.0]
-    async with opened(iut) as session:
+    async with exercising(iut) as session:
         for number, u in enumerate(odd):
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
             await serves(iut, session, f"the value {u} in U")
@@ -122,7 +133,7 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
     """The same in position and directions."""
-    async with opened(iut) as session:
+    async with exercising(iut) as session:
         for wanted in [*EDGES, *NO_NUMBERS]:
             for what, name in STATE_OF.items():
                 await session.send(vector(name, *wanted))

@@ -86,6 +86,7 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
     """Whatever a server says in whatever order, each of its pings is answered."""
     async with iut.session() as session:
         await shake_hands(session)
+        await session.send(curve((0.0, 0.0, 0.0)))
         await session.send(*plan, segmentation=split_at(cuts))
         numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
         await all_answered(session, numbers, f" among {len(plan)} messages")
