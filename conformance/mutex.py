@@ -18,7 +18,7 @@ _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 # has the futex at 0 and its kind at 16, both of 32 bits, and from 24 on its place in a list of the
 # thread that holds it. One with a priority ceiling would make us a real-time process.
 _HEAD = struct.Struct("=i12xi")
-_OWNER_DIED = 1 << 30
+_OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST, _KIND_CEILING = 16, 64
 _FIXED = struct.Struct("=16x4s4x16s")  # what nobody may change while it is held
 
@@ -28,7 +28,7 @@ SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_v
 _GNU = platform.libc_ver()[0] == "glibc" and _FIXED.size <= SIZE
 
 _library = ctypes.CDLL(None, use_errno=False)
-_held: dict[int, tuple[bytes, ...]] = {}
+_held: dict[int, bytes] = {}
 
 
 class BrokenMutex(Exception):
@@ -60,26 +60,32 @@ def trylock(address: int) -> bool:
         _call("pthread_mutex_consistent", ctypes.c_void_p(address))
     elif code:
         raise BrokenMutex(os.strerror(code))
-    _held[address] = _fixed(address)
+    if _GNU:
+        _held[address] = _memory(address)
     return True
 
 
 def _harmless(address: int) -> bool:
     futex, kind = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
-    orphaned = futex & _OWNER_DIED and not kind & _KIND_ROBUST
+    # Whoever has died has been taken out by the system, and only of a robust one anybody is told.
+    orphaned = futex & _OWNER_DIED and (futex & _OWNER or not kind & _KIND_ROBUST)
     return not (orphaned or kind & _KIND_CEILING)
 
 
 def unlock(address: int) -> None:
     """Unlock what this thread has locked. Raises BrokenMutex."""
-    held = _held.pop(address, None)
-    if _GNU and held not in (None, _fixed(address)):
-        raise BrokenMutex("it was written over while it was held")
+    held = _held.pop(address, b"")
+    intact = not held or _FIXED.unpack(held) == _FIXED.unpack(_memory(address))
+    if not intact:
+        # As it was, the thread's list can be closed behind it.
+        ctypes.memmove(address, held, len(held))
     _call("pthread_mutex_unlock", ctypes.c_void_p(address))
+    if not intact:
+        raise BrokenMutex("it was written over while it was held")
 
 
-def _fixed(address: int) -> tuple[bytes, ...]:
-    return _FIXED.unpack(ctypes.string_at(address, _FIXED.size)) if _GNU else ()
+def _memory(address: int) -> bytes:
+    return ctypes.string_at(address, _FIXED.size)
 
 
 def _call(function: str, *arguments: object) -> None:

@@ -206,10 +206,10 @@ def test_a_mutex_written_over_while_it_is_held(robust: bool) -> None:
     memory = ctypes.create_string_buffer(mutex.SIZE)
     mutex.initialise(ctypes.addressof(memory), robust=robust)
     assert mutex.trylock(ctypes.addressof(memory))
-    kept, memory.raw = memory.raw, b"\x55" * mutex.SIZE
+    memory.raw = b"\x55" * mutex.SIZE
     with pytest.raises(mutex.BrokenMutex, match="written over"):
         mutex.unlock(ctypes.addressof(memory))
-    memory.raw = kept
+    assert mutex.trylock(ctypes.addressof(memory))
     mutex.unlock(ctypes.addressof(memory))
 
 
