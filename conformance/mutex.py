@@ -1,7 +1,7 @@
 """The platform's pthread mutex in memory that several processes share, through ctypes.
 
 Functions take the address of the mutex. It belongs to the thread that has locked it, and only that
-thread may unlock it. Nothing here blocks: whoever waits tries again.
+thread may unlock it, of several the last one first. Nothing here blocks: whoever waits tries again.
 """
 
 import ctypes
@@ -28,7 +28,6 @@ SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_v
 _GNU = platform.libc_ver()[0] == "glibc" and _FIXED.size <= SIZE
 
 _library = ctypes.CDLL(None, use_errno=False)
-_held: dict[int, bytes] = {}
 
 
 class BrokenMutex(Exception):
@@ -60,8 +59,6 @@ def trylock(address: int) -> bool:
         _call("pthread_mutex_consistent", ctypes.c_void_p(address))
     elif code:
         raise BrokenMutex(os.strerror(code))
-    if _GNU:
-        _held[address] = _memory(address)
     return True
 
 
@@ -72,10 +69,12 @@ def _harmless(address: int) -> bool:
     return not (orphaned or kind & _KIND_CEILING)
 
 
-def unlock(address: int) -> None:
-    """Unlock what this thread has locked. Raises BrokenMutex."""
-    held = _held.pop(address, b"")
-    intact = not held or _FIXED.unpack(held) == _FIXED.unpack(_memory(address))
+def unlock(address: int, held: bytes = b"") -> None:
+    """Unlock what this thread has locked. Raises BrokenMutex.
+
+    `held` is its `memory` once it was locked, for where others may have written over it since.
+    """
+    intact = not held or not _GNU or _FIXED.unpack(held) == _FIXED.unpack(memory(address))
     if not intact:
         # As it was, the thread's list can be closed behind it.
         ctypes.memmove(address, held, len(held))
@@ -84,7 +83,8 @@ def unlock(address: int) -> None:
         raise BrokenMutex("it was written over while it was held")
 
 
-def _memory(address: int) -> bytes:
+def memory(address: int) -> bytes:
+    """All of it that an `unlock` relies on."""
     return ctypes.string_at(address, _FIXED.size)
 
 

@@ -40,6 +40,7 @@ class SharedObject:
         self._map = mmap.mmap(descriptor, self.size)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
         self._mutex = ctypes.addressof(self._view) + mutex_at
+        self._held = b""
 
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
@@ -94,10 +95,13 @@ class SharedObject:
         """Lock its mutex unless somebody has. Raises NoObject or mutex.BrokenMutex."""
         if os.fstat(self._descriptor).st_size < self.size:
             raise NoObject(f"{self.name} has been cut short")
-        return mutex.trylock(self._mutex)
+        locked = mutex.trylock(self._mutex)
+        self._held = mutex.memory(self._mutex) if locked else self._held
+        return locked
 
     def unlock(self) -> None:
-        mutex.unlock(self._mutex)
+        """Raises mutex.BrokenMutex, also where somebody has written over it."""
+        mutex.unlock(self._mutex, self._held)
 
     @contextlib.asynccontextmanager
     async def locked(self, within: float) -> AsyncIterator[None]:

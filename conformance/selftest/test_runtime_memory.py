@@ -206,9 +206,9 @@ def test_a_mutex_written_over_while_it_is_held(robust: bool) -> None:
     memory = ctypes.create_string_buffer(mutex.SIZE)
     mutex.initialise(ctypes.addressof(memory), robust=robust)
     assert mutex.trylock(ctypes.addressof(memory))
-    memory.raw = b"\x55" * mutex.SIZE
+    held, memory.raw = mutex.memory(ctypes.addressof(memory)), b"\x55" * mutex.SIZE
     with pytest.raises(mutex.BrokenMutex, match="written over"):
-        mutex.unlock(ctypes.addressof(memory))
+        mutex.unlock(ctypes.addressof(memory), held)
     assert mutex.trylock(ctypes.addressof(memory))
     mutex.unlock(ctypes.addressof(memory))
 
