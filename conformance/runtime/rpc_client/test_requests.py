@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal
-from conformance.runtime.calling import PROMPT, calling
+from conformance.runtime.calling import PROMPT, Caller, calling
 from conformance.runtime.codec import NOTIFICATION, REQUEST
 from conformance.runtime.operating import sent
 from conformance.runtime.rpc import shown
@@ -112,11 +112,24 @@ async def test_notification(iut: Iut, count: int) -> None:
 
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends(iut: Iut) -> None:
-    """To notify ends although nothing comes, also while calls wait."""
+    """To notify ends although nothing comes, and calls work behind it."""
     async with calling(iut) as caller:
-        waiting = await caller.call("waits")
-        for number in range(3):
-            answer = await caller.notify("method", number)
-            check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
-        await caller.session.send(waiting.answer(None, "result"))
-        await caller.succeeds(waiting, "result")
+        await _notifies(caller)
+        await caller.works("notifications")
+
+
+@requirement("rpc.notification-waits-for-nothing")
+async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
+    """So it does while calls wait, with a client of which several can wait at the same time."""
+    async with calling(iut) as caller:
+        waiting = await caller.calls(2)
+        await _notifies(caller)
+        for call in waiting:
+            await caller.session.send(call.answer(None, "result"))
+            await caller.succeeds(call, "result")
+
+
+async def _notifies(caller: Caller) -> None:
+    for number in range(3):
+        answer = await caller.notify("method", number)
+        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
