@@ -86,6 +86,11 @@ class Session:
         return self._ended
 
     @property
+    def size(self) -> int:
+        """How many bytes the IUT has written so far."""
+        return self._size
+
+    @property
     def theirs(self) -> Iterator[Event]:
         """What the IUT did."""
         return (event for event in self.events if event.sender == self.role.name)

@@ -11,6 +11,7 @@ from conformance.runtime.calling import PROMPT, Caller, calling
 from conformance.runtime.codec import NOTIFICATION, REQUEST
 from conformance.runtime.operating import sent
 from conformance.runtime.rpc import shown
+from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
@@ -78,6 +79,25 @@ async def test_content(iut: Iut) -> None:
             check(mine, expected, f"{shown(request.value)} came", request.event)
             await caller.session.send([1, request.value[1], None, None])
             await running
+
+
+@requirement("rpc.request-content")
+async def test_long_argument(iut: Iut) -> None:
+    """So it has where one is longer than a buffer may be."""
+    size = 5_000
+    async with calling(iut) as caller:
+        argument = "0123456789" * (size // 10)
+        before = caller.session.size
+        running = caller.begin("method", argument)
+        try:
+            request = await sent(caller.session, REQUEST, running, "for a call")
+        except Violation:
+            if caller.session.size > before:
+                raise
+            # Its upper tester need not take so much.
+            raise Inconclusive(f"nothing is sent of a call with {size} bytes") from None
+        whole = equal([argument], request.value[3])
+        check(whole, f"a text of {size} bytes", f"{shown(request.value)} came", request.event)
 
 
 @requirement("rpc.concurrent-calls")

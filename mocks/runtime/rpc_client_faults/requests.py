@@ -138,6 +138,15 @@ class LastPartOfTheName(Client):
         return [0, number, method.rpartition(".")[2], params]
 
 
+@fault("long-texts-cut", violates="rpc.request-content", subtle=True)
+class LongTextsCut(Client):
+    """Cuts texts after 4096 bytes."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        cut = [param[:4096] if isinstance(param, str) else param for param in params]
+        return [0, number, method, cut]
+
+
 @fault("one-call-at-a-time", violates="rpc.concurrent-calls")
 class OneCallAtATime(Client):
     """Makes a call only when the one before has ended."""
