@@ -213,6 +213,17 @@ class TimeStandsStill(Publisher):
         return self.began.isoformat()
 
 
+@fault("time-of-the-first", violates="log.timestamp", subtle=True)
+class TimeOfTheFirst(Publisher):
+    """Gives each message the time of the first one."""
+
+    began: datetime | None = None
+
+    def timestamp(self, now: datetime) -> Any:
+        self.began = self.began or now
+        return self.began.isoformat()
+
+
 @fault("local-time-as-utc", violates="log.timestamp", subtle=True)
 class LocalTimeAsUtc(Publisher):
     """Calls the time of a zone east of here that of UTC."""
