@@ -8,8 +8,8 @@ from typing import Any
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.keywords import equal
-from conformance.runtime.codec import REQUEST, mark
-from conformance.runtime.operating import connected, ended, sent
+from conformance.runtime.codec import OTHER, REQUEST, mark
+from conformance.runtime.operating import connected, ended
 from conformance.runtime.rpc import response, shown
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -48,17 +48,37 @@ class Caller:
         self._running.append(asyncio.create_task(operation))
         return self._running[-1]
 
+    async def sent(self, running: asyncio.Task[Answer], to: str) -> Message:
+        """The request that the client sends because of an operation, which waits for our answer.
+
+        Raises Violation where none comes, of rpc.request-form where what comes is none.
+        """
+        waiting = asyncio.create_task(self.session.expect(REQUEST, OTHER, to=to))
+        await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done() and not waiting.done() and (error := running.exception()):
+            await ended([waiting])
+            raise error
+        try:
+            message = await waiting
+        except Violation as missing:
+            outcome = f"; the operation ended with {running.result()}" if running.done() else ""
+            raise Violation(missing.expected, f"{missing.came}{outcome}"[:600]) from missing
+        if message.name == OTHER:
+            came = f"{shown(message.value)} came"
+            raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
+        return message
+
     async def call(self, method: str, *params: Any, **more: Any) -> Call:
         """Have a procedure called, and wait for the request. Raises Violation where none comes."""
         running = self.begin(method, *params, **more)
 
-        return Call(running, await sent(self.session, REQUEST, running, f"for {method}"))
+        return Call(running, await self.sent(running, f"for {method}"))
 
     async def calls(self, count: int) -> list[Call]:
         """That many calls which wait at the same time. Raises NotExercised where there are none."""
         methods = [f"method{number}" for number in range(count)]
         running = {method: self.begin(method, number) for number, method in enumerate(methods)}
-        first = await sent(self.session, REQUEST, running[methods[0]], "for a call")
+        first = await self.sent(running[methods[0]], "for a call")
         requests = {self._method(first): first}
         while len(requests) < count:
             try:

@@ -1,15 +1,14 @@
-"""How test cases have an IUT do something, and see on the wire that it does."""
+"""How test cases have an IUT do something."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from conformance.harness.instance import Instance
-from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.session import Message, Session
-from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Violation
+from conformance.session import Session
+from conformance.verdicts import Conclusion, Inconclusive, Unreachable
 
 _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
 
@@ -61,26 +60,3 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     if not answer.ok:
         raise Inconclusive(f"the operation '{operation}' failed: {answer.error}"[:400])
     return answer.result
-
-
-async def sent(
-    session: Session,
-    name: str,
-    running: asyncio.Task[Answer],
-    to: str,
-    where: Callable[[Message], bool] = lambda message: True,
-) -> Message:
-    """The message that the IUT sends because of an operation, which may wait for our answer.
-
-    Raises Violation where none comes.
-    """
-    waiting = asyncio.create_task(session.expect(name, where=where, to=to))
-    await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
-    if running.done() and not waiting.done() and (error := running.exception()):
-        await ended([waiting])
-        raise error
-    try:
-        return await waiting
-    except Violation as missing:
-        outcome = f"; the operation ended with {running.result()}" if running.done() else ""
-        raise Violation(missing.expected, f"{missing.came}{outcome}"[:600]) from missing

@@ -9,7 +9,6 @@ from conformance.iut import Iut
 from conformance.keywords import equal
 from conformance.runtime.calling import PROMPT, Caller, calling
 from conformance.runtime.codec import NOTIFICATION, REQUEST
-from conformance.runtime.operating import sent
 from conformance.runtime.rpc import shown
 from conformance.verdicts import Inconclusive, Violation
 
@@ -73,7 +72,7 @@ async def test_content(iut: Iut) -> None:
         for number, params in enumerate(PARAMS):
             method = f"module.method_{number}"
             running = caller.begin(method, *params)
-            request = await sent(caller.session, REQUEST, running, f"for {method}")
+            request = await caller.sent(running, f"for {method}")
             mine = request.value[2] == method and equal(params, request.value[3])
             expected = f"a request for {method} with {shown(params)}"
             check(mine, expected, f"{shown(request.value)} came", request.event)
@@ -90,7 +89,7 @@ async def test_long_argument(iut: Iut) -> None:
         before = caller.session.size
         running = caller.begin("method", argument)
         try:
-            request = await sent(caller.session, REQUEST, running, "for a call")
+            request = await caller.sent(running, "for a call")
         except Violation:
             if caller.session.size > before:
                 raise
