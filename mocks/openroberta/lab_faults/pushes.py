@@ -128,7 +128,7 @@ class SecondLossIsGone(LostIsGone):
         return answer
 
 
-@fault("tells-the-lost", violates="offline.no-disconnect", subtle=True)
+@fault("tells-the-lost", violates="robustness.repeated-push", subtle=True)
 class TellsTheLost(Lab):
     """Does not notice that a connection was lost, and tells it alone of a program."""
 
