@@ -4,7 +4,10 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.codec import Decoder
+from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
+from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.server import Server
 from mocks.streams import Stream
 
 
@@ -56,3 +59,25 @@ class Reading:
         connection = Connection(stream)
         connection.decoder = self.reader()
         return connection
+
+
+class ReadingMonitors(Server):
+    """A server that reads with another reader what monitors say."""
+
+    reader: type[Any]
+
+    def new_monitor(self, stream: Stream) -> Monitor:
+        monitor = super().new_monitor(stream)
+        monitor.decoder = self.reader()
+        return monitor
+
+
+class ReadingAgents(Server):
+    """A server that reads with another reader what agents say."""
+
+    reader: type[Any]
+
+    def new_agent(self, stream: Stream) -> Agent:
+        agent = super().new_agent(stream)
+        agent.decoder = self.reader()
+        return agent

@@ -6,25 +6,14 @@ from mocks.fault import fault
 from mocks.simspark import defects
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.readers import ReadingAgents, ReadingMonitors
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.streams import Stream
 
 
-class _Reading(Server):
+class _Reading(ReadingMonitors, ReadingAgents):
     """A server that reads with another reader."""
-
-    reader: type[Any]
-
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
-        monitor.decoder = self.reader()
-        return monitor
-
-    def new_agent(self, stream: Stream) -> Agent:
-        agent = super().new_agent(stream)
-        agent.decoder = self.reader()
-        return agent
 
 
 @fault("dies-of-unknown-commands", violates="robustness.unknown-commands")
@@ -109,13 +98,10 @@ class DiesOfHugeLengths(_Reading):
 
 
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
-class AgentsOfHugeLengths(Server):
+class AgentsOfHugeLengths(ReadingAgents):
     """Dies of the length of gigabytes of an agent."""
 
-    def new_agent(self, stream: Stream) -> Agent:
-        agent = super().new_agent(stream)
-        agent.decoder = defects.Greedy()
-        return agent
+    reader = defects.Greedy
 
 
 @fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)

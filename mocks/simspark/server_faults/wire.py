@@ -95,43 +95,31 @@ class LengthCountsItself(Server):
 
 
 @fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
-class SixteenBits(Server):
+class SixteenBits(readers.ReadingMonitors):
     """Takes only two bytes of a length that it reads for the length."""
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
-        monitor.decoder = readers.SixteenBits()
-        return monitor
+    reader = readers.SixteenBits
 
 
 @fault("reads-are-messages", violates="frame.segmentation")
-class ReadsAreMessages(Server):
+class ReadsAreMessages(readers.ReadingMonitors):
     """Takes what one read brings for whole messages."""
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
-        monitor.decoder = readers.Forgetful()
-        return monitor
+    reader = readers.Forgetful
 
 
 @fault("one-message-a-read", violates="frame.segmentation", subtle=True)
-class OneMessageARead(Server):
+class OneMessageARead(readers.ReadingMonitors):
     """Executes only the first message of those that come together."""
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
-        monitor.decoder = readers.Single()
-        return monitor
+    reader = readers.Single
 
 
 @fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
-class CutLengthsLost(Server):
+class CutLengthsLost(readers.ReadingMonitors):
     """Loses a length that comes in two pieces."""
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
-        monitor.decoder = readers.CutLengths()
-        return monitor
+    reader = readers.CutLengths
 
 
 @fault("one-buffer", violates="frame.segmentation", subtle=True)
@@ -147,20 +135,14 @@ class OneBuffer(Server):
 
 
 @fault("agents-in-whole-messages", violates="frame.segmentation", subtle=True)
-class AgentsInWholeMessages(Server):
+class AgentsInWholeMessages(readers.ReadingAgents):
     """Takes what one read of an agent brings for whole messages."""
 
-    def new_agent(self, stream: Stream) -> Agent:
-        agent = super().new_agent(stream)
-        agent.decoder = readers.Forgetful()
-        return agent
+    reader = readers.Forgetful
 
 
 @fault("agents-one-message-a-read", violates="frame.segmentation", subtle=True)
-class AgentsOneMessageARead(Server):
+class AgentsOneMessageARead(readers.ReadingAgents):
     """Takes only the first of an agent's messages that come together."""
 
-    def new_agent(self, stream: Stream) -> Agent:
-        agent = super().new_agent(stream)
-        agent.decoder = readers.Single()
-        return agent
+    reader = readers.Single
