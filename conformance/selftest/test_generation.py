@@ -13,6 +13,7 @@ from hypothesis.errors import NoSuchExample
 from conformance import locate
 from conformance.generation import NearMiss, UnsupportedSchema, near_misses, valid
 from conformance.schemas import Schema, Schemas
+from conformance.selftest.tagged import PORT
 
 INTEGER = {"type": "integer"}
 TREE = Schema.of(
@@ -35,20 +36,6 @@ CHAIN = Schema.of(
                 "properties": {"next": {"oneOf": [{"$ref": "#/$defs/link"}, {"type": "null"}]}},
             }
         },
-    }
-)
-PORT = Schema.of(
-    {
-        "oneOf": [
-            {
-                "type": "object",
-                "required": [tag],
-                "maxProperties": 1,
-                "properties": {tag: {"type": "integer", "minimum": 0, "maximum": limit}},
-            }
-            for tag, limit in (("Smart", 20), ("Adi", 7))
-        ]
-        + [{"const": "None"}]
     }
 )
 

@@ -7,24 +7,11 @@ from typing import Any
 import pytest
 
 from conformance.schemas import Schema, Schemas
+from conformance.selftest.tagged import PORT
 
 INTEGER = {"type": "integer"}
 BASE64 = Schema.of({"type": "string", "contentEncoding": "base64"})
 SPLIT = Schema.of({"allOf": [{"type": "integer"}, {"const": 0}]})
-PORT = Schema.of(
-    {
-        "oneOf": [
-            {
-                "type": "object",
-                "required": [tag],
-                "maxProperties": 1,
-                "properties": {tag: {"type": "integer", "minimum": 0, "maximum": limit}},
-            }
-            for tag, limit in (("Smart", 20), ("Adi", 7))
-        ]
-        + [{"const": "None"}]
-    }
-)
 
 
 @pytest.mark.parametrize(
