@@ -74,7 +74,7 @@ def unlock(address: int, held: bytes = b"") -> None:
 
     `held` is its `memory` once it was locked, for where others may have written over it since.
     """
-    intact = not held or not _GNU or _FIXED.unpack(held) == _FIXED.unpack(memory(address))
+    intact = not held or not _GNU or _FIXED.unpack_from(held) == _FIXED.unpack_from(memory(address))
     if not intact:
         # As it was, the thread's list can be closed behind it.
         ctypes.memmove(address, held, len(held))
@@ -84,8 +84,8 @@ def unlock(address: int, held: bytes = b"") -> None:
 
 
 def memory(address: int) -> bytes:
-    """All of it that an `unlock` relies on."""
-    return ctypes.string_at(address, _FIXED.size)
+    """All of its bytes."""
+    return ctypes.string_at(address, SIZE)
 
 
 def _call(function: str, *arguments: object) -> None:

@@ -206,12 +206,20 @@ class Runner:
             self._run.tests = [r for r in self._run.tests if r["id"] != record["id"]]
             self._run.tests.append(record)
             self._progress(record)
-            if self._session and (lost := self._lost()):
-                # Nothing else can be tried; what has been is reported.
-                self._session.shouldfail = lost
+            if record["unreached"] and not self.configuration.command:
+                self._lose(record)
         elif report.failed:
             # A worker that died has no record of what it was at.
             self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
+
+    def _lose(self, record: dict[str, Any]) -> None:
+        """An IUT that others have started is gone: it may have died of what it was sent."""
+        before = [test["id"] for test in self._run.tests if test is not record]
+        last = before[-1] if before else "the smoke session"
+        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {record['detail']}"
+        if self._session:
+            # Nothing else can be tried; what has been is reported.
+            self._session.shouldfail = self._run.lost
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -239,7 +247,6 @@ class Runner:
             sys.stderr.write("\r\x1b[K")
         self._run.selected = max(self._run.selected, len(self._run.tests))
         self._run.strict = self.configuration.strict
-        self._run.lost = self._lost()
         self._run.tests.sort(key=lambda record: str(record["id"]))
         self.report = build(self._run)
         text = json.dumps(self.report, indent=1)
@@ -249,14 +256,6 @@ class Runner:
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             # pytest knows of failed tests only, not of findings or of a smoke session that failed.
             session.exitstatus = self.report["exit_code"]
-
-    def _lost(self) -> str:
-        """When an IUT that others have started was gone: it may have died of what it was sent."""
-        gone = [index for index, record in enumerate(self._run.tests) if record["unreached"]]
-        if not gone or self.configuration.command:
-            return ""
-        last = self._run.tests[gone[0] - 1]["id"] if gone[0] else "the smoke session"
-        return f"the IUT was gone after {last}: {self._run.tests[gone[0]]['detail']}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):
