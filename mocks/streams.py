@@ -59,7 +59,8 @@ class Stream:
         """Close, and wait until what was written is delivered, or will evidently never be."""
         self.close()
         try:
-            await asyncio.wait_for(self._writer.wait_closed(), FLUSH)
+            async with asyncio.timeout(FLUSH):
+                await self._writer.wait_closed()
         except TimeoutError:
             self._writer.transport.abort()
         except OSError:

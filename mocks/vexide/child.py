@@ -29,13 +29,15 @@ async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIte
     try:
         yield stream
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(listening), GRACE)
+            async with asyncio.timeout(GRACE):
+                await asyncio.shield(listening)
     finally:
         listening.cancel()
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), GRACE)
+            async with asyncio.timeout(GRACE):
+                await process.wait()
         except TimeoutError:
             process.kill()
             await process.wait()

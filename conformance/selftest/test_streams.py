@@ -1,0 +1,32 @@
+"""The byte streams of the mocks."""
+
+import asyncio
+
+import pytest
+
+from conformance.selftest.standing import DEADLINE
+from mocks import streams
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_who_is_cancelled_while_it_closes_goes_no_further(steps: int) -> None:
+    """Whatever of the closing is done by then; else a mock that is ended would play on."""
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def play(stream: streams.Stream) -> None:
+        await stream.closed()
+        await asyncio.Event().wait()
+
+    async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        playing = asyncio.create_task(play(await streams.connect(f"127.0.0.1:{port}")))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        playing.cancel()
+        await asyncio.wait([playing], timeout=DEADLINE)
+        assert playing.cancelled()
