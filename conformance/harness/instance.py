@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import importlib.util
+import os
 import shlex
 import socket
 import sys
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 SAID = 600  # characters of an IUT's last output that go into the text of a verdict
 _POLL = 0.005  # seconds between attempts to connect to a server that is starting
+_LONG = 70  # bytes: a folder of ours in a longer one has no room for the path of a unix socket
 _SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
 _BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
 
@@ -165,7 +167,10 @@ class Instance:
         if "{program}" in command:
             self.values["program"] = self._program(program)
         if self._bridged or self.kind == "unix" or "{directory}" in command:
-            made = tempfile.TemporaryDirectory(prefix="conformance-")
+            crowded = len(os.fsencode(tempfile.gettempdir())) > _LONG
+            made = tempfile.TemporaryDirectory(
+                prefix="conformance-", dir="/tmp" if crowded else None
+            )
             # Inside another one: what is written beside it is seen, and gone with it, too.
             inner = Path(self._stack.enter_context(made)) / "own"
             inner.mkdir()

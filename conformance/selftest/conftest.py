@@ -1,6 +1,5 @@
 """What all self-tests share: a folder of their own from which the command is run."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,12 @@ collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    """A folder of its own, in which IUTs are written and the command is run."""
-    return Place(tmp_path)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A folder of its own, in which IUTs are written and the command is run.
+
+    Its path is short: there are unix sockets in it.
+    """
+    return Place(tmp_path_factory.mktemp("place"))
 
 
 @pytest.fixture

@@ -51,6 +51,18 @@ def test_sound_mock_conforms(place: Place, role: str, transport: str) -> None:
     assert not done.left
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_sockets_where_temporary_files_are_deep(place: Place, role: str) -> None:
+    """The path of a unix socket has a hundred bytes."""
+    deep = place.folder / ("d" * 100)
+    deep.mkdir()
+    done = place.run(
+        role, "--examples", "1", "--transport", "unix", *SET, env={"TMPDIR": str(deep)}
+    )
+    assert done.code == 0
+    assert set(verdicts(done).values()) == {"pass"}
+
+
 @pytest.mark.parametrize(
     ("role", "fault", "requirement", "verdict"),
     [
