@@ -22,11 +22,13 @@ async def test_who_is_cancelled_while_it_closes_goes_no_further(steps: int) -> N
         await stream.closed()
         await asyncio.Event().wait()
 
-    async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        playing = asyncio.create_task(play(await streams.connect(f"127.0.0.1:{port}")))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        playing.cancel()
-        await asyncio.wait([playing], timeout=DEADLINE)
-        assert playing.cancelled()
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    stream = await streams.connect(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    playing = asyncio.create_task(play(stream))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    playing.cancel()
+    await asyncio.wait([playing], timeout=DEADLINE)
+    stream.close()
+    server.close()
+    assert playing.cancelled()
