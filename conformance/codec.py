@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,15 @@ class Decoder(Protocol):
 
     def end(self) -> list[Frame]:
         """The stream has ended: return what is left of it, if anything is."""
+        ...
+
+
+@runtime_checkable
+class Prompting(Protocol):
+    """A decoder of a protocol whose senders may stop inside a message, to be told to go on."""
+
+    def prompt(self) -> bytes:
+        """What the peer has to send now for the message to go on; empty where nothing, or again."""
         ...
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from conformance.captures import Capture
-from conformance.codec import Decoder, Frame
+from conformance.codec import Decoder, Frame, Prompting
 from conformance.specs import MessageType, Protocol
 
 MOST = 100  # findings kept of one session; a peer that breaks every message needs no more
@@ -90,6 +90,11 @@ class Judge:
     def decode(self, sender: str, data: bytes) -> list[Frame]:
         """Cut the next bytes of one side into frames."""
         return self._decoders[sender].feed(data)
+
+    def prompt(self, sender: str) -> bytes:
+        """What one side waits for inside a message, mostly nothing; its peer has to send it."""
+        decoder = self._decoders[sender]
+        return decoder.prompt() if isinstance(decoder, Prompting) else b""
 
     def frame(self, index: int | None, sender: str, frame: Frame) -> None:
         """Judge one frame, which is event ``index`` of the transcript."""

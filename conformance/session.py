@@ -71,6 +71,7 @@ class Session:
         self._ended = False
         self._flooded = ""
         self._leaving = False
+        self._finished = False
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -185,6 +186,7 @@ class Session:
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
         await self._stop_answering()
+        self._finished = True
         self._record(Event(self.now, self.peer, event="closed"))
         for frame in self.judge.rest(self.peer):
             self.judge.frame(None, self.peer, frame)
@@ -340,6 +342,8 @@ class Session:
             for frame in self.judge.decode(sender, data):
                 self._take(frame)
             self._news.set()
+            if (prompt := self.judge.prompt(sender)) and not self._finished:
+                await self.send_bytes(prompt, segmentation=whole)
         if not self._leaving:
             for frame in self.judge.rest(sender):
                 self._take(frame)
