@@ -26,6 +26,7 @@ _HELLO = b"\x16\x03"  # how a TLS connection begins, for which a plain port is n
 _RESPONSE = b"HTTP/"
 _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a method
 _WRONG = "http.messages"
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 
@@ -158,6 +159,10 @@ class Decoder:
                 return
             yield self._named(frame)
 
+    def prompt(self) -> bytes:
+        """Where a request says Expect: 100-continue and keeps its body back, what brings it."""
+        return b"" if self.lost or self._socket else self._message.prompt()
+
     def end(self) -> list[Frame]:
         if self.lost:
             return []
@@ -187,6 +192,7 @@ class _Message:
         self._http: h11.Connection | None = None
         self._head: h11.Request | h11.Response | None = None
         self._body = bytearray()
+        self._prompted = False
 
     def feed(self, data: bytes) -> tuple[Frame | None, bytes]:
         """Take the next bytes; the message if they complete it, and what lies behind it."""
@@ -207,6 +213,13 @@ class _Message:
             data = bytes(self._raw.lstrip(b"\r\n"))
         self._http.receive_data(data)
         return self._advance()
+
+    def prompt(self) -> bytes:
+        waits = self._http and self._http.they_are_waiting_for_100_continue
+        if self._prompted or not waits:
+            return b""
+        self._prompted = True
+        return _CONTINUE
 
     def end(self) -> Frame | None:
         """The stream has ended; that may be the end of a body."""

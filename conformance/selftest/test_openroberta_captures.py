@@ -256,3 +256,15 @@ def test_interim_answers() -> None:
         b"HTTP/1.1 100 Continue\r\n\r\n" + encode(response(200, {}, {"cmd": "repeat"}))
     )
     assert frame.name == "Repeat"
+
+
+def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
+    """Once, and only where the body did not come along."""
+    value = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
+    top, end, body = encode(value).partition(b"\r\n\r\n")
+    decoder = Decoder()
+    assert decoder.prompt() == b""
+    assert (decoder.feed(top + end), decoder.prompt() != b"", decoder.prompt()) == ([], True, b"")
+    assert [frame.value for frame in decoder.feed(body)] == [value]
+    assert len(decoder.feed(top + end + body)) == 1
+    assert decoder.prompt() == b""

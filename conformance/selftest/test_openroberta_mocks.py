@@ -14,6 +14,7 @@ from conformance.judge import Judge
 from conformance.openroberta import naming
 from conformance.openroberta.codec import Decoder, content, encode, request
 from conformance.openroberta.naming import MANDATORY
+from conformance.selftest.driving import Place
 from conformance.selftest.standing import DEADLINE, ask, ended, mock
 from mocks import streams
 from mocks.openroberta import interpreter
@@ -196,6 +197,19 @@ async def test_an_abort_and_a_file() -> None:
         assert content(file.value).startswith(b"PK")
 
 
+async def test_a_body_that_is_kept_back() -> None:
+    """A robot that waits for 100 Continue is told so, and answered when its body has come."""
+    told = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
+    top, end, body = encode(told).partition(b"\r\n\r\n")
+    async with lab_running() as (_, port), asyncio.timeout(DEADLINE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(top + end)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+        writer.write(body)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 500 ")
+        writer.close()
+
+
 async def test_the_page_and_its_operations() -> None:
     async with lab_running() as (_, port):
         page, listed, refused = await asked(
@@ -257,3 +271,29 @@ async def test_processes(role: str) -> None:
         done = [(await ask(process, op, token=""))["ok"] for op in ("executed", "state")]
         assert await ended(process) == 0
     assert sorted(done) == [False, True]
+
+
+KEEPS_ITS_BODY = """
+import json, socket, sys
+host, port = sys.argv[1:]
+names = ["firmwarename", "robot", "macaddr", "firmwareversion", "brickname", "battery"]
+for cmd in ("register", "push"):
+    body = json.dumps({**dict.fromkeys((*names, "token", "menuversion"), "A1"), "cmd": cmd}).encode()
+    with socket.create_connection((host, int(port))) as lab:
+        lab.sendall(
+            b"POST /rest/pushcmd HTTP/1.1\\r\\nHost: any\\r\\nExpect: 100-continue\\r\\n"
+            b"Content-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
+        )
+        while b" 100 " not in lab.recv(100):
+            pass
+        lab.sendall(body)
+        lab.recv(1000)
+"""
+
+
+async def test_a_robot_that_keeps_its_body_back(tmp_path: Path) -> None:
+    """The suite, as a lab, tells such a robot to go on."""
+    place = Place(tmp_path)
+    robot = [*place.program(KEEPS_ITS_BODY), "{host}", "{port}"]
+    done = place.run("openroberta/robot", "-k", "test_then_push", iut=robot)
+    assert done.verdict("register.then-push") == "pass"

@@ -41,6 +41,8 @@ class Served:
         while data := await self.stream.read():
             for frame in decoder.feed(data):
                 await self._frames.put(frame)
+            if prompt := decoder.prompt():
+                self.write(prompt)
         self.gone.set()
         await self._frames.put(None)
 
