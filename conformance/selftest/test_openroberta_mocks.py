@@ -277,8 +277,9 @@ KEEPS_ITS_BODY = """
 import json, socket, sys
 host, port = sys.argv[1:]
 names = ["firmwarename", "robot", "macaddr", "firmwareversion", "brickname", "battery"]
+data = dict.fromkeys([*names, "token", "menuversion"], "A1")
 for cmd in ("register", "push"):
-    body = json.dumps({**dict.fromkeys((*names, "token", "menuversion"), "A1"), "cmd": cmd}).encode()
+    body = json.dumps({**data, "cmd": cmd}).encode()
     with socket.create_connection((host, int(port))) as lab:
         lab.sendall(
             b"POST /rest/pushcmd HTTP/1.1\\r\\nHost: any\\r\\nExpect: 100-continue\\r\\n"
