@@ -1,5 +1,6 @@
 """Numbers of single precision: those at its edges, and when two are the same."""
 
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -16,27 +17,30 @@ NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001"
 
 
 def same(wanted: Any, seen: Any) -> bool:
-    """Whether these, or all in these lists, have the same 32 bits; one NaN is like another.
+    """Whether these, or all in these lists, are the same number in 32 bits.
 
-    What is seen may be anything that an application tells; null is what it knows of no points.
+    One NaN is like another, and so is one zero: many a JSON library loses the sign of zero on the
+    way between the suite and the application. What is seen may be anything that an application
+    tells; null is what it knows of no points.
     """
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):
         seen = [] if seen is None else seen
         return isinstance(seen, list) and len(seen) == len(wanted) and all(map(same, wanted, seen))
-    if seen == 0 and type(seen) is int:
-        # It has lost its sign on the way: JSON's -0 is an integer, and JavaScript writes it as 0.
-        return _bits(wanted) in (_bits(0.0), _bits(-0.0))
-    bits = _bits(seen)
-    return bits is not None and bits == _bits(wanted)
+    told, meant = _single(seen), _single(wanted)
+    if told is None or meant is None:
+        return False
+    return told == meant or (math.isnan(told) and math.isnan(meant))
 
 
-def _bits(number: Any) -> bytes | None:
+def _single(number: Any) -> float | None:
+    """A number, or the text of one, in single precision; None where it is neither."""
     if isinstance(number, bool) or not isinstance(number, int | float | str):
         return None
     text = str(number)
     if text.lower().startswith("nan"):
-        return b"nan"
+        return math.nan
     try:
-        return struct.pack(">f", float(text))
+        single: float = struct.unpack(">f", struct.pack(">f", float(text)))[0]
     except (ValueError, OverflowError):
         return None
+    return single

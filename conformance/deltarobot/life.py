@@ -50,7 +50,7 @@ async def ordinary(iut: Iut) -> Session:
 
 async def _ordinary(iut: Iut) -> Session:
     async with opened(iut) as session:
-        served = await _serves(session)
+        served = await shows_service(session)
         await _show_more(session)
         # Of one that ends its sessions soon by itself, only a short one shows what it closes upon.
         closes = not session.ended and await _closes_upon(session, REASON)
@@ -116,7 +116,7 @@ async def serves(iut: Iut, session: Session, after: str) -> None:
     if not (await habits(iut)).serves:
         unseen = {"server": "no ping and no exercise data come", "client": "a ping is not answered"}
         raise Inconclusive(f"{unseen[session.role.name]} in a plain session either")
-    if await _serves(session):
+    if await shows_service(session):
         return
     await unharmed(session, after)
     expected = f"the session to go on after {after}"
@@ -128,7 +128,8 @@ async def serves(iut: Iut, session: Session, after: str) -> None:
     raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
 
 
-async def _serves(session: Session) -> bool:
+async def shows_service(session: Session) -> bool:
+    """Whether the IUT shows, by a new message, that it serves this session."""
     return await (_pings(session) if session.role.name == "server" else _answers(session))
 
 
@@ -262,7 +263,7 @@ async def lives_on(iut: Iut, session: Session, after: str) -> None:
 
     A server must also serve its next client.
     """
-    if not session.ended and (await habits(iut)).serves and not await _serves(session):
+    if not session.ended and (await habits(iut)).serves and not await shows_service(session):
         check(session.ended, f"the session to go on or to end after {after}", "it hangs")
     await unharmed(session, after)
     if session.role.name == "server":
@@ -281,11 +282,14 @@ async def serves_the_next(iut: Iut, session: Session, after: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def following(iut: Iut, instance: Instance, after: str) -> AsyncIterator[Session]:
+async def following(
+    iut: Iut, instance: Instance, after: str, requirement: str | None = None
+) -> AsyncIterator[Session]:
     """A session with a server that has had another client just before.
 
     One that serves a single client at a time may turn away the next one until it has noticed that
     the last one is gone; that is tried again for a while.
+    ``requirement`` is what it violates by serving none, if not the one that the test decides.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + iut.configuration.seconds("response")
@@ -298,7 +302,7 @@ async def following(iut: Iut, instance: Instance, after: str) -> AsyncIterator[S
                     raise
                 if not session.ended or loop.time() > deadline:
                     expected = f"the next client to be served after {after}"
-                    raise Violation(expected, none.came) from none
+                    raise Violation(expected, none.came, requirement) from none
             else:
                 yield session
                 return

@@ -10,6 +10,7 @@ of the message that it is about. Rules for this module:
   see when an exercise begins: a server may have begun it before the session.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
 PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
+_UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _RANDOM = 5  # pings after which equal ones, or equal steps between them, are no accident
 
 
@@ -217,10 +219,10 @@ class Oracle:
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")
         reason = value["reason"]
-        halves = (reason[::2], reason[1::2])
-        # A byte of zero before or behind each letter, and no other, is UTF-16.
-        if sorted(half.count("\0") for half in halves) == [0, len(reason) / 2] and reason:
-            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is UTF-16")
+        # A string of C may bring its end along. Other control characters are no human's to read:
+        # they are the length of a string, or half of a letter in UTF-16.
+        if _UNREADABLE.search(reason.rstrip("\0")):
+            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is no readable text")
 
 
 _RULES = {

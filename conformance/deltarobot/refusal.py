@@ -23,6 +23,15 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     await unharmed(session, what)
 
 
+async def unserved(iut: Iut, session: Session, what: str) -> None:
+    """Raise Violation if a peer is served, or else is not dropped, that says no more."""
+    sign = await session.watch(*SIGNS[session.role.name], within=session.seconds("quiet"))
+    if sign and not await _serves_anybody(iut):
+        came = f"{sign.name} came: the peer is served"
+        raise Violation(f"the connection to be closed after {what}", came, event=sign.event)
+    await dropped(iut, session, what)
+
+
 async def _serves_anybody(iut: Iut) -> bool:
     """Whether a peer that has not said a word is served as well, so that this shows nothing."""
     if "serves anybody" not in iut.memory:

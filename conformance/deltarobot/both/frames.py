@@ -7,7 +7,14 @@ import pytest
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.forms import CUTS, inside_contents, inside_identifiers
-from conformance.deltarobot.life import all_answered, goes_on, ordinary, serves
+from conformance.deltarobot.life import (
+    all_answered,
+    goes_on,
+    habits,
+    ordinary,
+    serves,
+    shows_service,
+)
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
@@ -80,8 +87,23 @@ async def test_everything_in_one_write(iut: Iut) -> None:
     """Handshake and all that follows may come in one write."""
     async with iut.session() as session:
         await shake_hands(session, *HANDSHAKE, *script(session))
+        if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
+            raise Violation(
+                "magic and version in one write to be taken like any others",
+                "the peer is served only if they come apart",
+            )
         await understood(session, "everything in one write")
         await goes_on(iut, session, "everything in one write")
+
+
+async def _served_bit_by_bit(iut: Iut) -> bool:
+    """Whether a peer is served that lets each message of its handshake arrive by itself."""
+    async with iut.session() as session:
+        await session.send(MAGIC)
+        await session.watch(within=session.seconds("quiet"))
+        await answer_handshake(session, VERSION)
+        await session.watch(within=session.seconds("quiet"))
+        return await shows_service(session)
 
 
 @requirement("frame.segmentation")

@@ -124,7 +124,7 @@ async def test_unused_value(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
-    """Negative zero, denormals, the largest numbers, infinities and NaN are seen as such."""
+    """Zeros, denormals, the largest numbers, infinities and NaN are seen as such."""
     async with opened(iut) as session:
         await session.send(curve(*EDGES, *NO_NUMBERS))
         await sees(session, "curve", [*EDGES, *NO_NUMBERS])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.deltarobot.floats import same
+from conformance.deltarobot.life import SIGNS
 from conformance.deltarobot.messages import PROGRESS
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -28,9 +29,12 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     """
     await do(session, "exercise", curve=[list(point) for point in curve])
     first = await _first(session)
-    if first is None:
-        raise Violation("the exercise to show", "nothing of it came", "exercise.curve-first")
-    return first
+    if first is not None:
+        return first
+    if session.ended and not any(message.name in SIGNS["server"] for message in session.received):
+        await session.unharmed("the beginning of an exercise")
+        raise Inconclusive("the server closed the connection before it served anything")
+    raise Violation("the exercise to show", "nothing of it came", "exercise.curve-first")
 
 
 async def proceed(session: Session) -> None:

@@ -65,6 +65,9 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         check(third is not None, "the curve of a third exercise", "none came")
 
 
+LONG = [[number % 100, number // 100, 1] for number in range(5500)]
+
+
 async def _stopped(session: Session) -> None:
     """End the exercise, and wait until what was under way has come."""
     await do(session, "stop")
@@ -101,7 +104,7 @@ async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_a_curve(iut: Iut) -> None:
-    """Negative zero, denormals and the largest numbers come with all their bits."""
+    """Zeros, denormals and the largest numbers, of either sign, come as they are."""
     async with opened(iut) as session:
         await begin(session, EDGES)
         await _curve(session, EDGES)
@@ -173,6 +176,35 @@ async def test_length_of_a_curve(iut: Iut) -> None:
                 event=first.event,
                 explains=session.judge.spoiled,
             )
+
+
+@requirement("frame.variable-length")
+async def test_length_of_a_long_curve(iut: Iut) -> None:
+    """The length of a curve of more than 65535 bytes is sent with all its bits."""
+    async with opened(iut) as session:
+        first = await begin(session, LONG)
+        if first.name == "Oversized" or _cut_short(first):
+            raise Violation(
+                f"a length of {12 * len(LONG)} bytes for {len(LONG)} points",
+                f"{first.value.get('length', len(encode(first.value)) - 6)} came",
+                event=first.event,
+                explains=True,
+            )
+
+
+def _cut_short(message: Message) -> bool:
+    """Whether the length of the long curve has come in 16 bits."""
+    length = len(encode(message.value)) - 6 if message.name == "Curve" else None
+    return length == 12 * len(LONG) % 2**16
+
+
+@requirement("exercise.curve-values")
+async def test_points_of_a_long_curve(iut: Iut) -> None:
+    """All points come of a curve that has more bytes than 16 bits can count."""
+    async with opened(iut) as session:
+        if _cut_short(await begin(session, LONG)):
+            raise Inconclusive("its length is wrong (frame.variable-length)")
+        await _curve(session, LONG)
 
 
 @requirement("progress.continuous")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, in_one_loop, requirement
+from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.life import SIGNS, following, lives_on, serves
 from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, end, pong
@@ -20,21 +20,28 @@ pytestmark = in_one_loop
 ENOUGH = 5  # pings by which the oracle tells whether their numbers are random
 
 
-async def next_ping(session: Session) -> Message:
-    """The next ping. Raises Inconclusive where none comes and none was declared."""
+async def next_ping(session: Session, *, patient: bool = False) -> Message:
+    """The next ping. Raises Inconclusive where none comes and no interval was declared.
+
+    A ``patient`` test waits as long as it may: none by then is none.
+    """
     within = session.seconds("ping") + session.seconds("response")
+    declared = "ping" in session.instance.configuration.timing
+    if patient and not declared:
+        within = max(within, session.instance.configuration.max_wait)
     message = await session.watch("Ping", within=within)
     if message is not None:
         return message
     if session.ended and any(m.name == "EndOfTransmission" for m in session.received):
         raise Inconclusive("the server ended the session before a ping came")
-    if "ping" not in session.instance.configuration.timing:
-        raise Inconclusive(
-            f"no ping came within {within:g} s; the specification sets no interval: "
-            "declare --timing ping=SECONDS"
-        )
-    expected = f"a ping within the declared {session.seconds('ping'):g} s"
-    raise Violation(expected, f"none came within {within:g} s")
+    came = f"none came within {within:g} s"
+    if declared:
+        expected = f"a ping within the declared {session.seconds('ping'):g} s"
+        raise Violation(expected, came, "ping.sent")
+    hint = "the specification sets no interval: declare --timing ping=SECONDS"
+    if patient:
+        raise Violation("pings", f"{came}; {hint}", "ping.sent")
+    raise Inconclusive(f"{came}; {hint}")
 
 
 @requirement("ping.sent")
@@ -42,7 +49,7 @@ async def test_pings_come(iut: Iut) -> None:
     """Pings come again and again while the connection is quiet."""
     async with opened(iut) as session:
         for _ in range(4):
-            await next_ping(session)
+            await next_ping(session, patient=True)
 
 
 @requirement("ping.sent")
@@ -64,6 +71,20 @@ async def test_numbers_are_random(iut: Iut) -> None:
     async with opened(iut) as session:
         for _ in range(ENOUGH):
             await next_ping(session)
+
+
+@requirement("ping.random")
+async def test_numbers_of_the_next_session(iut: Iut) -> None:
+    """The next client does not get the numbers of the one before, nor one number all the time."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            await shake_hands(session)
+            earlier = [(await next_ping(session)).value["number"] for _ in range(2)]
+            await session.close()
+        async with following(iut, instance, "another", "robustness.next-client") as session:
+            later = [(await next_ping(session)).value["number"] for _ in range(3)]
+    check(later[:2] != earlier, "other numbers in the next session", f"{later[:2]} came in both")
+    check(len(set(later)) > 1, "several numbers in the next session", f"{later} came")
 
 
 @requirement("handshake.before-service")

@@ -35,6 +35,24 @@ class ReasonInUtf16(Session):
         self.send(message(END, reason=reason.encode("utf-16-le").decode("latin-1")))
 
 
+@fault("reason-as-qstring", violates="end.reason-ascii", subtle=True)
+class ReasonAsQString(Session):
+    """Sends the reason as a QDataStream writes a QString: its length, then UTF-16."""
+
+    def announce_end(self, reason: str) -> None:
+        text = reason.encode("utf-16-le")
+        contents = len(text).to_bytes(4, "little") + text
+        self.send(message(END, reason=contents.decode("latin-1")))
+
+
+@fault("reason-with-its-length", violates="end.reason-ascii", subtle=True)
+class ReasonWithItsLength(Session):
+    """Puts a byte before the reason that counts its letters, as a BinaryWriter does."""
+
+    def announce_end(self, reason: str) -> None:
+        self.send(message(END, reason=f"{chr(len(reason))}{reason}"))
+
+
 @fault("wants-a-reason", violates="end.reason-optional")
 class WantsAReason(Session):
     """Passes over an end of transmission without a reason."""

@@ -29,6 +29,17 @@ class SwappedIdentifiers(Session):
         self.write(swapped.to_bytes(2, "little") + encode(value)[2:])
 
 
+@fault("one-at-first", violates="frame.segmentation")
+class OneAtFirst(Session):
+    """Takes only the first message of each read until the peer's handshake is complete."""
+
+    def receive(self, data: bytes) -> None:
+        frames = self.decoder.feed(data)
+        for frame in frames if self.shaken else frames[:1]:
+            if not self.ended:
+                self.take(frame)
+
+
 @fault("big-endian-version", violates="frame.byte-order")
 class BigEndianVersion(Session):
     """Sends its version with the most significant byte first."""

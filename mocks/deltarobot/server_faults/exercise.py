@@ -89,6 +89,15 @@ class CurveCountsItsHeader(Server):
         self.write(data[:2] + len(data).to_bytes(4, "little") + data[6:])
 
 
+@fault("curve-length-of-16-bits", violates="frame.variable-length", subtle=True)
+class CurveLengthOf16Bits(Server):
+    """Sends only the lower half of the length of the curve."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        data = encode(message("Curve", points=curve))
+        self.write(data[:4] + b"\0\0" + data[6:])
+
+
 @fault("last-point-missing", violates="exercise.curve-values")
 class LastPointMissing(Server):
     """Leaves out the last point of the curve."""
@@ -103,6 +112,14 @@ class FiveHundredPoints(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve[:500])
+
+
+@fault("five-thousand-points", violates="exercise.curve-values", subtle=True)
+class FiveThousandPoints(Server):
+    """Sends no more than 5000 points."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve[:5000])
 
 
 @fault("last-axes-swapped", violates="exercise.curve-values", subtle=True)
@@ -155,14 +172,6 @@ class NoDenormals(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([[c if abs(c) >= 2.0**-126 else 0.0 * c for c in p] for p in curve])
-
-
-@fault("no-negative-zero", violates="frame.floats", subtle=True)
-class NoNegativeZero(Server):
-    """Sends zero for negative zero, in vectors."""
-
-    def send_vector(self, name: str, vector: Vector) -> None:
-        super().send_vector(name, [c + 0.0 for c in vector])
 
 
 @fault("whole-directions", violates="frame.floats", subtle=True)

@@ -1,6 +1,7 @@
 """Faults of the server in its pings, and with its clients."""
 
 from itertools import count
+from random import Random
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
@@ -66,6 +67,26 @@ class CountedPings(Server):
         return next(self.numbers) % 2**64
 
 
+@fault("same-numbers-again", violates="ping.random", subtle=True)
+class SameNumbersAgain(Server):
+    """Sends the same numbers in every session."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.numbers = Random(1)
+
+    def number_of_ping(self) -> int:
+        return self.numbers.getrandbits(64)
+
+
+@fault("later-number-fixed", violates="ping.random", subtle=True)
+class LaterNumberFixed(Server):
+    """Sends one and the same number to every client but the first."""
+
+    def number_of_ping(self) -> int:
+        return super().number_of_ping() if self.number == 1 else 42
+
+
 @fault("pings-of-32-bits", violates="frame.fixed-lengths", subtle=True)
 class PingsOf32Bits(Server):
     """Sends four bytes of number under an identifier that says eight."""
@@ -95,6 +116,16 @@ class ServesAfterMagic(Server):
         super().handshake(frame)
         if before == 2 and "ProtocolMagic" not in self.missing and not self.ended:
             self.start_pings()
+
+
+@fault("magic-of-another", violates="handshake.closes-partial", subtle=True)
+class MagicOfAnother(Server):
+    """Serves a client that sends no magic once another client has sent one."""
+
+    def handshake(self, frame: Any) -> None:
+        if self.number > 1 and frame.name == "ProtocolVersion":
+            self.missing.discard("ProtocolMagic")
+        super().handshake(frame)
 
 
 @fault("answers-itself", violates="messages.own-direction")
