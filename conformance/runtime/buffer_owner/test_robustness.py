@@ -13,7 +13,6 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "text for a number": ("set_data", {"values": {"speed": "fast"}}),
     "an array that is too short": ("set_data", {"values": {"track": [1.0, 2.0]}}),
     "an array that is too long": ("set_data", {"values": {"trim": [1, 2, 3, 4, 5]}}),
-    "an unknown parameter to read": ("set_read", {"params": ["angle", "nowhere"]}),
 }
 
 
@@ -29,6 +28,22 @@ async def test_odd_operations(iut: Iut) -> None:
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).only(before, ())
             await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+
+
+@requirement("robustness.odd-operations")
+async def test_unknown_parameter_to_read(iut: Iut) -> None:
+    """An unknown parameter to read is refused with the others, or passed over."""
+    async with bench(iut) as on:
+        buffer = await on.connect("arm")
+        before = await buffer.fill()
+        await buffer.put({"control.read": 0})
+        await on.ask("set_read", **buffer.arguments, params=["angle", "nowhere"])
+        image = await buffer.look()
+        image.only(before, {"control.read"})
+        bits = buffer.peripheral.bits(["angle"])
+        expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
+        check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
+        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
 
 
 @requirement("robustness.odd-operations")

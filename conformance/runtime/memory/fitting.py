@@ -3,10 +3,12 @@
 Whatever else is tested of a buffer rests on it, so it is looked at whenever a layout is told.
 """
 
+from collections.abc import Mapping
+
 from conformance import mutex
 from conformance.runtime.memory.catalog import OTHER, Parameter, Peripheral
 from conformance.runtime.memory.declared import fits
-from conformance.runtime.memory.layout import BITMAPS, SHORT, UID_BYTES, Layout, width
+from conformance.runtime.memory.layout import BITMAPS, SHORT, Layout, width
 from conformance.verdicts import Violation
 
 
@@ -63,14 +65,21 @@ def _control(layout: Layout, peripheral: Peripheral) -> None:
             f"it has {'one' if layout.control else 'none'}",
             "catalog.device-id",
         )
-    sizes = {"uid": UID_BYTES, **dict.fromkeys(("subscription", "delay", *BITMAPS), SHORT)}
-    for name, wanted in sizes.items() if smart else ():
+    if smart:
+        check_widths(
+            layout, dict.fromkeys(("subscription", *BITMAPS), SHORT), "format.control-block"
+        )
+
+
+def check_widths(layout: Layout, wanted: Mapping[str, int], requirement: str | None) -> None:
+    """Raise Violation unless these fields of the control block have so many bytes at least."""
+    for name, size in wanted.items():
         field = layout[f"control.{name}"]
-        if field.size < wanted:
+        if field.size < size:
             raise Violation(
-                f"{field.name} to have {8 * wanted} bits at least",
+                f"{field.name} to have {8 * size} bits at least",
                 f"it has {field.size} bytes at offset {field.offset}",
-                "format.control-block",
+                requirement,
             )
 
 

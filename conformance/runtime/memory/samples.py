@@ -31,6 +31,11 @@ def _one(param: Parameter, number: int) -> Any:
     return low + room * (1 + number % 30) / 32
 
 
+def fitted(uid: int, layout: Layout) -> int:
+    """As much of a UID as its field has bits for: see format.control-widths."""
+    return uid & ((1 << 8 * layout["control.uid"].size) - 1)
+
+
 def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
     """A value other than zero for every field of a buffer but mutex and valid bit."""
     values: dict[str, Any] = {}
@@ -44,7 +49,11 @@ def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
                 number = 2 * index + 1 + 20 * shift
                 values[f"{block}.params.{name}"] = sample(param, number)
     if layout.control:
-        values |= {"control.uid": UID, "control.delay": 77, "control.subscription": 0x0A05}
+        values |= {
+            "control.uid": fitted(UID, layout),
+            "control.delay": 77,
+            "control.subscription": 0x0A05,
+        }
         # Of no bitmap are all bits set, and of none the same.
         for name, bits in (("read", 0x8003), ("write", 0x4101), ("update", 0x0C01)):
             every = (1 << len(peripheral.params)) - 1

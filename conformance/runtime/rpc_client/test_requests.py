@@ -1,5 +1,6 @@
 """What a client sends: requests with ids of their own, and notifications."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -101,11 +102,22 @@ async def test_long_argument(iut: Iut) -> None:
 
 @requirement("rpc.concurrent-calls")
 async def test_two_calls(iut: Iut) -> None:
-    """A call is made while another one waits."""
+    """A call is made while another one waits, on the same connection or on a further one."""
+    to = "for a second call, while the first one waits"
     async with calling(iut) as caller:
         await caller.call("first")
         caller.begin("second")
-        await caller.session.expect(REQUEST, to="for a second call, while the first one waits")
+        try:
+            await caller.session.expect(REQUEST, to=to)
+        except Violation as missing:
+            try:
+                async with (
+                    asyncio.timeout(caller.session.seconds("response")),
+                    iut.connect(caller.session.instance) as other,
+                ):
+                    await other.expect(REQUEST, to=to)
+            except TimeoutError:
+                raise missing from None
 
 
 @requirement("rpc.notification-form")

@@ -135,7 +135,7 @@ class BytesAsText(_Echo):
         return bytes.fromhex(value["$bin"]).decode("latin-1")
 
 
-@fault("numbers-as-doubles", violates="rpc.values", subtle=True)
+@fault("numbers-as-doubles", violates="rpc.wide-integers", subtle=True)
 class NumbersAsDoubles(_Echo):
     """Keeps integers in doubles, as JavaScript does."""
 
@@ -244,17 +244,21 @@ class FalseBesideError(Server):
         super().answer(number, error, False if failed else result)
 
 
-@fault("arguments-made-to-fit", violates="rpc.wrong-arguments")
-class ArgumentsMadeToFit(Server):
-    """Takes 0 for arguments that are missing, and leaves out those that are too many."""
+@fault("wrong-arguments-ignored", violates="rpc.wrong-arguments")
+class WrongArgumentsIgnored(Server):
+    """Answers nothing where a procedure cannot be called with the arguments of a request."""
 
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, [*params, 0, 0][:2] if method == "subtract" else params, then)
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if method != "subtract" or len(params) == 2:
+            super().request(number, method, params)
 
 
-@fault("surplus-arguments-ignored", violates="rpc.wrong-arguments", subtle=True)
-class SurplusArgumentsIgnored(Server):
-    """Ignores arguments that are too many."""
+@fault("surplus-arguments-end-it", violates="rpc.wrong-arguments", subtle=True)
+class SurplusArgumentsEndIt(Server):
+    """Ends the session where a procedure is called with too many arguments."""
 
-    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        super().call(method, params[:2] if method == "subtract" else params, then)
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if method == "subtract" and len(params) > 2:
+            self.closing = True
+        else:
+            super().request(number, method, params)

@@ -132,7 +132,7 @@ class UnknownIsInt(Peer):
         return super().read_catalog(altered(text, alter))
 
 
-@fault("open-brackets", violates="catalog.known-types", subtle=True)
+@fault("open-brackets", violates="catalog.malformed", subtle=True)
 class OpenBrackets(Peer):
     """Does not mind that the bracket behind the length of an array is missing."""
 
@@ -140,6 +140,18 @@ class OpenBrackets(Peer):
         def alter(param: dict[str, Any]) -> Any:
             of = param.get("type", "")
             return {**param, "type": f"{of}]"} if "[" in of and "]" not in of else param
+
+        return super().read_catalog(altered(text, alter))
+
+
+@fault("int128-is-int64", violates="catalog.known-types", subtle=True)
+class Int128IsInt64(Peer):
+    """Takes the widest integer that there is where a wider one is asked for."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        def alter(param: dict[str, Any]) -> Any:
+            wide = param.get("type") == "int128"
+            return {**param, "type": "int64"} if wide else param
 
         return super().read_catalog(altered(text, alter))
 
@@ -190,7 +202,7 @@ class CountOf7Bits(Peer):
         return super().layout(replace(peripheral, params=tuple(map(cut, peripheral.params))))
 
 
-@fault("up-to-17", violates="catalog.at-most-16", subtle=True)
+@fault("up-to-17", violates="catalog.malformed", subtle=True)
 class UpTo17(Peer):
     """Takes a Smart Device with 17 parameters."""
 

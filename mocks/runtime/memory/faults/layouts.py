@@ -73,13 +73,23 @@ class EverythingIsWritten(Peer):
         return super().layout(replace(peripheral, params=tuple(params)))
 
 
-@fault("uid-of-64-bits", violates="format.control-block")
+@fault("uid-of-64-bits", violates="format.control-widths")
 class UidOf64Bits(Peer):
     """Has 64 bits for a UID."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         layout = super().layout(peripheral)
         return moved(layout, replace(layout["control.uid"], size=8)) if layout.control else layout
+
+
+@fault("subscription-of-8-bits", violates="format.control-block")
+class SubscriptionOf8Bits(Peer):
+    """Has 8 bits for the subscription."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        short = layout.control and replace(layout["control.subscription"], size=1)
+        return moved(layout, short) if short else layout
 
 
 @fault("update-of-8-bits", violates="format.control-block", subtle=True)
