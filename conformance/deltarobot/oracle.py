@@ -28,7 +28,8 @@ PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirecti
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
-_RANDOM = 5  # pings after which equal ones, or equal steps between them, are no accident
+_RANDOM = 5  # pings after which equal steps between them are no accident
+_FEW = 3  # different ones among those, which are no accident either
 
 
 class Phase(StrEnum):
@@ -190,11 +191,13 @@ class Oracle:
             return
         self.exercised.add("ping.random")
         steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
-        if len(steps) == 1:
-            step = steps.pop()
-            how = f"grow by {step} each" if step else "are all the same"
-            what = f"the numbers of {_RANDOM} pings {how}: {self._pings[0]}, …"
-            yield Finding("ping.random", what)
+        if (different := len(set(self._pings))) <= _FEW:
+            how = f"are {different} different ones" if different > 1 else "are all the same"
+        elif len(steps) == 1:
+            how = f"grow by {steps.pop()} each"
+        else:
+            return
+        yield Finding("ping.random", f"the numbers of {_RANDOM} pings {how}: {self._pings[0]}, …")
 
     def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]

@@ -6,7 +6,14 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
-from conformance.deltarobot.life import REASON, habits, held_once, serves_the_next, unharmed
+from conformance.deltarobot.life import (
+    REASON,
+    habits,
+    held_once,
+    ordinary,
+    serves_the_next,
+    unharmed,
+)
 from conformance.deltarobot.messages import UNKNOWN, curve, end, ping
 from conformance.deltarobot.opening import opened, shake_hands
 from conformance.iut import Iut
@@ -14,6 +21,7 @@ from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
 
 _END = "EndOfTransmission"
+_IDENTIFIER = encode(end())[:2]
 
 
 async def shut_down(iut: Iut) -> Session:
@@ -91,14 +99,27 @@ async def test_reason(iut: Iut) -> None:
 async def test_length_of_the_reason(iut: Iut) -> None:
     """The length of an end of transmission is that of its reason."""
     session = await shut_down(iut)
+    _fits(session)
+    _announcement(session)
+
+
+@requirement("frame.variable-length")
+async def test_length_of_the_answer(iut: Iut) -> None:
+    """The same where an end of transmission is answered by one."""
+    _fits(await ordinary(iut))
+
+
+def _fits(session: Session) -> None:
+    """Raise Violation unless an end of transmission, if there is one, is as long as it says."""
+    begun = False
     for event in session.theirs:
-        if event.message == OVERSIZED:
+        begun = begun or (event.data or b"").startswith(_IDENTIFIER)
+        if begun and event.message == OVERSIZED:
             came = f"a length of {event.value['length']} came"
             raise Violation("the length of the reason", came, explains=True)
-        if event.data is not None and event.message in (None, TRUNCATED):
+        if begun and event.data is not None and event.message in (None, TRUNCATED):
             came = f"there are more or fewer bytes than it says: {event.data[:60]!r}"
             raise Violation("the length of the reason", came, explains=True)
-    _announcement(session)
 
 
 @requirement("end.closes")

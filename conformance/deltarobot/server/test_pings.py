@@ -17,6 +17,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 
 pytestmark = in_one_loop
 
+_STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
 ENOUGH = 5  # pings by which the oracle tells whether their numbers are random
 
 
@@ -69,8 +70,22 @@ async def test_numbers_are_random(iut: Iut) -> None:
     if ENOUGH * iut.configuration.seconds("ping") > limit:
         raise NotExercised(f"{ENOUGH} pings take longer than {limit:g} s; raise --max-wait")
     async with opened(iut) as session:
-        for _ in range(ENOUGH):
-            await next_ping(session)
+        pings = [await next_ping(session) for _ in range(ENOUGH)]
+    rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])
+    check(rate is None, "random numbers", f"they grow by {rate} a second, like a clock")
+
+
+def _like_a_clock(numbers: list[tuple[float, int]]) -> int | None:
+    """By how much a second these numbers at their times grow, if they do so steadily."""
+    (began, first), *_, (ended, last) = numbers
+    if ended <= began or last <= first:
+        return None
+    rate = (last - first) / (ended - began)
+    steady = all(
+        abs(first + rate * (at - began) - number) <= _STEADY * (last - first)
+        for at, number in numbers
+    )
+    return round(rate) if steady else None
 
 
 @requirement("ping.random")
@@ -154,6 +169,7 @@ async def test_one_client_after_another(iut: Iut) -> None:
                 async with following(iut, instance, before) as session:
                     await serves(iut, session, before)
                     await session.send_bytes(rest)
+                    await session.taken()
                     await session.close()
             except Unreachable as none:
                 raise Violation("the next client to be served", str(none)) from none

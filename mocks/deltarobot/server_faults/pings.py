@@ -1,5 +1,7 @@
 """Faults of the server in its pings, and with its clients."""
 
+import time
+from dataclasses import replace
 from itertools import count
 from random import Random
 from typing import Any, ClassVar
@@ -85,6 +87,32 @@ class LaterNumberFixed(Server):
 
     def number_of_ping(self) -> int:
         return super().number_of_ping() if self.number == 1 else 42
+
+
+@fault("time-as-number", violates="ping.random", subtle=True)
+class TimeAsNumber(Server):
+    """Sends the time in microseconds, four times a second."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.settings = replace(self.settings, ping=0.25)
+
+    def number_of_ping(self) -> int:
+        return time.monotonic_ns() // 1000
+
+
+@fault("each-number-twice", violates="ping.random", subtle=True)
+class EachNumberTwice(Server):
+    """Draws a number for every second ping only."""
+
+    number_of_last = -1
+
+    def number_of_ping(self) -> int:
+        if self.number_of_last < 0:
+            self.number_of_last = super().number_of_ping()
+            return self.number_of_last
+        number, self.number_of_last = self.number_of_last, -1
+        return number
 
 
 @fault("pings-of-32-bits", violates="frame.fixed-lengths", subtle=True)
