@@ -162,19 +162,19 @@ class Robot:
         )
 
     async def fetch(
-        self,
-        *,
-        command: str | None = "run.command",
-        file: str | None = "run.filename",
-        held: Held | None = None,
+        self, *, command: str | None = "run.command", held: Held | None = None
     ) -> tuple[Any, Message]:
         """Have a program run, and get it: what the user's operation told of it, and the file.
 
-        `command` and `file` are what it violates where the one or the other does not come.
+        `command` is what it violates where the robot is not told of it.
         """
         told = await self.told("run", "Download", command, held)
         held = await self.download()
-        return told.result, await held.answer("File", requirement=file)
+        message = await held.answer(requirement="run.bytes")
+        if message.name != "File":
+            refused = message.name == "Refusal"
+            raise held.wrong("File", message, "run.bytes" if refused else "run.filename")
+        return told.result, message
 
 
 def _ends(session: Session) -> bool:

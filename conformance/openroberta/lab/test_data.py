@@ -6,6 +6,7 @@ from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
+from conformance.openroberta.lab.held import EARLIEST
 from conformance.openroberta.lab.stage import Robot, Stage, staged
 from conformance.openroberta.lab.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
@@ -28,8 +29,12 @@ def refusal_of(name: str) -> Any:
             await refused(stage.robot(), "register", name)
             if stage.offers("pair"):
                 await refused(await stage.linked(), "push", name)
+                await refused(stage.robot(), "register", name)
 
-    test.__doc__ = f"A registration without {name}, and a push without it, get an error."
+    test.__doc__ = (
+        f"A registration without {name}, and a push without it, get an error; and so does a "
+        "registration while another robot is linked."
+    )
     return test
 
 
@@ -69,11 +74,27 @@ async def test_thrown_away(iut: Iut) -> None:
 
 @requirement("refuses.thrown-away")
 async def test_thrown_away_while_pushing(iut: Iut) -> None:
-    """A push without a field does no harm to its robot: the next one is served."""
+    """A push without a field does no harm to its robot: the next one is served.
+
+    Neither is it believed, nor does it end the push that is held.
+    """
     async with staged(iut) as stage:
         robot = await stage.linked()
-        held = await robot.ask(PUSHCMD, robot.object("push", "brickname"))
-        await held.refused("refuses.brickname")
+        waits = await robot.push()
+        message = await waits.session.watch(within=stage.seconds("quiet"))
+        if message is not None:
+            raise waits.wrong("no answer for a while", message, "push.held")
+        battery = robot.data["battery"]
+        wrong = {**robot.object("push", "brickname"), "battery": "1.5"}
+        await (await robot.ask(PUSHCMD, wrong)).refused("refuses.brickname")
+        message = await waits.session.watch(within=stage.seconds("quiet"))
+        early = EARLIEST["push_hold"] * stage.seconds("push_hold")
+        if message is not None and message.at - waits.asked < early:
+            raise waits.wrong("no answer upon another push that is refused", message)
+        if stage.offers("state"):
+            seen = (await stage.state(robot)).get("battery", battery)
+            check(str(seen) != "1.5", f"the battery {battery!r} to be seen", f"{seen!r} is")
+        await waits.session.close()
         await still_served(stage, robot)
 
 
@@ -106,6 +127,7 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
 async def test_extra_members(iut: Iut) -> None:
     """Members that the protocol does not have do not matter, whatever their values."""
     extra = {"runtimeversion": "2.0", "subtype": None, "response": {"a": [1, {}]}, "": ""}
+    extra["log"] = "nothing new. " * 300
     async with staged(iut) as stage:
         robot = stage.robot(**extra)
         held = await robot.register()

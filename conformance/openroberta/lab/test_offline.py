@@ -39,16 +39,18 @@ async def test_offline(iut: Iut) -> None:
 
 
 @requirement("offline.noticed")
-async def test_one_of_two_offline(iut: Iut) -> None:
-    """So is one of two robots, although the other goes on."""
+async def test_one_of_three_offline(iut: Iut) -> None:
+    """So is one of three robots, although others go on, from before it and after it."""
     async with staged(iut) as stage:
-        stays, leaves = await stage.linked(), await stage.linked()
+        robots = [await stage.linked() for _ in range(3)]
+        leaves = robots.pop(1)
         await answered(stage, leaves)
-        pushing = asyncio.create_task(pushes(stage, stays))
+        pushing = [asyncio.create_task(pushes(stage, stays)) for stays in robots]
         try:
             await goes(stage, leaves)
         finally:
-            pushing.cancel()
+            for task in pushing:
+                task.cancel()
 
 
 async def pushes(stage: Stage, robot: Robot) -> None:

@@ -2,11 +2,9 @@
 
 import asyncio
 
-import pytest
-
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.openroberta.lab.stage import staged
+from conformance.openroberta.lab.stage import Robot, Stage, staged
 from conformance.openroberta.lab.timing import at_least, at_most
 from conformance.verdicts import Inconclusive, NotExercised
 
@@ -58,6 +56,17 @@ async def test_held_for_two(iut: Iut) -> None:
             await held.between("Repeat", shortest, latest)
 
 
+@requirement("push.held")
+async def test_held_after_a_program(iut: Iut) -> None:
+    """A push that comes after a program is held like those before it."""
+    async with staged(iut) as stage:
+        shortest = at_least(stage, "push_hold")
+        _, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        await robot.fetch()
+        await (await robot.push()).between("Repeat", shortest, latest)
+
+
 @requirement("commands.lab")
 async def test_commands(iut: Iut) -> None:
     """Registrations and pushes are answered with the commands that there are."""
@@ -71,13 +80,16 @@ async def test_commands(iut: Iut) -> None:
 
 @requirement("push.seen")
 async def test_battery_and_name(iut: Iut) -> None:
-    """The user sees the battery's voltage and the robot's name as they were pushed last."""
+    """The user sees the battery's voltage and the robot's name as they were pushed last.
+
+    And these are its own, though other robots have others.
+    """
     async with staged(iut) as stage:
-        robot = await stage.linked()
+        robot = await among_others(stage)
         told = await stage.state(robot)
         if told.get("battery") is None and told.get("name") is None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
-        for battery, name in (("7.9", "Robi"), ("0.1", "Gr\u00f6\u00dfe")):
+        for battery, name in (("7.9", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
             robot.data |= {"battery": battery, "brickname": name}
             held = await robot.push()
             for key, wanted in (("battery", battery), ("name", name)):
@@ -89,18 +101,24 @@ async def test_battery_and_name(iut: Iut) -> None:
 
 
 @requirement("exit.shown")
-@pytest.mark.parametrize("value", [0, 143])
-async def test_exit_value(iut: Iut, value: int) -> None:
-    """The user sees the exit value that a push brings after a program."""
+async def test_exit_value(iut: Iut) -> None:
+    """The user sees the exit value that a push brings after each of several programs."""
     async with staged(iut) as stage:
-        robot = await stage.linked()
-        await robot.fetch()
-        robot.data["nepoexitvalue"] = value
-        await robot.push()
-        seen = await stage.becomes(robot, "exitvalue", value, stage.seconds("response"))
-        if seen is None:
-            raise NotExercised("needs an operation 'state' that tells exitvalue")
-        check(str(seen) == str(value), f"the exit value {value} to be seen", f"{seen!r} is")
+        robot = await among_others(stage)
+        for value in (143, 0, 2):
+            await robot.fetch()
+            robot.data["nepoexitvalue"] = value
+            held = await robot.push()
+            seen = await stage.becomes(robot, "exitvalue", value, stage.seconds("response"))
+            if seen is None:
+                raise NotExercised("needs an operation 'state' that tells exitvalue")
+            check(str(seen) == str(value), f"the exit value {value} to be seen", f"{seen!r} is")
+            await held.session.close()
+
+
+async def among_others(stage: Stage) -> Robot:
+    """A robot that is linked after one other, and before another."""
+    return [await stage.linked() for _ in range(3)][1]
 
 
 @requirement("offline.no-disconnect")
@@ -128,6 +146,26 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
         await held.session.taken()
         await held.session.close()
         await robot.told("run", "Download", "robustness.repeated-push")
+        await (await robot.download()).answer("File")
+
+
+@requirement("robustness.run-between-pushes")
+async def test_run_between_pushes(iut: Iut) -> None:
+    """A program that is run between two pushes comes with the second one."""
+    async with staged(iut) as stage:
+        _, latest = at_most(stage, "push_hold")
+        robot = await stage.linked()
+        await (await robot.push()).between("Repeat", 0, latest)
+        running = asyncio.create_task(stage.upper("run", token=robot.token))
+        try:
+            await asyncio.wait([running], timeout=stage.seconds("response"))
+            if running.done() and not running.result().ok:
+                return  # its user knows
+            message = await (await robot.push()).session.watch("Download", "Refusal", within=latest)
+        finally:
+            running.cancel()
+        told = message is not None and message.name == "Download"
+        check(told, "Download upon the next push", message.name if message else "none came")
         await (await robot.download()).answer("File")
 
 

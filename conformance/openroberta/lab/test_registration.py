@@ -1,6 +1,7 @@
 """Registrations: how long they are held, how they end, and whom a token links with whom."""
 
 import asyncio
+import base64
 
 import pytest
 
@@ -26,11 +27,11 @@ async def test_path_of_registrations(iut: Iut) -> None:
 
 @requirement("register.held")
 async def test_held(iut: Iut) -> None:
-    """A registration is not answered before four fifths of its time are over."""
+    """Neither of two registrations is answered before four fifths of its time are over."""
     async with staged(iut) as stage:
         shortest = at_least(stage, "register_hold")
-        held = await stage.robot().register()
-        await held.silent(shortest)
+        for held in [await stage.robot().register(), await stage.robot().register()]:
+            await held.silent(shortest)
 
 
 @requirement("register.aborted")
@@ -106,7 +107,12 @@ async def test_after_abort(iut: Iut, token: str) -> None:
         if token == "other":
             robot.data["token"] = new_token()
         held = await robot.register()
-        await held.silent(min(at_least(stage, "register_hold"), 3 * stage.seconds("quiet")))
+        shortest = at_least(stage, "register_hold")
+        if token == "same":
+            await held.silent(shortest)
+            await held.session.close()
+            held = await robot.register()
+        await held.silent(min(shortest, 3 * stage.seconds("quiet")))
         if stage.offers("pair"):
             await robot.linked_by(held)
 
@@ -164,7 +170,10 @@ async def runs_alone(stage: Stage, chosen: Robot, other: Robot, held: Held | Non
     `held` is a push of the one that waits already; the result is that of the other.
     """
     idle = await other.push()
-    await chosen.fetch(command=None, held=held)
+    told, file = await chosen.fetch(command=None, held=held)
+    if isinstance(told, dict) and isinstance(told.get("base64"), str):
+        own = told["base64"] == base64.b64encode(content(file.value)).decode()
+        check(own, "the program that was run for its token", "another came", file.event)
     message = await idle.session.watch("Download", "Update", "Abort", within=0)
     if message is not None:
         raise idle.wrong("nothing upon what is done to another robot", message)
@@ -184,6 +193,8 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
         if content(file.value) != content(others.value) and again.name == "File":
             same = content(again.value) == content(file.value)
             check(same, "the program of its own token", "another came", again.event)
+        strange = await (await stage.robot().download()).session.watch("File")
+        check(strange is None, "no program for a token that nobody registered", "a file came")
         # The other one has its own, whatever this one asks for: it comes back when it has run it.
         message = await (await second.push()).session.watch("Download", "Refusal")
         check(

@@ -36,7 +36,7 @@ async def test_command_again(iut: Iut) -> None:
 
 @requirement("run.immediately")
 async def test_immediately(iut: Iut) -> None:
-    """The push is answered when the user acts, and not when its period is over."""
+    """The push is answered when the user acts, and not when its period is over; twice."""
     async with staged(iut) as stage:
         period = stage.seconds("push_hold")
         if period < 2 * _TELLING:
@@ -45,19 +45,25 @@ async def test_immediately(iut: Iut) -> None:
                 "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
         robot = await stage.linked()
-        took, after = [], []
-        for _ in range(TRIES):
-            told = await robot.told("run", "Download", "run.command")
-            # It may also be that another push gets the command, at once.
-            after.append(told.after)
-            took.append(max(told.message.at - told.held.asked, told.after))
-            if took[-1] < period / 2 and told.after < _TELLING:
-                return
-            await (await robot.download()).answer()
-        quickest = f"the quickest of {TRIES} came after {min(took):.2f} s"
-        if min(took) < EARLIEST_END * period or min(after) < period / 2:
-            raise Inconclusive(f"expected download at once, within {period:g} s; {quickest}")
-        raise Violation(f"download at once, not after {period:g} s", quickest)
+        for _ in range(2):
+            await told_at_once(robot, period)
+
+
+async def told_at_once(robot: Robot, period: float) -> None:
+    """Have programs run until one is told at once. Raises Violation where none is."""
+    took, after = [], []
+    for _ in range(TRIES):
+        told = await robot.told("run", "Download", "run.command")
+        await (await robot.download()).answer()
+        # It may also be that another push gets the command, at once.
+        after.append(told.after)
+        took.append(max(told.message.at - told.held.asked, told.after))
+        if took[-1] < period / 2 and told.after < _TELLING:
+            return
+    quickest = f"the quickest of {TRIES} came after {min(took):.2f} s"
+    if min(took) < EARLIEST_END * period or min(after) < period / 2:
+        raise Inconclusive(f"expected download at once, within {period:g} s; {quickest}")
+    raise Violation(f"download at once, not after {period:g} s", quickest)
 
 
 async def fetched(stage: Stage, robot: Robot) -> tuple[str, bytes, Message]:

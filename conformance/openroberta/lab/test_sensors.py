@@ -16,7 +16,8 @@ ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # the answer to that key in RFC 6455, s
 
 
 def sensors(token: str) -> dict[str, str]:
-    return {"token": token, "1-TouchSensorMode-TOUCH": "1", "A-LARGE_MOTORDEGREE": "-360"}
+    told = {"1-TouchSensorMode-TOUCH": "1", "A-LARGE_MOTORDEGREE": "-360", "12-GYRO": "0.5"}
+    return {"token": token, **told}
 
 
 def address(iut: Iut, name: str, example: str) -> str:

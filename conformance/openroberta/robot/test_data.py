@@ -65,12 +65,18 @@ async def test_same_object(iut: Iut) -> None:
 
 @requirement("token.alphabet")
 async def test_alphabet(iut: Iut) -> None:
-    """The token consists of digits and letters."""
+    """The token consists of digits and letters; that of a registration after an abort, too."""
     async with serving(iut) as lab:
         asked = await lab.next("Register", requirement="register.first")
-        token = asked.data.get("token")
-        good = isinstance(token, str) and token.isascii() and token.isalnum()
-        check(good, "a token of digits and letters", f"{str(token)[:80]!r} came")
+        for _ in range(3):
+            token = asked.data.get("token")
+            good = isinstance(token, str) and token.isascii() and token.isalnum()
+            check(good, "a token of digits and letters", f"{str(token)[:80]!r} came")
+            await asked.command("abort")
+            following = await lab.watch("Register", within=lab.seconds("response"))
+            if following is None:
+                return
+            asked = following
 
 
 @requirement("token.random")

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, encode, response
 from conformance.openroberta.robot.lab import NAME, Exchange, Lab, serving
+from conformance.openroberta.robot.programs import latest
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -18,29 +19,40 @@ pytestmark = in_one_loop
 Answers = Callable[[Exchange, Any], Awaitable[None]]
 
 
+Program = tuple[str, bytes | None] | None
+
+
 async def course(iut: Iut, answers: Answers) -> None:
     """A registration, two pushes and a program, each answered in this way.
 
-    Raises Inconclusive where that fails with plain answers, too.
+    The same program is run as with plain answers. Raises Inconclusive where it fails with these.
     """
     if "plain course" not in iut.memory:
-        iut.memory["plain course"] = await _failure(iut, Exchange.answer)
-    if iut.memory["plain course"]:
-        raise Inconclusive(f"it fails with plain answers, too: {iut.memory['plain course']}")
+        iut.memory["plain course"] = await _plain(iut)
+    plain = iut.memory["plain course"]
+    if isinstance(plain, Violation):
+        raise Inconclusive(f"it fails with plain answers, too: {plain}")
     async with serving(iut) as lab:
-        await _course(lab, answers)
+        ran = await _course(lab, answers)
+        check(ran == plain, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
 
 
-async def _failure(iut: Iut, answers: Answers) -> str:
+def _shown(program: Program) -> str:
+    if program is None:
+        return "no program"
+    name, data = program
+    return repr(name) if data is None else f"{name!r} of {len(data)} bytes"
+
+
+async def _plain(iut: Iut) -> Program | Violation:
     try:
         async with serving(iut) as lab:
-            await _course(lab, answers)
+            return await _course(lab, Exchange.answer)
     except Violation as violation:
-        return str(violation)
-    return ""
+        return violation
 
 
-async def _course(lab: Lab, answers: Answers) -> None:
+async def _course(lab: Lab, answers: Answers) -> Program:
     asked = await lab.next("Register", requirement="register.first")
     await answers(asked, response(200, {}, {"cmd": "repeat"}))
     push = await lab.next("Push")
@@ -50,6 +62,7 @@ async def _course(lab: Lab, answers: Answers) -> None:
     asked = await lab.next("DownloadRequest")
     await answers(asked, response(200, {"Filename": NAME}, lab.program))
     await lab.next("Push", within=lab.seconds("program") + lab.seconds("response"))
+    return await latest(lab)
 
 
 @requirement("http.header-names")

@@ -1,10 +1,8 @@
 """Programs: how a robot fetches one, keeps it, runs it in silence, and tells how it ended."""
 
 import asyncio
-import base64
 import secrets
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +11,7 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
 from conformance.openroberta.robot.lab import BYTES, NAME, POLLING, Lab, head, serving
+from conformance.openroberta.robot.programs import executed, kept, seen
 from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
@@ -113,56 +112,6 @@ async def test_silent_while_running(iut: Iut) -> None:
             push = await lab.next(
                 "Push", within=within_program(lab), requirement="run.pushes-after"
             )
-
-
-# What became of the program
-
-
-async def executed(lab: Lab) -> list[Any]:
-    """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
-    answered = await lab.instance.upper("executed")
-    if not answered.ok or not isinstance(answered.result, list):
-        raise Inconclusive(f"the operation 'executed' told no programs: {answered}"[:300])
-    return answered.result
-
-
-def name_of(entry: Any) -> Any:
-    return entry.get("name") if isinstance(entry, dict) else entry
-
-
-def bytes_of(entry: Any) -> bytes | None:
-    """The bytes of a program that was run; None where they are not told."""
-    told = entry.get("base64") if isinstance(entry, dict) else None
-    try:
-        return base64.b64decode(told, validate=True) if isinstance(told, str) else None
-    except ValueError as error:
-        raise Inconclusive(f"what the operation 'executed' tells is no Base64: {error}") from error
-
-
-def kept(lab: Lab) -> Path | None:
-    """The robot's scratch folder, if it has one."""
-    folder = lab.instance.values.get("directory")
-    return Path(folder) if folder else None
-
-
-async def seen(lab: Lab, name: str) -> tuple[list[str], list[bytes]]:
-    """Under what names, and with what bytes, the last program is seen to have come.
-
-    Raises NotExercised where there is no way to see it.
-    """
-    names, contents = [], []
-    folder = kept(lab)
-    if folder:
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        names += [path.name for path in files]
-        contents += [path.read_bytes() for path in files if path.name == name]
-    if lab.instance.upper.offers("executed"):
-        found = await executed(lab)
-        names += [Path(str(name_of(entry))).name for entry in found]
-        contents += [data for entry in found[-1:] if (data := bytes_of(entry)) is not None]
-    elif not folder:
-        await lab.instance.upper("executed")
-    return names, contents
 
 
 @requirement("run.stores-bytes")

@@ -5,7 +5,7 @@ from typing import Any
 
 from mocks.fault import fault
 from mocks.openroberta.http import Served
-from mocks.openroberta.known import Known, Step
+from mocks.openroberta.known import Known, Step, give
 from mocks.openroberta.lab import Lab
 
 
@@ -96,6 +96,36 @@ class RefusedTokenBurnt(Lab):
         return ["token"] if data.get("token") in self.burnt else super().missing(data)
 
 
+@fault("careless-once-linked", violates="refuses.brickname", subtle=True)
+class CarelessOnceLinked(Lab):
+    """Takes a registration without a name while any robot is linked."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        linked = any(robot.step is not Step.REGISTERING for robot in self.robots.values())
+        passed = "brickname" if linked and data.get("cmd") == "register" else ""
+        return [each for each in super().missing(data) if each != passed]
+
+
+@fault("wrong-push-answers-held", violates="refuses.thrown-away", subtle=True)
+class WrongPushAnswersHeld(Lab):
+    """Answers the push that is held when another one comes, even one that lacks a field."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        if robot := self.robots.get(str(data.get("token"))):
+            give(robot.pushes, "repeat", "repeat")
+        return super().incomplete(data)
+
+
+@fault("wrong-push-believed", violates="refuses.thrown-away", subtle=True)
+class WrongPushBelieved(Lab):
+    """Takes the battery's voltage from a push that it refuses."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        if robot := self.robots.get(str(data.get("token"))):
+            robot.data = {**robot.data, "battery": data.get("battery")}
+        return super().incomplete(data)
+
+
 @fault("exit-value-mandatory", violates="exit.optional")
 class ExitValueMandatory(Lab):
     """Refuses a registration without an exit value."""
@@ -129,6 +159,14 @@ class KnownMembersOnly(Lab):
         return [*super().missing(data), *(data.keys() & {"runtimeversion", "subtype"})]
 
 
+@fault("short-objects-only", violates="robustness.extra-members", subtle=True)
+class ShortObjectsOnly(Lab):
+    """Refuses an object of more than a thousand characters."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        return [*super().missing(data), *(["x"] if len(str(data)) > 1000 else [])]
+
+
 @fault("ascii-names-only", violates="http.json", subtle=True)
 class AsciiNamesOnly(Lab):
     """Refuses a robot whose name is not of ASCII."""
@@ -152,6 +190,67 @@ class NameOfTheRegistration(Lab):
 
     def told(self, robot: Known, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "brickname": robot.data["brickname"]}
+
+
+@fault("battery-of-two-pushes", violates="push.seen", subtle=True)
+class BatteryOfTwoPushes(Lab):
+    """Looks at the first two pushes of a robot only."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        count = robot.data.get("count", 0) + 1
+        robot.data = {**(data if count <= 2 else robot.data), "count": count}
+
+
+class _Mistaking(Lab):
+    """Shows of a robot, for one thing, what another one has told: the latest that was linked."""
+
+    shown = ""
+    latest: Known | None = None
+
+    def welcome(self, robot: Known) -> None:
+        self.latest = robot
+        super().welcome(robot)
+
+    def state(self, token: str) -> dict[str, Any]:
+        state = super().state(token)
+        if self.latest and state["state"] != "unknown":
+            state[self.shown] = super().state(self.latest.token).get(self.shown)
+        return state
+
+
+@fault("battery-of-the-latest", violates="push.seen", subtle=True)
+class BatteryOfTheLatest(_Mistaking):
+    """Shows the battery of the robot that was linked last."""
+
+    shown = "battery"
+
+
+@fault("exit-value-of-the-latest", violates="exit.shown", subtle=True)
+class ExitValueOfTheLatest(_Mistaking):
+    """Shows the exit value of the robot that was linked last."""
+
+    shown = "exitvalue"
+
+
+@fault("state-of-the-latest", violates="offline.noticed", subtle=True)
+class StateOfTheLatest(_Mistaking):
+    """Takes no robot for offline while the one that was linked last is there."""
+
+    shown = "state"
+
+    def state(self, token: str) -> dict[str, Any]:
+        state = super().state(token)
+        own = Lab.state(self, token)
+        return state if own["state"] == "offline" else own
+
+
+@fault("zero-is-no-exit-value", violates="exit.shown", subtle=True)
+class ZeroIsNoExitValue(Lab):
+    """Keeps an exit value where the next one is 0."""
+
+    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+        kept = robot.data.get("nepoexitvalue")
+        robot.data = {**data, "nepoexitvalue": data.get("nepoexitvalue") or kept}
 
 
 @fault("exit-value-lost", violates="exit.shown")

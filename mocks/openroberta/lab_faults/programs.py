@@ -50,6 +50,17 @@ class RunWithThePeriod(Lab):
         robot.wanted = command
 
 
+@fault("later-runs-with-the-period", violates="run.immediately", subtle=True)
+class LaterRunsWithThePeriod(RunWithThePeriod):
+    """Tells of the first program at once, of others when the period of the push is over."""
+
+    runs = 0
+
+    def want(self, robot: Known, command: str) -> None:
+        self.runs += 1
+        (Lab.want if self.runs == 1 else RunWithThePeriod.want)(self, robot, command)
+
+
 @fault("run-with-the-next-push", violates="run.immediately", subtle=True)
 class RunWithTheNextPush(Lab):
     """Lets the push that is held wait, and tells the next one at once."""
@@ -94,6 +105,25 @@ class LatestProgram(_Numbering):
 
     def file(self, program: Program) -> Any:
         return super().file(self.latest or program)
+
+
+@fault("strangers-get-programs", violates="token.links", subtle=True)
+class StrangersGetPrograms(Lab):
+    """Gives a program that there is to whoever asks with a token that it does not know."""
+
+    def download(self, value: Any) -> Any:
+        program = next((r.program for r in self.robots.values() if r.program), None)
+        known = str((value.get("json") or {}).get("token")) in self.robots
+        return super().download(value) if known or not program else self.file(program)
+
+
+@fault("programs-for-download-only", violates="run.bytes")
+class ProgramsForDownloadOnly(Lab):
+    """Refuses a request for a program whose command is push."""
+
+    def download(self, value: Any) -> Any:
+        wanted = (value.get("json") or {}).get("cmd") == "download"
+        return super().download(value) if wanted else self.refusal(400)
 
 
 class _Altering(Lab):
@@ -325,6 +355,15 @@ class SensorsOnce(Lab):
     def other(self, frame: Frame, served: Served) -> bool:
         self.frames += frame.name == "SensorFrame"
         return super().other(frame, served) and self.frames < 2
+
+
+@fault("sensors-of-nine-ports", violates="sensors.accepted", subtle=True)
+class SensorsOfNinePorts(Lab):
+    """Refuses sensor data from a port with a number of two digits."""
+
+    def sensor_post(self, value: Any) -> Any:
+        beyond = any(name[:2].isdigit() for name in value.get("json") or {})
+        return self.refusal(500) if beyond else super().sensor_post(value)
 
 
 @fault("websocket-without-proof", violates="sensors.accepted", subtle=True)

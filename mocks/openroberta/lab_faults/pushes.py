@@ -70,6 +70,17 @@ class ThirdPushAtOnce(_Counting):
         return 0.0 if count == 3 else seconds
 
 
+@fault("at-once-after-programs", violates="push.held", subtle=True)
+class AtOnceAfterPrograms(Lab):
+    """Answers all pushes at once of a robot that has had a program."""
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        ran = any(robot.pushes is held and robot.program for robot in self.robots.values())
+        return await super().hold(held, 0.0 if ran else seconds, served)
+
+
 @fault("one-clock", violates="push.held", subtle=True)
 class OneClock(Lab):
     """Answers all pushes when the period of the first one is over."""
@@ -142,6 +153,15 @@ class TellsTheLost(Lab):
 
     def want(self, robot: Known, command: str) -> None:
         if not getattr(self, "lost", {}).get(robot.token):
+            super().want(robot, command)
+
+
+@fault("run-between-pushes-lost", violates="robustness.run-between-pushes", subtle=True)
+class RunBetweenPushesLost(Lab):
+    """Tells a robot of a program now, or never."""
+
+    def want(self, robot: Known, command: str) -> None:
+        if command != "download" or any(not push.done() for push in robot.pushes):
             super().want(robot, command)
 
 

@@ -46,6 +46,14 @@ class RegistrationsHalfHeld(_Holding):
         return seconds * 2 / 3
 
 
+@fault("second-registration-half-held", violates="register.held", subtle=True)
+class SecondRegistrationHalfHeld(_Holding):
+    """Gives up the second registration after half of its time."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return seconds / 2 if count == 2 else seconds
+
+
 @fault("endless-registrations", violates="register.aborted")
 class EndlessRegistrations(_Holding):
     """Never gives up a registration."""
@@ -174,6 +182,20 @@ class LostTokensBurnt(_Burning):
         if answer is None:
             self.burn(Known(str(data["token"]), data))
         return answer
+
+
+@fault("half-patient-after-abort", violates="register.retry", subtle=True)
+class HalfPatientAfterAbort(_Holding):
+    """Gives up a registration after half of its time if one was aborted before."""
+
+    aborts = 0
+
+    def unlinked(self, robot: Known) -> Any:
+        self.aborts += 1
+        return super().unlinked(robot)
+
+    def held(self, count: int, seconds: float) -> float:
+        return seconds / 2 if self.aborts else seconds
 
 
 @fault("any-token", violates="token.links")

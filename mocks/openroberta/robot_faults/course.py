@@ -159,6 +159,14 @@ class ImpatientSecondPush(_Counting):
         return await super().ask(value, 0.33 if self.pushes == 2 else patience)
 
 
+@fault("impatient-sixth-push", violates="push.patient", subtle=True)
+class ImpatientSixthPush(_Counting):
+    """Gives up its sixth push shortly before its time is over."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(value, 0.33 if self.pushes == 6 else patience)
+
+
 @fault("dies-of-configuration", violates="commands.configuration")
 class DiesOfConfiguration(Robot):
     """Ends at the command configuration."""

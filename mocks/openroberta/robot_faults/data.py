@@ -126,6 +126,15 @@ class TokenBeyondAscii(Robot):
         return f"{super().new_token()[:7]}\u00c4"
 
 
+@fault("token-lost-by-abort", violates="token.alphabet", subtle=True)
+class TokenLostByAbort(Robot):
+    """Registers again with an empty token."""
+
+    def new_token(self) -> str:
+        made = getattr(self, "token", None) is not None
+        return "" if made else super().new_token()
+
+
 @fault("one-token", violates="token.random")
 class OneToken(Robot):
     """Has the same token at every start."""

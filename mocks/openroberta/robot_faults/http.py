@@ -1,6 +1,7 @@
 """Faults of the robot in HTTP."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
@@ -172,6 +173,32 @@ class OneChunk(Robot):
         if answer and b"\r\n\r\n7\r\n" in answer.raw:
             await asyncio.sleep(3600)
         return answer
+
+
+@fault("nothing-of-chunks", violates="http.chunked-answers", subtle=True)
+class NothingOfChunks(Robot):
+    """Reads a program by its length, and runs nothing where none is told."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        await super().run(name, data if self.has_length else b"")
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        self.has_length = "content-length" in headers or headers.get("connection") == "close"
+        return super().name_of(headers)
+
+
+@fault("lower-case-unnamed", violates="http.header-names", subtle=True)
+class LowerCaseUnnamed(Robot):
+    """Does not run a program whose header field filename is not written Filename."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        self.named = bool(answer and b"\r\nFilename:" in answer.raw)
+        return answer
+
+    async def run(self, name: str, data: bytes) -> None:
+        if self.named:
+            await super().run(name, data)
 
 
 class _NeedsLength(Caller):

@@ -1,0 +1,66 @@
+"""What became of the programs that a robot was given, as it tells or as its files show."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from conformance.openroberta.robot.lab import Lab
+from conformance.verdicts import Inconclusive
+
+
+async def executed(lab: Lab) -> list[Any]:
+    """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
+    answered = await lab.instance.upper("executed")
+    if not answered.ok or not isinstance(answered.result, list):
+        raise Inconclusive(f"the operation 'executed' told no programs: {answered}"[:300])
+    return answered.result
+
+
+def name_of(entry: Any) -> Any:
+    return entry.get("name") if isinstance(entry, dict) else entry
+
+
+def bytes_of(entry: Any) -> bytes | None:
+    """The bytes of a program that was run; None where they are not told."""
+    told = entry.get("base64") if isinstance(entry, dict) else None
+    try:
+        return base64.b64decode(told, validate=True) if isinstance(told, str) else None
+    except ValueError as error:
+        raise Inconclusive(f"what the operation 'executed' tells is no Base64: {error}") from error
+
+
+def kept(lab: Lab) -> Path | None:
+    """The robot's scratch folder, if it has one."""
+    folder = lab.instance.values.get("directory")
+    return Path(folder) if folder else None
+
+
+async def seen(lab: Lab, name: str) -> tuple[list[str], list[bytes]]:
+    """Under what names, and with what bytes, the last program is seen to have come.
+
+    Raises NotExercised where there is no way to see it.
+    """
+    names, contents = [], []
+    folder = kept(lab)
+    if folder:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        names += [path.name for path in files]
+        contents += [path.read_bytes() for path in files if path.name == name]
+    if lab.instance.upper.offers("executed"):
+        found = await executed(lab)
+        names += [Path(str(name_of(entry))).name for entry in found]
+        contents += [data for entry in found[-1:] if (data := bytes_of(entry)) is not None]
+    elif not folder:
+        await lab.instance.upper("executed")
+    return names, contents
+
+
+async def latest(lab: Lab) -> tuple[str, bytes | None] | None:
+    """The name and bytes of the program that was run last; None where none was, or it is not told.
+
+    Raises Inconclusive where the robot does not tell it, though it could.
+    """
+    if not lab.instance.upper.offers("executed"):
+        return None
+    found = await executed(lab)
+    return (str(name_of(found[-1])), bytes_of(found[-1])) if found else None
