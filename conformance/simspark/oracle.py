@@ -37,6 +37,12 @@ class Phase(StrEnum):
 
 ANY = "anything else"
 
+NAMED = {
+    "agent": ("move-agent.unum-and-team", ("unum", "team")),
+    "score": ("score.form", ("left", "right")),
+}
+"""By command: what it must name, in any order, and the requirement that says so."""
+
 COURSE: dict[str, dict[Phase, dict[str, Phase | str]]] = {
     AGENT: {
         Phase.CONNECTED: {"scene": Phase.CREATED, ANY: "agents.create-first"},
@@ -140,6 +146,11 @@ class Oracle:
             self._times_set += 1
         if word not in COMMANDS and command != ["init"]:
             yield Finding("trainer.known-commands", f"the command {word!r:.60} came")
+        elif word in NAMED and len(command) > 1:
+            requirement, keys = NAMED[word]
+            told = [part[0] for part in command[1:] if isinstance(part, list) and part]
+            if missing := [key for key in keys if key not in told]:
+                yield Finding(requirement, f"{word} came without {' and '.join(missing)}")
         elif word == "getAck":
             self._cookies += [str(cookie) for cookie in command[1:2]]
             if alone:

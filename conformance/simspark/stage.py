@@ -14,7 +14,7 @@ from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
 from conformance.simspark.sexp import read
 from conformance.simspark.view import STATES, View
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
 PERCEPTORS = ("Perceptors", "Expressions")
@@ -255,6 +255,12 @@ async def perceptors(session: Session) -> Message:
     )
 
 
+async def fresh(agent: Session) -> Message:
+    """A group of perceptors that comes from now on."""
+    await passed_over(agent)
+    return await perceptors(agent)
+
+
 @dataclass
 class Match:
     """A monitor, and the agent 1 of each team."""
@@ -287,6 +293,26 @@ def hinge(message: Message, name: str) -> float | None:
                 with contextlib.suppress(ValueError):
                     return float(text)
     return None
+
+
+def hinge_names(iut: Iut) -> tuple[str, str]:
+    """The names of the effector and the perceptor of the hinge that is tried."""
+    effector, _, perceptor = iut.configuration.value("hinge").partition(" ")
+    return effector, perceptor.strip()
+
+
+async def hinge_angle(iut: Iut, agent: Session) -> float:
+    """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
+    _, name = hinge_names(iut)
+    await passed_over(agent)
+    for _ in range(10):  # what is perceived at a time may come in several messages
+        message = await perceptors(agent)
+        if (angle := hinge(message, name)) is not None:
+            return angle
+    raise NotExercised(
+        f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
+        "and --set scene=FILE where it needs another"
+    )
 
 
 async def held(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[None]]) -> None:

@@ -9,13 +9,16 @@ from conformance.simspark.codec import encode
 from conformance.simspark.stage import (
     PERCEPTORS,
     expressions,
+    fresh,
     hinge,
+    hinge_angle,
+    hinge_names,
     passed_over,
     perceptors,
     playing,
     watching,
 )
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
@@ -46,12 +49,6 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
                 await fresh(agent)
 
 
-async def fresh(agent: Session) -> Message:
-    """A group of perceptors that comes from now on."""
-    await passed_over(agent)
-    return await perceptors(agent)
-
-
 @requirement("agents.perceptors")
 async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
     """Effectors, one by one and several in a message, do not stop them."""
@@ -61,37 +58,19 @@ async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
             await fresh(agent)
 
 
-def _names(iut: Iut) -> tuple[str, str]:
-    """The names of the effector and the perceptor of the hinge that is tried."""
-    effector, _, perceptor = iut.configuration.value("hinge").partition(" ")
-    return effector, perceptor.strip()
-
-
-async def _angle(iut: Iut, agent: Session) -> float:
-    """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
-    _, name = _names(iut)
-    for _ in range(5):
-        message = await fresh(agent)
-        if (angle := hinge(message, name)) is not None:
-            return angle
-    raise NotExercised(
-        f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
-        "and --set scene=FILE where it needs another"
-    )
-
-
 @requirement("agents.joints")
 async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
     """The position of a hinge comes with every group of perceptors, or nearly so."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
-        _, name = _names(iut)
+        _, name = hinge_names(iut)
         groups = [message for message in agent.received if message.name in PERCEPTORS]
         known = any(hinge(message, name) is not None for message in groups)
         if not known:
-            await _angle(iut, agent)
+            await hinge_angle(iut, agent)
+        await passed_over(agent)
         came = 0
         for _ in range(30):
-            came += hinge(await fresh(agent), name) is not None
+            came += hinge(await perceptors(agent), name) is not None
         check(
             came > 1, f"the position of {name} again and again", f"it came in {came} of 30 groups"
         )
@@ -105,9 +84,10 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
         playing(iut, instance, "Lefts") as first,
         playing(iut, instance, "Rights") as second,
     ):
-        await _angle(iut, first)
-        _, name = _names(iut)
-        groups = [await fresh(second) for _ in range(10)]
+        await hinge_angle(iut, first)
+        _, name = hinge_names(iut)
+        await passed_over(second)
+        groups = [await perceptors(second) for _ in range(10)]
         check(
             any(hinge(message, name) is not None for message in groups),
             f"the position of {name} to the second agent",
@@ -132,8 +112,8 @@ async def turns(
     `told` makes the bytes that are sent of the effector. Raises Violation of `about` where it does
     not turn, of what the test decides if that is None.
     """
-    effector, name = _names(iut)
-    before = await _angle(iut, agent)
+    effector, name = hinge_names(iut)
+    before = await hinge_angle(iut, agent)
     await agent.send_bytes(told(f"({effector} {speed})"))
     angle: list[float] = [before]
 
@@ -199,9 +179,9 @@ async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
         playing(iut, instance, "Lefts") as one,
         playing(iut, instance, "Rights") as other,
     ):
-        still = await _angle(iut, other)
+        still = await hinge_angle(iut, other)
         await turns(iut, one, 2.0)
-        now = await _angle(iut, other)
+        now = await hinge_angle(iut, other)
         check(
             abs(now - still) < TURNED,
             "the hinge of the other agent to stay where it is",

@@ -9,10 +9,10 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import drawn, hostile
 from conformance.simspark.codec import encode
-from conformance.simspark.server.test_agents import fresh
 from conformance.simspark.stage import (
     Watch,
     expressions,
+    fresh,
     playing,
     watching,
 )
@@ -143,7 +143,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
             async with iut.connect(instance, channel=port) as session:
                 await session.send_bytes(hostile.TEXTS[kind])
                 await other.obeys(f"a text that is {kind}")
-                await session.send_bytes(encode(expressions("(time 1)")))
+                await session.send_bytes(encode(expressions("(ball)")))
                 await other.obeys(f"a text that is {kind}, and a right one behind it")
         await other.session.unharmed(kind)
 

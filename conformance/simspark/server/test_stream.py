@@ -3,17 +3,29 @@
 import contextlib
 import statistics
 from itertools import pairwise
+from math import hypot
 
 import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
-from conformance.simspark.stage import CLOSE, Watch, held, playing, watching
+from conformance.simspark.stage import (
+    CLOSE,
+    Watch,
+    held,
+    hinge_angle,
+    hinge_names,
+    match,
+    playing,
+    watching,
+)
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive
 
 pytestmark = in_one_loop
+
+FAR = 1.0  # metres that nothing moves by itself from one state to the next
 
 
 def _of_a_session(*statements: str) -> pytest.MarkDecorator:
@@ -337,7 +349,8 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         watching(iut, instance) as watch,
         playing(iut, instance) as agent,
     ):
-        effector = iut.configuration.value("hinge").split(" ")[0]
+        effector, _ = hinge_names(iut)
+        await hinge_angle(iut, agent)
         await watch.settle()
         before = list(watch.view.scene.locals) if watch.view.scene else []
         fulls = watch.view.fulls
@@ -354,6 +367,37 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
             raise Inconclusive("the server sends no updates, but everything each time")
         await watch.until(turned, "show the hinge turn", now=lambda _: "no node turned")
         check(watch.view.fulls == fulls, "an update to show it", "a full scene graph came for it")
+
+
+@requirement("header.partial-carries-changes")
+async def test_updates_add_up(iut: Iut) -> None:
+    """What the updates have told of agents and ball is what the full scene graph then tells."""
+    async with match(iut) as game:
+        watch = game.watch
+        for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
+            await watch.empty(place)
+            await watch.put_agent(team, place)
+        await watch.settle()
+        told, fulls = watch.view.poses, watch.view.fulls
+        await watch.command("(reqfullstate)")
+
+        def full(view: View) -> bool:
+            nonlocal told
+            if view.fulls > fulls:
+                return True
+            told = view.poses
+            return False
+
+        await watch.until(full, "bring the full scene graph", requirement="full.on-request")
+        now = watch.view.poses
+        if len(now) != len(told):
+            raise Inconclusive(f"the scene has {len(now)} nodes now, and had {len(told)} before")
+        away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(told, now, strict=True)]
+        check(
+            max(away) < FAR,
+            "all nodes where the updates had told that they are",
+            f"node {away.index(max(away))} is {max(away):.2f} m from there",
+        )
 
 
 @requirement("graph.poses")

@@ -34,6 +34,17 @@ class StillLimbsLeftOut(Server):
         return super().limb_update(robot, told, (place, hanging[:0] if place == 4 else hanging))
 
 
+@fault("updates-in-another-order", violates="header.partial-carries-changes", subtle=True)
+class UpdatesInAnotherOrder(Server):
+    """Writes the robots of an update from the latest to the first."""
+
+    def partial_graph(self) -> str:
+        self.world.robots.reverse()
+        text = super().partial_graph()
+        self.world.robots.reverse()
+        return text
+
+
 @fault("limbs-not-updated", violates="header.partial-carries-changes")
 class LimbsNotUpdated(Server):
     """Never updates the transforms of limbs."""
