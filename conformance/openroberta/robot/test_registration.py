@@ -61,15 +61,25 @@ async def test_commands(iut: Iut) -> None:
 async def test_patient(iut: Iut) -> None:
     """The robot waits for the answer to its registration as long as a lab may hold it.
 
-    Where that is too long for a test, it is seen at least that it waits longer than for a push.
+    And so it does after an abort, if it registers again then. Where that is too long for a test, it
+    is seen at least that it waits longer than for a push.
     """
     async with serving(iut) as lab:
         patience, limit = lab.seconds("register_hold"), iut.configuration.max_wait
         seconds = patience if patience <= limit else min(2 * lab.seconds("push_hold"), limit)
         asked = await lab.next("Register", requirement="register.first")
-        await asked.waits(seconds, f"the robot to wait {patience:g} s for its registration")
+        expected = f"the robot to wait {patience:g} s for its registration"
+        await asked.waits(seconds, expected)
         lab.worth(patience, "register_hold")
-        await asked.command("repeat")
+        await asked.command("abort")
+        again = await lab.watch(*POLLING, within=lab.seconds("response"))
+        if again is None:
+            return
+        if again.name != "Register":
+            came = f"{again.name} came"
+            raise again.violation("a registration after abort", came, "register.after-abort")
+        await again.waits(seconds, f"{expected} after an abort")
+        await again.command("repeat")
         await lab.next("Push", requirement="register.then-push")
 
 

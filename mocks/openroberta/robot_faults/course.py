@@ -59,6 +59,21 @@ class AlmostPatientRegistration(Robot):
         return await super().ask(value, 0.5 if registers else patience)
 
 
+@fault("impatient-when-aborted", violates="register.patient", subtle=True)
+class ImpatientWhenAborted(Robot):
+    """Gives up its second registration shortly before its time is over."""
+
+    registrations = 0
+
+    async def register(self) -> str:
+        self.registrations += 1
+        return await super().register()
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        second = self.registrations == 2 and value.get("json", {}).get("cmd") == "register"
+        return await super().ask(value, 0.5 if second else patience)
+
+
 @fault("abort-is-fine", violates="register.after-abort")
 class AbortIsFine(Robot):
     """Takes abort for repeat."""
