@@ -42,3 +42,6 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "escapes": lambda text: re.sub('"[^"]*"', _escaped, text),
 }
 """Other spellings of a line of compact JSON; its newline is not part of it."""
+
+SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
+"""Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""

@@ -110,6 +110,36 @@ async def goes_on(session: Session) -> None:
         raise Violation("the session to go on", f"it ended{session.instance.describe_end()}")
 
 
+async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = True) -> None:
+    """Raise Violation unless the simulator serves on and runs its program, or may close and did.
+
+    Where its own program shows nothing: Inconclusive if it does not end with its input either.
+    """
+    silent = session.instance.program is None and iut.memory[SHOWN] is False
+    if not session.ended and not received(session, "Ready"):
+        await session.watch("Ready", within=session.seconds("response"))
+    if not session.ended and received(session, "Ready"):
+        await session.send(START)
+        await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
+    await session.unharmed(after)
+    if not may_close:
+        await goes_on(session)
+    if session.ended:
+        return
+    check(bool(received(session, "Ready")), f"Ready after {after}", "the simulator hangs")
+    if silent:
+        await session.finish()
+        if not await session.until_closed():
+            raise Inconclusive(
+                f"after {after} nothing came, and the stream stayed open when its input had ended: "
+                "the simulator may hang, or may run a program that shows nothing"
+            )
+        await session.unharmed(after)
+    else:
+        ran = any(message.name in EXECUTION for message in session.received)
+        check(ran, f"the program to run after {after}", "the simulator hangs")
+
+
 def received(session: Session, name: str) -> list[Message]:
     """All messages of a name that have come so far, passed over or not."""
     return [message for message in session.received if message.name == name]

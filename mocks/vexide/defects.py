@@ -86,6 +86,11 @@ class TwoPieces(Session):
             super().receive(data)
 
 
+class SplitsText(Session):
+    def receive(self, data: bytes) -> None:
+        super().receive(data.replace("\u2028".encode(), b"\n"))
+
+
 class SmallBuffer(Session):
     """A line that overflows the buffer ends the session."""
 

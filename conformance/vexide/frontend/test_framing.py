@@ -1,6 +1,7 @@
 """JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
 
 import base64
+import json
 import string
 
 import pytest
@@ -12,7 +13,7 @@ from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import drawn
 from conformance.vexide.codec import encode
 from conformance.vexide.events import PROGRAM, READY, SIGNATURE, answer, drawing, log
-from conformance.vexide.forms import CUTS, SPELLINGS, inside_characters
+from conformance.vexide.forms import CUTS, SEPARATORS, SPELLINGS, inside_characters
 from conformance.vexide.stage import (
     begun,
     finishes,
@@ -70,6 +71,16 @@ async def test_cut_text(iut: Iut) -> None:
         await session.send(log("Gerät 2: ä€😀"), segmentation=inside_characters)
         read = await shown(session, "Gerät 2: ä€😀")
         check(read, "the text of a Log that was cut inside its characters", "another can be read")
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("separator", SEPARATORS)
+async def test_other_line_separators(iut: Iut, separator: str) -> None:
+    """Only a newline ends a line: other separators may stand in a text, as they are."""
+    async with opened(iut) as session:
+        line = json.dumps(answer(x=f"a{SEPARATORS[separator]}b"), ensure_ascii=False)
+        await session.send_bytes(f"{line}\n".encode())
+        await starts(session, to=f"after a Handshake with a {separator} separator")
 
 
 @requirement("framing.segmentation")

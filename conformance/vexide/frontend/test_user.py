@@ -84,15 +84,12 @@ async def test_second_finger(iut: Iut) -> None:
     async with in_setup(iut, starting=False) as session:
         await _start_if_possible(iut, session)
         await _touch(session, 10, 10, "Pressed")
-        upper = session.instance.upper
-        # Which of the two touches counts is the frontend's choice, and it may refuse the second.
-        await upper("touch", x=400, y=200, event="Pressed")
-        await session.watch("Touch")
-        await upper("touch", x=10, y=10, event="Released")
-        await session.watch("Touch")
-        await upper("touch", x=400, y=200, event="Released")
-        await session.watch("Touch")
-        _judge_touches(session)
+        # Which of the two touches counts is the frontend's choice, as is what becomes of the other
+        # one when it ends; the operation may even refuse the second.
+        for x, y, event in ((400, 200, "Pressed"), (10, 10, "Released")):
+            await session.instance.upper("touch", x=x, y=y, event=event)
+            await session.watch("Touch")
+        _require_touches(session)
 
 
 @requirement("touch.held")
@@ -130,15 +127,19 @@ def _touches(session: Session) -> list[str]:
     return [str(message.value["Touch"].get("event")) for message in received(session, "Touch")]
 
 
-def _judge_touches(session: Session, touches: int | None = None) -> None:
+def _require_touches(session: Session) -> list[str]:
+    if events := _touches(session):
+        return events
+    raise Inconclusive("the operation 'touch' brought no Touch")
+
+
+def _judge_touches(session: Session, touches: int) -> None:
     """What the oracle cannot see, which does not know what the user did."""
-    events = _touches(session)
-    if not events:
-        raise Inconclusive("the operation 'touch' brought no Touch")
+    events = _require_touches(session)
     begun, open_ = 0, False
     for event in events:
         begun += event != "Released" and not open_
         open_ = event != "Released"
     came = f"{', '.join(events)} came"
     check(events[-1] == "Released", "Released at the end of a touch", came)
-    check(touches in (None, begun), f"{touches} touches, each ended by Released", came)
+    check(touches == begun, f"{touches} touches, each ended by Released", came)

@@ -14,7 +14,7 @@ from conformance.segmentation import Segmentation, split_at, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
-from conformance.vexide.forms import CUTS, SPELLINGS, inside_characters
+from conformance.vexide.forms import CUTS, SEPARATORS, SPELLINGS, inside_characters
 from conformance.vexide.play import (
     START,
     competition,
@@ -88,6 +88,16 @@ async def test_cut_text(iut: Iut) -> None:
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
             check(bool(os.listdir(folder)), "a file in the mounted directory", "it is empty")
+
+
+@requirement("framing.segmentation")
+@pytest.mark.parametrize("separator", SEPARATORS)
+async def test_other_line_separators(iut: Iut, separator: str) -> None:
+    """Only a newline ends a line: other separators may stand in a text, as they are."""
+    async with iut.session() as session:
+        line = json.dumps(hello(extensions=[f"x-{SEPARATORS[separator]}"]), ensure_ascii=False)
+        await session.send_bytes(f"{line}\n".encode())
+        await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
 
 
 @requirement("framing.segmentation")

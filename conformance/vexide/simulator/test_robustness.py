@@ -7,19 +7,18 @@ import pytest
 from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
-from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import drawn
 from conformance.vexide.codec import encode
 from conformance.vexide.play import (
     EXECUTION,
     GREETING,
-    SHOWN,
     START,
     adapted,
     competition,
     goes_on,
     hello,
+    lives_on,
     make_ready,
     motor,
     received,
@@ -31,31 +30,6 @@ from conformance.vexide.play import (
 )
 
 pytestmark = in_one_loop
-
-
-async def lives_on(iut: Iut, session: Session, after: str) -> None:
-    """The simulator has closed the stream of its own accord, or serves on and runs its program."""
-    silent = session.instance.program is None and iut.memory[SHOWN] is False
-    if not session.ended and not received(session, "Ready"):
-        await session.watch("Ready", within=session.seconds("response"))
-    if not session.ended and received(session, "Ready"):
-        await session.send(START)
-        await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
-    await session.unharmed(after)
-    if session.ended:
-        return
-    check(bool(received(session, "Ready")), f"Ready after {after}", "the simulator hangs")
-    if silent:
-        await session.finish()
-        if not await session.until_closed():
-            raise Inconclusive(
-                f"after {after} nothing came, and the stream stayed open when its input had ended: "
-                "the simulator may hang, or may run a program that shows nothing"
-            )
-        await session.unharmed(after)
-    else:
-        ran = any(message.name in EXECUTION for message in session.received)
-        check(ran, f"the program to run after {after}", "the simulator hangs")
 
 
 MALFORMED = {
@@ -194,13 +168,13 @@ async def test_second_start(iut: Iut) -> None:
 )
 async def test_unknown_device(iut: Iut, device: Any) -> None:
     """A device of a kind that the simulator does not know keeps the session."""
-    async with iut.session() as session:
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
         await shake_hands(session)
         await session.send({"ConfigureDevice": {"port": {"Smart": 8}, "device": device}})
         await session.send(motor(session, 1), competition())
         await session.expect("Ready", to="after a device of an unknown kind")
-        await session.watch("Ready")
-        await goes_on(session)
+        await lives_on(iut, session, "a device of an unknown kind", may_close=False)
 
 
 @requirement("commands.undefined-tolerated")
@@ -216,11 +190,13 @@ async def test_unknown_device(iut: Iut, device: Any) -> None:
 )
 async def test_undefined_command(iut: Iut, command: Any) -> None:
     """A command whose effect is not settled keeps the session, in setup and while running."""
-    async with iut.session() as session:
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
         await shake_hands(session)
         await session.send(command, motor(session, 1), competition())
         await session.expect("Ready", to=f"after {next(iter(command))}")
-        await session.send(START, command)
+        await lives_on(iut, session, next(iter(command)), may_close=False)
+        await session.send(command)
         await session.watch("Exited")
         await goes_on(session)
 

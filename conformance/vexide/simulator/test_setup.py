@@ -15,7 +15,7 @@ from conformance.vexide.play import (
     START,
     adapted,
     competition,
-    goes_on,
+    lives_on,
     make_ready,
     motor,
     probed,
@@ -68,7 +68,8 @@ async def test_ready_once(iut: Iut) -> None:
 @requirement("setup.commands-handled")
 async def test_setup_before_ready(iut: Iut) -> None:
     """Setup commands that come one upon another after the handshake are taken; Ready follows."""
-    async with iut.session() as session:
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
         await shake_hands(session)
         motors = [motor(session, number) for number in range(21)]
         await session.send(
@@ -80,7 +81,7 @@ async def test_setup_before_ready(iut: Iut) -> None:
             competition(),
         )
         await session.expect("Ready", to="although many setup commands came at once")
-        await goes_on(session)
+        await lives_on(iut, session, "many setup commands at once", may_close=False)
 
 
 @requirement("setup.commands-handled")
@@ -99,15 +100,14 @@ async def test_setup_after_ready(iut: Iut) -> None:
 @requirement("setup.commands-handled")
 @explore(commands=drawn.setups(), cuts=drawn.cuts())
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
-    """Any sequence of sensible setup commands, however it is cut, leaves the session alive."""
-    async with iut.session() as session:
+    """Any sequence of sensible setup commands, however it is cut, lets the program run."""
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
         await shake_hands(session)
         given = [adapted(session, command) for command in commands]
-        await session.send(*given, segmentation=split_at(cuts))
+        await session.send(*given, competition(), segmentation=split_at(cuts))
         await session.expect("Ready", to="after setup")
-        await session.send(START)
-        await session.watch(*EXECUTION)
-        await goes_on(session)
+        await lives_on(iut, session, f"{len(given)} setup commands", may_close=False)
 
 
 @requirement("setup.default-competition")

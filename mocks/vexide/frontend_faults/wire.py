@@ -65,6 +65,11 @@ class TwoPieces(defects.TwoPieces, Frontend):
     """Loses the middle of a line that arrives in more than three pieces."""
 
 
+@fault("splits-text", violates="framing.segmentation", subtle=True)
+class SplitsText(defects.SplitsText, Frontend):
+    """Takes a line separator inside a text for the end of a line of the stream."""
+
+
 @fault("own-spelling-only", violates="framing.white-space")
 class OwnSpellingOnly(defects.OwnSpellingOnly, Frontend):
     """Does not see a message that is not spelled as it would itself, without white space."""

@@ -51,6 +51,18 @@ class SetupOverflows(Simulator):
             self.close()
 
 
+@fault("last-port-deafens", violates="setup.commands-handled", subtle=True)
+class LastPortDeafens(Simulator):
+    """Takes nothing more once the last Smart port is configured; what it does itself goes on."""
+
+    deaf = False
+
+    def handle(self, name: str, content: Any) -> None:
+        if not self.deaf:
+            super().handle(name, content)
+        self.deaf |= name == "ConfigureDevice" and content["port"] == ("Smart", 20)
+
+
 @fault("never-ready", violates="ready.sent")
 class NeverReady(Simulator):
     """Does not send Ready."""

@@ -57,6 +57,11 @@ class TwoPieces(defects.TwoPieces, Simulator):
     """Loses the middle of a line that arrives in more than three pieces."""
 
 
+@fault("splits-text", violates="framing.segmentation", subtle=True)
+class SplitsText(defects.SplitsText, Simulator):
+    """Takes a line separator inside a text for the end of a line of the stream."""
+
+
 @fault("own-spelling-only", violates="framing.white-space")
 class OwnSpellingOnly(defects.OwnSpellingOnly, Simulator):
     """Does not see a message that is not spelled as it would itself, without white space."""

@@ -178,6 +178,21 @@ class UnknownDeviceStalls(Hanging, Simulator):
         self.stuck = name == "ConfigureDevice" and "variant" in str(error)
 
 
+@fault("unknown-device-deafens", violates="devices.config-open", subtle=True)
+class UnknownDeviceDeafens(Simulator):
+    """Takes nothing more after a device of an unknown kind; what it does itself goes on."""
+
+    deaf = False
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        super().unusable(name, error)
+        self.deaf |= name == "ConfigureDevice"
+
+    def handle(self, name: str, content: Any) -> None:
+        if not self.deaf:
+            super().handle(name, content)
+
+
 class Flagging(Altering):
     """Sets flags in the status of a motor, where `flags` says so."""
 
