@@ -57,6 +57,12 @@ UNKNOWN: dict[str, dict[str, Any]] = {
     "variable-empty": unknown(0xF123, ""),
     "highest-type": unknown(0x4FFF, "0430" * 8),
     "like-a-ping": unknown(0xF7FF, "0430" + "11" * 8),
+    "low-byte-of-an-end": unknown(0xF106, "627965"),
+    "low-byte-of-a-ping": unknown(0x3104, "12" * 8),
+    "low-byte-of-a-position": unknown(0x4103, "0000a040" * 4),
+    "low-byte-of-a-direction": unknown(0x4F07, "0000a040" * 4),
+    "low-byte-of-another-direction": unknown(0x4208, "0000a040" * 4),
+    "low-byte-of-a-curve": unknown(0xF309, "0000a040" * 6),
 }
 """Messages of unknown types, of each defined size.
 
@@ -66,7 +72,10 @@ Where one is not skipped by its size, contents of FF are read as a message that 
 OTHER_SIZES: dict[str, dict[str, Any]] = {
     "magic-of-32": unknown(0x2001, "44656c74"),
     "version-of-64": unknown(0x3002, "0200000000000000"),
-    "position-variable": unknown(0xF003, "00" * 16),
+    "position-variable": unknown(0xF003, "0000a040" * 4),
+    "position-of-32": unknown(0x2003, "0000a040"),
+    "ping-variable": unknown(0xF004, "13" * 8),
+    "ping-of-128": unknown(0x4004, "14" * 8 + "00" * 8),
     "pong-of-16": unknown(0x1005, "0102"),
     "pong-variable": unknown(0xF005, "01" * 8),
     "end-of-8": unknown(0x0006, "62"),
@@ -74,7 +83,7 @@ OTHER_SIZES: dict[str, dict[str, Any]] = {
     "direction-of-64": unknown(0x3007, "00" * 8),
     "curve-of-128": unknown(0x4009, "00" * 16),
 }
-"""Known types with a size that they do not have. No pings: a pong to one is a graver thing."""
+"""Known types with a size that they do not have."""
 
 NULLS: dict[str, dict[str, Any]] = {
     "8-bit": unknown(0x0000, "00"),

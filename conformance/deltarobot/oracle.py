@@ -15,10 +15,11 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from conformance.deltarobot.codec import OVERSIZED, TRUNCATED
+from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, layouts
 from conformance.judge import Finding
 
 SERVER, CLIENT = "server", "client"
@@ -95,6 +96,7 @@ class Oracle:
         self._pings: deque[int] = deque(maxlen=_RANDOM)
         self._unanswered: Counter[int] = Counter()
         self._answered: set[int] = set()
+        self._strange: dict[bytes, str] = {}  # what begins messages that are no pings
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         yield from self._course(sender, name)
@@ -122,6 +124,9 @@ class Oracle:
             side.disturbed = True
             yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
         else:
+            known = int(value["identifier"], 16) & 0xFFF in _types()
+            about = "messages.whole-identifier" if known else "messages.unknown-skipped"
+            self._strange[bytes.fromhex(value["data"])[:8]] = about
             # Not disturbed: whoever ends the connection because of it owes a word.
             what = f"{value['identifier']} came, which version 1 does not have"
             yield Finding("messages.defined-only", what)
@@ -208,7 +213,9 @@ class Oracle:
             self._answered.add(number)
             return
         self._sides[CLIENT].disturbed = True
-        if number in self._answered:
+        if wrong := self._strange.get(number.to_bytes(8, "little")):
+            yield Finding(wrong, f"a message that is no ping was answered by the pong {number}")
+        elif number in self._answered:
             yield Finding("pong.each", f"the ping {number} was answered more than once")
         else:
             yield Finding("pong.number", f"a pong with {number} came, and no ping has that number")
@@ -235,6 +242,12 @@ _RULES = {
     (SERVER, "Curve"): Oracle._curve,
     (CLIENT, "Pong"): Oracle._pong,
 }
+
+
+@cache
+def _types() -> set[int]:
+    """The known types, without their sizes."""
+    return {identifier & 0xFFF for identifier in layouts()}
 
 
 def _other(sender: str) -> str:

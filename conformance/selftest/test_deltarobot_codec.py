@@ -138,7 +138,7 @@ def test_any_stream_survives(plan: list[Any], cuts: list[int]) -> None:
     assert decoder.end() == []
 
 
-@settings(max_examples=20, database=None)
+@settings(max_examples=20, deadline=None, database=None)
 @given(data=st.data())
 def test_what_the_schemas_allow_can_be_encoded(data: st.DataObject) -> None:
     protocol = specs.load("deltarobot")

@@ -30,12 +30,15 @@ class Misreader(Decoder):
         """What the message at the beginning of the buffer says; None until it has said it."""
         if len(self.buffer) < 2:
             return None
-        identifier = int.from_bytes(self.buffer[:2], "little")
+        identifier = self.identifier(self.buffer[:2])
         if identifier >> 12 != VARIABLE:
             return identifier, 2, self.fixed(identifier)
         if len(self.buffer) < 6:
             return None
         return identifier, 6, self.variable(identifier, self.buffer[2:6])
+
+    def identifier(self, data: bytes) -> int:
+        return int.from_bytes(data, "little")
 
     def fixed(self, identifier: int) -> int:
         return SIZES.get(identifier >> 12, 0)

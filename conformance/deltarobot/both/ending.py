@@ -109,6 +109,15 @@ async def test_length_of_the_answer(iut: Iut) -> None:
     _fits(await ordinary(iut))
 
 
+@requirement("frame.variable-length")
+async def test_length_of_a_refusal(iut: Iut) -> None:
+    """The same where a peer is refused."""
+    async with iut.session() as session:
+        await session.send(UNKNOWN["32-bit"])
+        await session.until_closed()
+        _fits(session)
+
+
 def _fits(session: Session) -> None:
     """Raise Violation unless an end of transmission, if there is one, is as long as it says."""
     begun = False

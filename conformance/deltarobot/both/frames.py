@@ -1,5 +1,6 @@
 """Messages as a stream brings them: cut anywhere, of every size, and none that is not defined."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from conformance.deltarobot.codec import encode
 from conformance.deltarobot.forms import CUTS, inside_contents, inside_identifiers
 from conformance.deltarobot.life import (
     all_answered,
+    fresh_number,
     goes_on,
     habits,
     ordinary,
@@ -33,7 +35,7 @@ from conformance.deltarobot.opening import answer_handshake, greeted, opened, sa
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
-from conformance.verdicts import Violation
+from conformance.verdicts import Inconclusive, Violation
 
 NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
 
@@ -55,6 +57,41 @@ async def understood(session: Session, after: str, times: int = 1) -> None:
     """Raise Violation unless a client has answered the pings of so many scripts."""
     if session.role.name == "client":
         await all_answered(session, list(NUMBERS) * times, f" in {after}")
+
+
+@requirement("frame.byte-order")
+async def test_identifiers_as_they_are_read(iut: Iut) -> None:
+    """A peer is served whose identifiers are in little-endian, and not only one that swaps them."""
+    if (await habits(iut)).serves:
+        return
+    for form in (_swapped_identifier, _swapped_numbers):
+        if await _understands(iut, form):
+            came = "they are understood in big-endian only"
+            raise Violation("identifiers to be read in little-endian", came)
+    raise Inconclusive("no peer is served in a plain session, whatever it sends")
+
+
+def _swapped_identifier(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + data[2:]
+
+
+def _swapped_numbers(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + (data[2:] if "magic" in value else data[:1:-1])
+
+
+async def _understands(iut: Iut, form: Callable[[Any], bytes]) -> bool:
+    """Whether a peer is served that sends its messages in this form."""
+    number = fresh_number()
+    async with iut.session() as session:
+        await session.send_bytes(b"".join(map(form, HANDSHAKE)))
+        if session.role.name == "client":
+            await session.send_bytes(form(ping(number)))
+        closed = await session.until_closed(session.seconds("response"))
+        if session.role.name == "client":
+            return any(number.to_bytes(8, order) in said(session) for order in ("little", "big"))
+        return not closed and len(said(session)) > len(b"".join(map(encode, HANDSHAKE)))
 
 
 @requirement("frame.segmentation")

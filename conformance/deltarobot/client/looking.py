@@ -15,8 +15,22 @@ STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 _POLL = 0.02  # seconds between two looks
 
 
-async def sees(session: Session, what: str, wanted: Sequence[Any]) -> None:
-    """Raise Violation unless the application comes to see this, in time."""
+ABOUT = {
+    "curve": "exercise.curve-shown",
+    "position": "progress.position",
+    "current": "progress.current-direction",
+    "desired": "progress.desired-direction",
+}
+"""By what the application sees, which requirement says what that is to be."""
+
+
+async def sees(
+    session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
+) -> None:
+    """Raise Violation unless the application comes to see this, in time.
+
+    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    """
     deadline = session.now + session.seconds("response")
     while True:
         state = await session.instance.upper("state")
@@ -29,7 +43,8 @@ async def sees(session: Session, what: str, wanted: Sequence[Any]) -> None:
     if what not in told:
         raise Inconclusive(f"the operation 'state' does not tell {what}: {state}"[:300])
     seen = told[what]
-    raise Violation(f"{what} to be {str(list(wanted))[:120]}", f"it is {str(seen)[:120]}")
+    expected = f"{what} to be {str(list(wanted))[:120]}"
+    raise Violation(expected, f"it is {str(seen)[:120]}", requirement)
 
 
 async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:
@@ -41,8 +56,8 @@ async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:
     latest = told[curves[-1] :] if curves else told
     for value in {entry["identifier"]: entry for entry in latest}.values():
         if "points" in value:
-            await sees(session, "curve", value["points"])
+            await sees(session, "curve", value["points"], ABOUT["curve"])
         elif "u" in value:
             name = layouts()[int(value["identifier"], 16)].name
             what = next(what for what, of in STATE_OF.items() if of == name)
-            await sees(session, what, [value[axis] for axis in "xyz"])
+            await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])

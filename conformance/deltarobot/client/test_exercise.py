@@ -13,6 +13,7 @@ from conformance.deltarobot.life import serves
 from conformance.deltarobot.messages import (
     DESIRED,
     HANDSHAKE,
+    OTHER_SIZES,
     POSITION,
     PROGRESS,
     UNKNOWN,
@@ -156,11 +157,25 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
     """What looks like a curve or a position inside an unknown message is none."""
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
     async with opened(iut) as session:
-        await session.send(curve(*POINTS), vector(POSITION, *POINTS[1]))
-        await session.send(unknown(0xF321, inner.hex()), *UNKNOWN.values())
-        await serves(iut, session, "unknown messages that hold known ones")
-        await sees(session, "curve", POINTS)
-        await sees(session, "position", POINTS[1])
+        await _unmoved(iut, session, unknown(0xF321, inner.hex()), *UNKNOWN.values())
+
+
+@requirement("messages.whole-identifier")
+async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
+    """Nor is a known type of another size a curve, a position or a direction."""
+    async with opened(iut) as session:
+        await _unmoved(iut, session, *OTHER_SIZES.values())
+
+
+async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
+    """Raise Violation unless these messages leave what the application sees as it was."""
+    vectors = zip(STATE_OF.values(), POINTS, strict=True)
+    await session.send(curve(*POINTS), *(vector(name, *point) for name, point in vectors))
+    await session.send(*messages)
+    await serves(iut, session, "messages that only look like known ones")
+    await sees(session, "curve", POINTS)
+    for what, point in zip(STATE_OF, POINTS, strict=True):
+        await sees(session, what, point)
 
 
 @requirement("end.no-storm")

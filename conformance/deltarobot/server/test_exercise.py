@@ -1,5 +1,6 @@
 """An exercise: its curve at the beginning, then its progress again and again."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from conformance.cases import absent, check, explore, in_one_loop, requirement
@@ -16,6 +17,7 @@ from conformance.deltarobot.messages import (
     ping,
     vector,
 )
+from conformance.deltarobot.misread import in_fours, meant
 from conformance.deltarobot.opening import opened
 from conformance.deltarobot.server.exercising import (
     EXERCISE,
@@ -29,9 +31,11 @@ from conformance.deltarobot.server.exercising import (
 )
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop
+
+_LOOK = 2.0  # seconds of an exercise that are looked at
 
 
 @requirement("exercise.curve-first")
@@ -79,8 +83,17 @@ async def test_structure_of_a_curve(iut: Iut) -> None:
     """A curve has contents of whole points."""
     async with opened(iut) as session:
         await running(session)
-        if not any(message.name == "Curve" for message in session.received):
+        curves = [message for message in session.received if message.name == "Curve"]
+        if not curves:
             raise Inconclusive("no curve came (exercise.curve-first)")
+        for message in curves:
+            fours = in_fours(_words(encode(message.value)[6:]))
+            check(not fours, "points of three numbers", "each fourth is the same", message.event)
+
+
+def _words(contents: bytes) -> list[bytes]:
+    """The floats that these contents are made of."""
+    return [contents[at : at + 4] for at in range(0, len(contents) - 3, 4)]
 
 
 @requirement("exercise.curve-values")
@@ -119,6 +132,25 @@ async def test_floats_of_progress(iut: Iut) -> None:
         await do(session, "progress", position=first, current=second, desired=third)
         for name, wanted in zip(PROGRESS, EDGES, strict=True):
             await seen(session, name, wanted, "xyz")
+
+
+@requirement("frame.floats")
+async def test_floats_of_its_own_exercise(iut: Iut) -> None:
+    """What the server tells of an exercise of its own is not what only another reading explains."""
+    async with opened(iut) as session:
+        await running(session)
+        await drained(session, min(_LOOK, session.seconds("exercise")))
+        told: dict[str, list[bytes]] = defaultdict(list)
+        for message in session.received:
+            if message.name in PROGRESS:
+                for axis, word in zip("XYZ", _words(encode(message.value)[2:]), strict=False):
+                    told[f"{axis} of {message.name}"].append(word)
+            elif message.name == "Curve":
+                told[f"curve {message.event}"] += _words(encode(message.value)[6:])
+    for what, words in told.items():
+        instead = meant(words)
+        check(instead is None, f"{what} to be numbers of single precision", f"{instead} came")
+    raise NotExercised("an exercise of its own; give --hook exercise=COMMAND and progress=COMMAND")
 
 
 async def _curve(session: Session, points: Sequence[Sequence[float]]) -> Message:

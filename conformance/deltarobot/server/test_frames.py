@@ -5,12 +5,18 @@ from typing import Any
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.both.frames import *  # noqa: F403  both roles have the same
-from conformance.deltarobot.life import goes_on
+from conformance.deltarobot.life import drained, goes_on, serves
+from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.opening import opened
+from conformance.deltarobot.server.exercising import begin, proceed
 from conformance.iut import Iut
 from conformance.segmentation import split_at
+from conformance.session import Session
+from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
+
+_LONGER = 4  # times the pause between two pings, after which the next is missing
 
 
 @requirement("messages.unknown-skipped")
@@ -20,3 +26,33 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
     async with opened(iut) as session:
         await session.send(*plan, segmentation=split_at(cuts))
         await goes_on(iut, session, f"{len(plan)} unknown messages")
+
+
+@requirement("messages.unknown-skipped")
+async def test_unknown_messages_stop_nothing(iut: Iut) -> None:
+    """Whatever came again and again before unknown messages does so behind them."""
+    async with opened(iut) as session:
+        pauses = {"Ping": await _pause(session, "Ping", session.seconds("response"))}
+        if session.instance.upper.offers("exercise"):
+            await begin(session)
+            await proceed(session)
+            for name in PROGRESS:
+                pauses[name] = await _pause(session, name, session.seconds("exercise"))
+        await session.send(*UNKNOWN.values())
+        await drained(session, session.seconds("quiet"))
+        for name, pause in pauses.items():
+            if pause is None:
+                continue
+            within = _LONGER * pause + session.seconds("response")
+            if not await session.watch(name, within=within):
+                if session.ended:
+                    await serves(iut, session, "unknown messages")
+                came = f"none came within {within:.1f} s"
+                raise Violation(f"{name} to come again after unknown messages", came)
+
+
+async def _pause(session: Session, name: str, within: float) -> float | None:
+    """The seconds between two messages of a name; None where no two come, each in its time."""
+    first = await session.watch(name, within=within)
+    second = await session.watch(name, within=within) if first else None
+    return second.at - first.at if first and second else None

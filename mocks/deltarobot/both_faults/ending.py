@@ -53,6 +53,16 @@ class ReasonWithItsLength(Session):
         self.send(message(END, reason=f"{chr(len(reason))}{reason}"))
 
 
+@fault("refusal-in-big-endian", violates="frame.variable-length", subtle=True)
+class RefusalInBigEndian(Session):
+    """Refuses a peer with a reason whose length has its most significant byte first."""
+
+    def refuse(self, why: str) -> None:
+        reason = why.encode("ascii", "replace")
+        self.write(b"\x06\xf0" + len(reason).to_bytes(4, "big") + reason)
+        self.close()
+
+
 @fault("wants-a-reason", violates="end.reason-optional")
 class WantsAReason(Session):
     """Passes over an end of transmission without a reason."""

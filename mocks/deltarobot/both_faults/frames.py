@@ -48,6 +48,15 @@ class BigEndianVersion(Session):
         self.send(message(VERSION, version=1 << 24))
 
 
+@fault("reads-big-endian-identifiers", violates="frame.byte-order")
+class ReadsBigEndianIdentifiers(Session):
+    """Takes the first byte of an identifier for the most significant one."""
+
+    class Reader(Misreader):
+        def identifier(self, data: bytes) -> int:
+            return int.from_bytes(data, "big")
+
+
 @fault("version-of-16-bits", violates="frame.fixed-lengths")
 class VersionOf16Bits(Session):
     """Sends a version of two bytes under an identifier that says four."""

@@ -100,3 +100,12 @@ class ClosesUponEmptyNull(Session):
     def skip(self, frame: Frame) -> None:
         if frame.name == UNKNOWN and _is_null(frame) and not frame.value["data"]:
             self.end("an invalid null message")
+
+
+@fault("ends-by-low-byte", violates="messages.unknown-skipped", subtle=True)
+class EndsByLowByte(Session):
+    """Takes any message for an end of transmission whose identifier is 0xF?06."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and int(frame.value["identifier"], 16) & 0xF0FF == 0xF006:
+            self.close()

@@ -183,6 +183,24 @@ class WholeDirections(Server):
         self.write(frame(0x4008, struct.pack("<4i", *numbers, 0)))
 
 
+@fault("unknown-stops-progress", violates="messages.unknown-skipped", subtle=True)
+class UnknownStopsProgress(Server):
+    """Tells no more of an exercise during which something unknown has come."""
+
+    puzzled = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.puzzled = False
+        super().begin(curve)
+
+    def skip(self, frame: Any) -> None:
+        self.puzzled = True
+
+    def show(self, state: State) -> None:
+        if not self.puzzled:
+            super().show(state)
+
+
 @fault("state-once", violates="progress.continuous")
 class StateOnce(Server):
     """Sends a state only once, until the next exercise."""

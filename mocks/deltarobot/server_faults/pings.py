@@ -156,6 +156,20 @@ class MagicOfAnother(Server):
         super().handshake(frame)
 
 
+@fault("unknown-stops-pings", violates="messages.unknown-skipped", subtle=True)
+class UnknownStopsPings(Server):
+    """Sends no more pings once something unknown has come."""
+
+    puzzled = False
+
+    def skip(self, frame: Any) -> None:
+        self.puzzled = True
+
+    def send_ping(self, number: int) -> None:
+        if not self.puzzled:
+            super().send_ping(number)
+
+
 @fault("answers-itself", violates="messages.own-direction")
 class AnswersItself(Server):
     """Sends a pong to each pong."""
