@@ -179,8 +179,9 @@ class Lab:
         """What was asked at a wrong path instead, if it evidently was."""
         ends = "/download" if "DownloadRequest" in names else "/pushcmd"
         for other in self.others[start:]:
-            if other.name == "Request" and other.message.value["path"].endswith(ends):
-                return None if ends == "/pushcmd" and self.asked else other
+            path = other.message.value.get("path", "").rstrip("/")
+            if other.name == "Request" and path.endswith(ends):
+                return other
         return None
 
     async def watch(self, *names: str, within: float) -> Exchange | None:

@@ -225,10 +225,12 @@ async def test_exit_values(iut: Iut) -> None:
 
 @requirement("exit.reported")
 async def test_exit_reported(iut: Iut) -> None:
-    """The first push after a program has an exit value."""
+    """The first push after a program has an exit value, and not only where that is 0."""
     async with serving(iut) as lab:
         push = await lab.link()
-        for _ in range(2):
+        for value in (0, 143):
+            if lab.instance.upper.offers("exit"):
+                await lab.instance.upper("exit", value=value)
             push = await lab.run(push)
             if "nepoexitvalue" not in push.data:
                 raise push.violation("nepoexitvalue after a program", "there was none")

@@ -174,12 +174,20 @@ class ImpatientSecondPush(_Counting):
         return await super().ask(value, 0.33 if self.pushes == 2 else patience)
 
 
-@fault("impatient-sixth-push", violates="push.patient", subtle=True)
-class ImpatientSixthPush(_Counting):
-    """Gives up its sixth push shortly before its time is over."""
+@fault("impatient-in-the-end", violates="push.patient", subtle=True)
+class ImpatientInTheEnd(_Counting):
+    """Gives up its sixth push, and all after it, shortly before their time is over."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        return await super().ask(value, 0.33 if self.pushes == 6 else patience)
+        return await super().ask(value, 0.33 if self.pushes >= 6 else patience)
+
+
+@fault("impatient-after-a-program", violates="push.patient", subtle=True)
+class ImpatientAfterAProgram(Robot):
+    """Gives up pushes shortly before their time is over once it has run a program."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(value, 0.33 if self.executed else patience)
 
 
 @fault("dies-of-configuration", violates="commands.configuration")

@@ -211,6 +211,15 @@ class NoExitValue(_Telling):
         told.pop("nepoexitvalue", None)
 
 
+@fault("failures-untold", violates="exit.reported", subtle=True)
+class FailuresUntold(_Telling):
+    """Leaves out an exit value other than 0."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if told.get("nepoexitvalue"):
+            del told["nepoexitvalue"]
+
+
 @fault("exit-value-later", violates="exit.reported", subtle=True)
 class ExitValueLater(_Telling):
     """Leaves the exit value out of the first push after a program."""

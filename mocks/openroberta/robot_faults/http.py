@@ -124,6 +124,15 @@ class ProgramAtPushcmd(Robot):
         return super().post("/download" if path == naming.DOWNLOAD else path, data)
 
 
+@fault("pushes-with-a-slash", violates="http.paths", subtle=True)
+class PushesWithASlash(Robot):
+    """Pushes at /rest/pushcmd/, where there is nothing."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        pushes = path == naming.PUSHCMD and data["cmd"] == "push"
+        return super().post(f"{path}/" if pushes else path, data)
+
+
 @fault("title-case-only", violates="http.header-names")
 class TitleCaseOnly(Robot):
     """Finds a program's name only where its header field is written Filename."""
