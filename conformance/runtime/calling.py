@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.keywords import equal
-from conformance.runtime.codec import OTHER, REQUEST, mark
+from conformance.runtime.codec import IDS, OTHER, REQUEST, mark
 from conformance.runtime.operating import connected, ended
 from conformance.runtime.rpc import response, shown
 from conformance.session import Message, Session
@@ -21,17 +21,20 @@ PROMPT = "conformance_prompt"
 class Call:
     """One call that is on its way: what the client has sent for it, and what will become of it."""
 
-    def __init__(self, running: asyncio.Task[Answer], request: Message) -> None:
+    def __init__(self, caller: "Caller", running: asyncio.Task[Answer], request: Message) -> None:
+        self.caller = caller
         self.running = running
         self.request = request
 
     @property
     def number(self) -> int:
-        """The id of its request. Raises LookupError where the request has none."""
+        """The id of its request."""
         number: int = self.request.value[1]
         return number
 
     def answer(self, error: Any, result: Any) -> list[Any]:
+        """The response to it, which is to be sent now."""
+        self.caller.answered(self.number)
         return response(self.number, error, result)
 
 
@@ -41,6 +44,8 @@ class Caller:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._running: list[asyncio.Task[Answer]] = []
+        self._ids: dict[int, int | None] = {}
+        """By id: the event from which on it may come again; None while its request waits."""
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Have a procedure called; `more` are further arguments of the operation."""
@@ -51,7 +56,8 @@ class Caller:
     async def sent(self, running: asyncio.Task[Answer], to: str) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
 
-        Raises Violation where none comes, of rpc.request-form where what comes is none.
+        Raises Violation where none comes, of rpc.request-form where what comes is none, and of what
+        is wrong with its id: no response could be told from that of another.
         """
         waiting = asyncio.create_task(self.session.expect(REQUEST, OTHER, to=to))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -66,13 +72,29 @@ class Caller:
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
+        self._count(message)
         return message
+
+    def _count(self, message: Message) -> None:
+        """Take note of the id of a request. Raises Violation where it can have no response."""
+        number = message.value[1] if len(message.value) > 1 else None
+        if type(number) is not int or not 0 <= number < IDS:
+            expected, came = "an id that is an unsigned integer of 32 bits", shown(message.value)
+            raise Violation(expected, f"{came} came", "rpc.request-id", message.event)
+        since = self._ids.get(number, -1)
+        if since is None or message.event < since:
+            came = f"{shown(message.value)} came while {number} was unanswered"
+            raise Violation("an id that no call waits with", came, "rpc.ids-differ", message.event)
+        self._ids[number] = None
+
+    def answered(self, number: int) -> None:
+        """Take note that the request with an id waits no longer."""
+        self._ids[number] = len(self.session.events)
 
     async def call(self, method: str, *params: Any, **more: Any) -> Call:
         """Have a procedure called, and wait for the request. Raises Violation where none comes."""
         running = self.begin(method, *params, **more)
-
-        return Call(running, await self.sent(running, f"for {method}"))
+        return Call(self, running, await self.sent(running, f"for {method}"))
 
     async def calls(self, count: int) -> list[Call]:
         """That many calls which wait at the same time. Raises NotExercised where there are none."""
@@ -88,12 +110,13 @@ class Caller:
                     f"needs {count} calls that wait at the same time, and {len(requests)} do: "
                     "rpc.concurrent-calls"
                 ) from missing
+            self._count(message)
             requests[self._method(message)] = message
         for method in methods:
             if method not in requests:
                 came = f"{', '.join(requests)} came"
                 raise Violation(f"a request for {method}", came, "rpc.request-content")
-        return [Call(running[method], requests[method]) for method in methods]
+        return [Call(self, running[method], requests[method]) for method in methods]
 
     async def notify(self, method: str, *params: Any) -> Answer:
         """Notify a procedure. Raises Violation where that does not end."""

@@ -40,17 +40,30 @@ async def answers(
 ) -> dict[int, tuple[Any, Any]]:
     """Error and result of the response to each of these requests, in whatever order they come.
 
-    Raises Violation of the requirement, None for that which the test decides, where one is missing.
+    Raises Violation of the requirement, None for that which the test decides, where one is missing,
+    or of what is wrong with that which came instead.
     """
     came: dict[int, tuple[Any, Any]] = {}
     missing = list(numbers)
+    wanted = {*missing}
+    strange: Message | None = None
     while missing:
         text = f"to request {missing[0]}{to}"
-        message = await session.expect(RESPONSE, to=text, requirement=requirement)
+        try:
+            message = await session.expect(RESPONSE, to=text, requirement=requirement)
+        except Violation as late:
+            foreign = next((m for m in session.received if m.name != RESPONSE), None)
+            if other := foreign or strange:
+                about = "rpc.own-direction" if foreign else "rpc.response-id"
+                instead = f"{shown(other.value)} came"
+                raise Violation(late.expected, instead, about, other.event) from late
+            raise
         number = of(message)
         if number in missing:
             missing.remove(number)
             came[number] = (message.value[2], message.value[3])
+        elif number not in wanted:
+            strange = message
     return came
 
 

@@ -1,12 +1,14 @@
 """What a consumer makes of the catalog: its form, its bounds, and who may do what."""
 
+import time
 from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.using import set_value
-from conformance.runtime.memory.bench import bench, same
+from conformance.runtime.memory.bench import bench
 from conformance.runtime.memory.both.catalogs import *  # noqa: F403  both roles have the same
+from conformance.runtime.memory.told import same
 
 pytestmark = in_one_loop
 
@@ -46,7 +48,18 @@ async def test_clamped(iut: Iut) -> None:
             image = await buffer.look()
             image.holds({f"write.params.{name}": bound})
             check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.error}")
-            image.holds({"control.write": image["control.write"] | buffer.peripheral.bits([name])})
+            bits = image["control.write"] | buffer.peripheral.bits([name])
+            image.holds({"control.write": bits}, "set-value.bit")
+
+
+@requirement("set-value.timestamp")
+async def test_clamped_is_stamped(iut: Iut) -> None:
+    """The write block has the time of a value that was clamped, too."""
+    async with bench(iut) as on:
+        buffer = await on.make("arm")
+        since = time.time()
+        await set_value(buffer, "angle", 9.5)
+        (await buffer.look()).stamped("write", since)
 
 
 @requirement("catalog.clamped")

@@ -77,6 +77,10 @@ async def test_valid_again(iut: Iut) -> None:
     """A buffer that was invalid for a while is used again, and shows what is in it now."""
     async with bench(iut) as on:
         buffer = await on.make("arm")
+        await buffer.put({"read.params.angle": 0.125})
+        await reads(buffer, "angle", 0.125)
+        await set_value(buffer, "angle", 0.25)
+        (await buffer.look()).holds({"write.params.angle": 0.25}, "set-value.value")
         for angle in (0.25, 0.5, 0.75):
             await buffer.put({"valid": 0})
             await on.ask("get_value", **buffer.arguments, param="angle")

@@ -187,6 +187,12 @@ async def test_writes_under_contention(iut: Iut) -> None:
         bit = buffer.peripheral.bits(["mode"])
         await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
         upper = on.session.instance.upper
+        began = time.time()
+        await set_value(buffer, "mode", 0)
+        first = await buffer.look()
+        first.holds({"control.write": bit}, "set-value.bit")
+        first.stamped("write", began, "set-value.timestamp")
+        await buffer.put({"control.write": 0, "write.timestamp": 1.0})
 
         async def write() -> None:
             for start in range(0, ROUNDS, BATCH):

@@ -3,7 +3,8 @@
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.bench import Bench, Buffer, same
+from conformance.runtime.memory.bench import Bench, Buffer
+from conformance.runtime.memory.told import same
 from conformance.verdicts import Inconclusive, Violation
 
 

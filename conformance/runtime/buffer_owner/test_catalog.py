@@ -12,8 +12,11 @@ pytestmark = in_one_loop
 async def test_clamped_data(iut: Iut) -> None:
     """Sensed values beyond their bounds are clamped with a warning, integers as well."""
     async with bench(iut) as on:
-        buffer = await on.connect("arm")
-        for name, value, bound in [("angle", 9.5, 1.5), ("speed", -101, -100), ("power", 201, 200)]:
+        arm, panel = await on.connect("arm"), await on.connect("panel")
+        for buffer, name, value, bound in [
+            *((arm, "angle", 9.5, 1.5), (arm, "speed", -101, -100), (arm, "power", 201, 200)),
+            *((arm, "floor", -6, -5), (panel, "level", -1, 0)),
+        ]:
             await buffer.put({f"read.params.{name}": 0})
             answer = await on.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})

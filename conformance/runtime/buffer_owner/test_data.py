@@ -7,8 +7,9 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import Bench, Buffer, answers, bench
+from conformance.runtime.memory.bench import Bench, Buffer, bench
 from conformance.runtime.memory.samples import UID, fitted, sample
+from conformance.runtime.memory.told import answers
 from conformance.verdicts import Inconclusive
 
 pytestmark = in_one_loop

@@ -102,6 +102,7 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
             await run(on, buffer, name)
         (await buffer.look()).only(before, {"valid"})
         await on.with_uid("connect", uid, type="arm")
+        buffer.kept()
         await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         (await buffer.look()).holds({"read.params.angle": 0.5})
 
@@ -206,8 +207,10 @@ def _whole(name: str, names: list[str], result: Any) -> None:
         raise Violation(
             f"the operation '{name}' to answer {', '.join(names)} together",
             f"it answered {str(result)[:200]}",
+            f"{name.replace('_', '-')}.values",
         )
-    if [result["angle"]] * 3 != result["track"] or result["grip"] != result["light"]:
+    torn = any(value != result["angle"] for value in result["track"])
+    if torn or result["grip"] != result["light"]:
         raise Violation(
             f"the operation '{name}' to answer values that were written together",
             f"it answered {str(result)[:300]}",

@@ -45,13 +45,7 @@ class Receiver(Bench):
         known = next((buffer for buffer in self.buffers if buffer.name == name), None)
         if known is None:
             return await self.open(name, TYPE)
-        inode = memory.inode(name)
-        if inode != known.object.inode:
-            raise Violation(
-                f"{name} to stay the same object (inode {known.object.inode})",
-                "it is gone" if inode is None else f"it is another one (inode {inode})",
-                "lifecycle.kept",
-            )
+        known.kept()
         return known
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:

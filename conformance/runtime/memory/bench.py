@@ -6,7 +6,6 @@ sees of one is an image, and what it expects of an image is compared field by fi
 
 import asyncio
 import contextlib
-import math
 import secrets
 import string
 import time
@@ -115,6 +114,16 @@ class Buffer:
         """What names it in an operation."""
         return {"buffer": self.name, "type": self.peripheral.name}
 
+    def kept(self) -> None:
+        """Raise Violation of lifecycle.kept unless the name still stands for the same object."""
+        inode = memory.inode(self.name)
+        if inode != self.object.inode:
+            raise Violation(
+                f"{self.name} to stay the same object (inode {self.object.inode})",
+                "it is gone" if inode is None else f"it is another one (inode {inode})",
+                "lifecycle.kept",
+            )
+
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
         """Hold its mutex. Raises Violation where it is not free in time."""
@@ -215,6 +224,7 @@ class Bench:
             if not self._asked:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 raise Unreachable(text + instance.describe_end()) from None
+            await self._nobody_waits_in_vain()
             expected = f"the operation '{operation}' to be answered"
             raise Violation(expected, f"it was not within {limit:g} s") from None
         except Inconclusive:
@@ -225,6 +235,20 @@ class Bench:
             raise
         self._asked = True
         return answer
+
+    async def _nobody_waits_in_vain(self) -> None:
+        """Raise Violation where a mutex is left locked: what waits for it says nothing else."""
+        for buffer in self.buffers:
+            with contextlib.suppress(BrokenMutex, NoObject):
+                try:
+                    async with buffer.object.locked(0):
+                        pass
+                except Locked:
+                    raise Violation(
+                        f"the mutex of {buffer.name} to be free",
+                        "it is held, and the operation waits for it",
+                        "operations.mutex-released",
+                    ) from None
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test is about. Raises Violation where it fails."""
@@ -370,37 +394,3 @@ def new_uid() -> int:
 
 def _suffix() -> str:
     return "x" + "".join(secrets.choice(string.ascii_lowercase) for _ in range(8))
-
-
-def same(expected: Any, came: Any, kind: str) -> bool:
-    """Whether a value in an answer is that of a parameter, as JSON of any language may have it."""
-    if isinstance(expected, list):
-        return (
-            isinstance(came, list)
-            and len(came) == len(expected)
-            and all(same(e, c, kind) for e, c in zip(expected, came, strict=True))
-        )
-    if isinstance(expected, bool):
-        return came is expected or (came in (0, 1) and bool(came) == expected)
-    if isinstance(came, bool) or not isinstance(came, int | float):
-        return False
-    if kind == catalog.REAL:
-        return math.isclose(expected, came, rel_tol=1e-6, abs_tol=1e-12)
-    # Where numbers are doubles, integers of 64 bits are as good as those allow.
-    return bool(came == expected or (abs(expected) > 2**53 and float(came) == float(expected)))
-
-
-def answers(peripheral: Peripheral, expected: Mapping[str, Any], came: Any, what: str) -> None:
-    """Raise Violation unless an answer has the values of these parameters, and of no others."""
-    if not isinstance(came, dict):
-        raise Violation(f"{what} to answer an object of values", f"it answered {str(came)[:200]}")
-    for name, value in expected.items():
-        if name not in came:
-            raise Violation(f"{what} to answer {name}", f"it answered {str(came)[:200]}")
-        if not same(value, came[name], peripheral[name].kind):
-            raise Violation(
-                f"{what} to answer {value!r} for {name}", f"it answered {str(came[name])[:200]}"
-            )
-    if extra := [name for name in came if name not in expected]:
-        only = ", ".join(expected) or "nothing"
-        raise Violation(f"{what} to answer {only}", f"it answered {', '.join(extra)[:200]} as well")

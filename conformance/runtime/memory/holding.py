@@ -13,8 +13,9 @@ from conformance.verdicts import Violation
 async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, Any]) -> None:
     """Run an operation while the tester holds the mutex, which it has to wait for.
 
-    Raises Violation of operations.mutex where it does not, and of format.mutex where it never goes
-    on. An operation that gives up instead is tried again once the mutex is free.
+    Raises Violation of operations.mutex where it does not, unless the buffer is not the same any
+    more, and of format.mutex where it never goes on. An operation that gives up instead is tried
+    again once the mutex is free.
     """
     quiet, response = on.session.seconds("quiet"), on.session.seconds("response")
     async with buffer.held():
@@ -32,6 +33,7 @@ async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, 
                 )
         except Violation:
             asked.cancel()
+            buffer.kept()
             raise
     done, _ = await asyncio.wait({asked}, timeout=(1 + PATIENCE) * response)
     if not done:

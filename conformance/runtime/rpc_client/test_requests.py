@@ -11,7 +11,7 @@ from conformance.keywords import equal
 from conformance.runtime.calling import PROMPT, Caller, calling
 from conformance.runtime.codec import NOTIFICATION, REQUEST
 from conformance.runtime.rpc import shown
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop
 
@@ -48,22 +48,17 @@ async def test_ids_in_flight(iut: Iut) -> None:
     # A hook is a process for each of them.
     count = 10 if "call" in iut.configuration.hooks else 300
     async with calling(iut) as caller:
-        numbers = [call.number for call in await caller.calls(count)]
-        again = {number for number in numbers if numbers.count(number) > 1}
-        check(not again, f"{count} different ids", f"{sorted(again)[:5]} came more than once")
+        await caller.calls(count)
 
 
 @requirement("rpc.ids-differ")
 async def test_ids_of_later_calls(iut: Iut) -> None:
     """So does that of a call that is made while an old one still waits."""
     async with calling(iut) as caller:
-        old = (await caller.calls(2))[0]
+        await caller.calls(2)
         for number in range(20):
             call = await caller.call("later", number)
-            differs = call.number != old.number
-            check(differs, "an id that no call waits with", f"{old.number} came again")
             await caller.session.send(call.answer(None, None))
-            await caller.outcome(call)
 
 
 @requirement("rpc.request-content")
@@ -72,30 +67,30 @@ async def test_content(iut: Iut) -> None:
     async with calling(iut) as caller:
         for number, params in enumerate(PARAMS):
             method = f"module.method_{number}"
-            running = caller.begin(method, *params)
-            request = await caller.sent(running, f"for {method}")
+            call = await caller.call(method, *params)
+            request = call.request
             mine = request.value[2] == method and equal(params, request.value[3])
             expected = f"a request for {method} with {shown(params)}"
             check(mine, expected, f"{shown(request.value)} came", request.event)
-            await caller.session.send([1, request.value[1], None, None])
-            await running
+            await caller.session.send(call.answer(None, None))
+            await caller.outcome(call)
 
 
 @requirement("rpc.request-content")
-async def test_long_argument(iut: Iut) -> None:
+@pytest.mark.parametrize("size", [5_000, 100_000])
+async def test_long_argument(iut: Iut, size: int) -> None:
     """So it has where one is longer than a buffer may be."""
-    size = 5_000
     async with calling(iut) as caller:
         argument = "0123456789" * (size // 10)
         before = caller.session.size
         running = caller.begin("method", argument)
         try:
             request = await caller.sent(running, "for a call")
-        except Violation:
+        except (Violation, Inconclusive):
             if caller.session.size > before:
                 raise
             # Its upper tester need not take so much.
-            raise Inconclusive(f"nothing is sent of a call with {size} bytes") from None
+            raise NotExercised(f"nothing is sent of a call with {size} bytes") from None
         whole = equal([argument], request.value[3])
         check(whole, f"a text of {size} bytes", f"{shown(request.value)} came", request.event)
 

@@ -41,10 +41,10 @@ async def test_cut_anywhere(iut: Iut) -> None:
     """A request that comes in two pieces is one, wherever it is cut."""
     async with iut.session() as session:
         echo = await procedure(iut, session, "echo")
-        whole = encode(request(300, echo, *PARAMS))
-        for place in range(1, len(whole)):
+        for place in range(1, len(encode(request(300, echo, *PARAMS)))):
+            whole = encode(request(300 + place, echo, *PARAMS))
             await session.send_bytes(whole, segmentation=split_at([place]))
-            await _echoed(session, [300], f"cut behind byte {place}")
+            await _echoed(session, [300 + place], f"cut behind byte {place}")
 
 
 @requirement("encoding.segmentation")

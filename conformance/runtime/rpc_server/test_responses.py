@@ -5,7 +5,7 @@ from typing import Any
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
-from conformance.runtime.codec import RESPONSE
+from conformance.runtime.codec import RESPONSE, encode
 from conformance.runtime.rpc import (
     ABSENT,
     answers,
@@ -18,6 +18,8 @@ from conformance.runtime.rpc import (
     request,
 )
 from conformance.segmentation import split_at
+from conformance.session import Message, Session
+from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
@@ -110,7 +112,7 @@ async def test_slow_and_fast(iut: Iut) -> None:
 async def test_notifications(iut: Iut) -> None:
     """Notifications are not answered, whatever comes of them; a request between them is."""
     async with iut.session() as session:
-        for number, method in enumerate([*names(iut), ABSENT]):
+        for number, method in enumerate([*names(iut), ABSENT], 40):
             await session.send(notification(method, 0.02, 0.01), request(number, "echo"))
             await session.send(notification(method), notification(method, 0.02))
             answer = await session.expect(RESPONSE, to=f"to request {number}")
@@ -159,11 +161,46 @@ async def test_slow_client(iut: Iut) -> None:
         await one.send(request(3, sleep, 0.1))
         await other.send(request(3, echo, "fast"))
         await _own(other, 3, ["fast"])
-        await _own(one, 3, None)
+        answer = await _own_id(one, 3)
+        own = answer.value[2:] != [None, ["fast"]]
+        check(own, "the client's own result", f"{answer.value} came", answer.event)
         absent(await other.watch(RESPONSE), "only its own response for each client")
 
 
-async def _own(session: Any, number: int, wanted: Any) -> None:
-    answer = await session.expect(RESPONSE, to=f"to its request {number}")
-    own = of(answer) == number and answer.value[2:] == [None, wanted]
+@requirement("rpc.clients-apart")
+async def test_cut_requests_of_two_clients(iut: Iut) -> None:
+    """Two clients whose requests come in pieces, by turns, are each answered their own."""
+    async with (
+        iut.instance() as instance,
+        iut.connect(instance) as one,
+        iut.connect(instance) as other,
+    ):
+        echo = await procedure(iut, one, "echo")
+        await procedure(iut, other, "echo")
+        wholes = [(one, "one", 5), (other, "other", 6)]
+        whole = {text: encode(request(number, echo, text)) for _, text, number in wholes}
+        for place in (1, 4, 12):
+            for pieces in (slice(None, place), slice(place, None)):
+                for session, text, _ in wholes:
+                    await session.send_bytes(whole[text][pieces])
+                    await session.taken()
+            for session, text, number in wholes:
+                answer = await session.expect(RESPONSE, to=f"to its request {number}")
+                expected = f"the client's own result {[text]} to request {number}"
+                own = answer.value[1:] == [number, None, [text]]
+                check(own, expected, f"{answer.value} came", answer.event)
+
+
+async def _own(session: Session, number: int, wanted: Any) -> None:
+    answer = await _own_id(session, number)
+    own = answer.value[2:] == [None, wanted]
     check(own, f"the client's own result {wanted}", f"{answer.value} came", answer.event)
+
+
+async def _own_id(session: Session, number: int) -> Message:
+    """The next response, which has the id that all clients use at that time."""
+    answer = await session.expect(RESPONSE, to=f"to its request {number}")
+    if of(answer) != number:
+        came = f"{answer.value} came"
+        raise Violation(f"the id {number}", came, "rpc.response-id", answer.event)
+    return answer

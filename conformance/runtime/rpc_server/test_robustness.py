@@ -1,5 +1,6 @@
 """What any sane server survives: malformed requests, broken bytes, clients that go."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from conformance.verdicts import Unreachable, Violation
 
 pytestmark = in_one_loop
 
-_PROBE = 117  # an id that nothing else uses
+_PROBES = itertools.count(1170)  # ids that nothing else uses
 
 MALFORMED: dict[str, Any] = {
     "type 3": [3, 1, "echo", []],
@@ -58,7 +59,6 @@ class Served:
     async def still(self, after: str) -> None:
         """Raise Violation unless a request is answered, here or, if it was closed, on a new one."""
         if not self.session.ended:
-            await self.session.send(request(_PROBE, "echo"))
             if await self._answered():
                 return
             check(self.session.ended, *_wanted(after, "nothing came"))
@@ -68,20 +68,24 @@ class Served:
         """Raise Violation unless a new client is served."""
         try:
             async with self.iut.connect(self.instance) as session:
-                await session.send(request(_PROBE, "echo"))
-                await session.expect(
-                    RESPONSE, where=lambda answer: of(answer) == _PROBE, to=f"after {after}"
-                )
+                await _probe(session, f"after {after}")
         except Unreachable as error:
             raise Violation(*_wanted(after, str(error))) from error
 
     async def _answered(self) -> bool:
         """Whether the probe is answered, rather than the connection closed."""
         try:
-            await self.session.expect(RESPONSE, where=lambda answer: of(answer) == _PROBE)
+            await _probe(self.session)
         except Violation:
             return False
         return True
+
+
+async def _probe(session: Session, to: str = "") -> None:
+    """Send a request. Raises Violation where it is not answered."""
+    number = next(_PROBES)
+    await session.send(request(number, "echo"))
+    await session.expect(RESPONSE, where=lambda answer: of(answer) == number, to=to)
 
 
 def _wanted(after: str, came: str) -> tuple[str, str]:
@@ -152,7 +156,7 @@ async def test_responses_to_a_server(iut: Iut) -> None:
     """A response, of which nobody asked anything, changes nothing."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
-        for value in ([1, 0, None, "result"], [1, 2**32 - 1, "error", None], [1, _PROBE, None, 0]):
+        for value in ([1, 0, None, "result"], [1, 2**32 - 1, "error", None], [1, 1169, None, 0]):
             await session.send(value)
             await served.still("a response that was sent to it")
 

@@ -283,6 +283,22 @@ class SmartDevicesStamped(Consumer):
             super().stamp(buffer, block)
 
 
+@fault("clamped-not-stamped", violates="set-value.timestamp", subtle=True)
+class ClampedNotStamped(Consumer):
+    """Leaves the timestamp as it is where it has stored another value than it was given."""
+
+    clamped = False
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        self.clamped = True
+        super().warn(text, warnings)
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        if not self.clamped:
+            super().stamp(buffer, block)
+        self.clamped = False
+
+
 @fault("since-the-start", violates="set-value.timestamp", subtle=True)
 class SinceTheStart(Consumer):
     """Has timestamps that count from the start of the machine."""

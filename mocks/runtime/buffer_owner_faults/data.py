@@ -1,6 +1,8 @@
 """Faults of the owner in what it puts into a buffer, or takes from it."""
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from conformance.runtime.memory.catalog import Parameter
@@ -15,6 +17,14 @@ class DataUnclamped(Owner):
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return value
+
+
+@fault("zero-is-no-bound", violates="catalog.clamped-data", subtle=True)
+class ZeroIsNoBound(Owner):
+    """Takes a lower bound of 0 for none."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return super().clamp(replace(param, lower=param.lower or -math.inf), value, warnings)
 
 
 @fault("clamped-silently", violates="catalog.clamped-data", subtle=True)

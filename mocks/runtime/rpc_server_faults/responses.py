@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from conformance.runtime.codec import NOTIFICATION
+from conformance.runtime.codec import NOTIFICATION, Decoder
 from mocks.fault import fault
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
@@ -210,6 +210,18 @@ class AnswersToEverybody(Server):
             self.stream = stream
             super().answer(number, error, result)
         self.stream = own
+
+
+@fault("one-decoder-for-all", violates="rpc.clients-apart", subtle=True)
+class OneDecoderForAll(Server):
+    """Decodes what all clients send with one decoder."""
+
+    shared: ClassVar[list[Decoder]] = []
+
+    def make_decoder(self) -> Decoder:
+        if not self.shared:
+            self.shared.append(super().make_decoder())
+        return self.shared[0]
 
 
 @fault("says-hello", violates="rpc.own-direction")

@@ -1,0 +1,43 @@
+"""What an IUT tells of values, in the JSON of its operations."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.runtime.memory import catalog
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.verdicts import Violation
+
+
+def same(expected: Any, came: Any, kind: str) -> bool:
+    """Whether a value in an answer is that of a parameter, as JSON of any language may have it."""
+    if isinstance(expected, list):
+        return (
+            isinstance(came, list)
+            and len(came) == len(expected)
+            and all(same(e, c, kind) for e, c in zip(expected, came, strict=True))
+        )
+    if isinstance(expected, bool):
+        return came is expected or (came in (0, 1) and bool(came) == expected)
+    if isinstance(came, bool) or not isinstance(came, int | float):
+        return False
+    if kind == catalog.REAL:
+        return math.isclose(expected, came, rel_tol=1e-6, abs_tol=1e-12)
+    # Where numbers are doubles, integers of 64 bits are as good as those allow.
+    return bool(came == expected or (abs(expected) > 2**53 and float(came) == float(expected)))
+
+
+def answers(peripheral: Peripheral, expected: Mapping[str, Any], came: Any, what: str) -> None:
+    """Raise Violation unless an answer has the values of these parameters, and of no others."""
+    if not isinstance(came, dict):
+        raise Violation(f"{what} to answer an object of values", f"it answered {str(came)[:200]}")
+    for name, value in expected.items():
+        if name not in came:
+            raise Violation(f"{what} to answer {name}", f"it answered {str(came)[:200]}")
+        if not same(value, came[name], peripheral[name].kind):
+            raise Violation(
+                f"{what} to answer {value!r} for {name}", f"it answered {str(came[name])[:200]}"
+            )
+    if extra := [name for name in came if name not in expected]:
+        only = ", ".join(expected) or "nothing"
+        raise Violation(f"{what} to answer {only}", f"it answered {', '.join(extra)[:200]} as well")
