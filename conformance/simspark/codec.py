@@ -12,10 +12,11 @@ import struct
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.simspark.sexp import Expression, SexpError, read_deep, write
+from conformance.simspark.sexp import Expression, SexpError, read, read_deep, write
 
 LENGTH = struct.Struct(">I")
 LIMIT = 16 * 1024 * 1024  # bytes of one message that are held; a scene of 22 robots has a tenth
+_SHORT = 512  # bytes in which the end of an agent's or a trainer's first message is looked for
 DEEP = 100  # levels of lists; a robot whose limbs hang on one another has some thirty
 
 TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
@@ -105,26 +106,33 @@ class Decoder:
         if self.lost:
             return []
         self._held += data
-        if len(self._held) < self._wanted:
-            return []
         frames: list[Frame] = []
         at = 0
+        if len(self._held) < self._wanted:
+            return self._lose(at, counted_in_two_bytes(self._held))
         while len(self._held) - at >= LENGTH.size:
             (size,) = LENGTH.unpack_from(self._held, at)
             if size > self._limit:
-                self.lost = _why_huge(size, bytes(self._held[at : at + 64]))
-                frames.append(Frame(bytes(self._held[at:]), error=self.lost, requirement=_PREFIX))
-                self._held.clear()
-                return frames
+                return frames + self._lose(at, _why_huge(size, bytes(self._held[at : at + 64])))
             end = at + LENGTH.size + size
             self._wanted = end - at
             if end > len(self._held):
+                frames += self._lose(at, counted_in_two_bytes(self._held[at : at + 512]))
                 break
             frames.append(_frame(bytes(self._held[at:end]), bytes(self._held[end : end + 1])))
             at = end
             self._wanted = LENGTH.size
         del self._held[:at]
         return frames
+
+    def _lose(self, at: int, why: str) -> list[Frame]:
+        """Nothing can be decoded from there on, if there is a reason."""
+        if not why:
+            return []
+        self.lost = why
+        raw = bytes(self._held[at:])
+        self._held.clear()
+        return [Frame(raw, error=why, requirement=_PREFIX)]
 
     def end(self) -> list[Frame]:
         if not self._held:
@@ -164,6 +172,22 @@ def counted_wrongly(payload: bytes) -> str:
         if depth < 0:
             break
     return ""
+
+
+def counted_in_two_bytes(begins: bytes | bytearray) -> str:
+    """What is wrong with the length of a message that has begun to come, if it has two bytes only.
+
+    Then they count a list that begins behind them, which from the fifth byte on would be none.
+    """
+    size = int.from_bytes(begins[:2], "big")
+    text = bytes(begins[2 : 2 + size])
+    if len(begins) > _SHORT or not 2 < len(text) == size or text[:1] != b"(" or text[1:2] in b"()":
+        return ""
+    try:
+        read(text)
+    except SexpError:
+        return ""
+    return f"the length has two bytes: {_shown(bytes(begins))}"
 
 
 def _why_huge(size: int, begins: bytes) -> str:

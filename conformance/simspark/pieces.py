@@ -90,13 +90,19 @@ def robot(x: float, y: float, unum: int = 1, team: str = "Left") -> str:
     return transform(x, y, 0.35, body + transform(0, 0, 0.17, POLE))
 
 
-def perceptors(now: float, hinge: str = "hj1", angle: float = 0.0, more: str = "") -> str:
+def perceptors(
+    now: float,
+    hinge: str = "hj1",
+    angle: float = 0.0,
+    more: str = "",
+    game: str = "(t 0.00) (pm BeforeKickOff)",
+) -> str:
     """A group of perceptors as the published robots have them, with one hinge of a choice."""
     others = "".join(
         f"(HJ (n {name}) (ax 0.00))" for name in ("hj1", "hj2", "raj1", "laj1") if name != hinge
     )
     return (
-        f"(time (now {now:.2f}))(GS (t 0.00) (pm BeforeKickOff)){more}"
+        f"(time (now {now:.2f}))(GS {game}){more}"
         "(GYR (n torso) (rt 0.00 0.00 0.00))(ACC (n torso) (a 0.00 -0.00 9.81))"
         f"(HJ (n {hinge}) (ax {angle:.2f})){others}"
         "(See (B (pol 8.51 -0.21 -0.17))(G1L (pol 3.50 12.01 4.31)))"

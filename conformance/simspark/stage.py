@@ -57,9 +57,13 @@ class Watch:
             self.view.take(message.value)
             return bool(holds(self.view))
 
+        seen = len(self.session.received)
         try:
             return await self.session.expect(*STATES, where=where, within=within)
         except Violation as none:
+            silent = self.view.fulls and len(self.session.received) == seen
+            if silent and not self.session.ended:
+                requirement = "monitors.keeps-sending"
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
             raise Violation(f"the states to {to}", came, requirement) from none
 
@@ -132,7 +136,8 @@ class Watch:
 
     async def put_ball(self, place: "Place") -> None:
         """Put the ball somewhere, at rest."""
-        await self.command(f"(ball (pos {place.x} {place.y} {self.radius})(vel 0 0 0))")
+        await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")
+        await self.command("(ball (vel 0 0 0))")
         await self.until(
             place.taken, f"show the ball at {place}", requirement="ball.pos", now=places_of_balls
         )

@@ -25,6 +25,7 @@ class Served:
         self.session = session
         self.iut = iut
         self.now = 10.0
+        self.mode = "BeforeKickOff"
         self.hinge = iut.configuration.value("hinge").split(" ")[-1]
 
     async def tell(
@@ -39,7 +40,9 @@ class Served:
 
     def group(self, more: str = "", angle: float = 0.0) -> list[Any]:
         self.now += 0.02
-        return expressions(pieces.perceptors(self.now, self.hinge, angle, more))
+        time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
+        game = f"(t {time:.2f}) (pm {self.mode})"
+        return expressions(pieces.perceptors(self.now, self.hinge, angle, more, game))
 
     async def acts(self, cycles: int = 5) -> Message | None:
         """What it does within some cycles; None if that is nothing."""

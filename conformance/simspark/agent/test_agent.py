@@ -15,15 +15,18 @@ pytestmark = in_one_loop
 
 async def _ordinary(iut: Iut) -> None:
     async with serving(iut) as served:
-        for _ in range(60):
-            await served.tell("(hear Reference 0.00 self hello)")
-            await served.session.watch(within=served.session.seconds("cycle"))
+        for served.mode in COURSE:
+            for _ in range(20):
+                await served.tell("(hear Reference 0.00 self hello)")
+                await served.session.watch(within=served.session.seconds("cycle"))
         await served.acts(5)
         if served.session.instance.upper.offers("act"):
             for effectors in TOLD:
                 await served.is_told(effectors)
 
 
+COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
+"""The play modes of a short game."""
 TOLD = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
 """Effectors that it is told to send, the last of them longer than a byte can count."""
 

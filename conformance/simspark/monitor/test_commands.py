@@ -5,6 +5,7 @@ import pytest
 from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
+from conformance.simspark import pieces
 from conformance.simspark.monitor.showing import COMMANDS, Shown, showing
 from conformance.simspark.stage import held
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -33,6 +34,9 @@ async def _trained(iut: Iut) -> None:
     async with showing(iut) as shown:
         session = shown.session
         await shown.tick(3)
+        for mode in ("KickOff_Left", "PlayOn", "Goal_Right", "GameOver"):
+            await shown.tick(more=f"(play_mode {pieces.MODES.index(mode)})")
+            await shown.tick(19)
         if session.instance.upper.offers("command"):
             for text in EACH.values():
                 await session.instance.upper("command", command=text)

@@ -22,6 +22,7 @@ from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
+LONG = 120  # groups of perceptors: two seconds and more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 
 
@@ -29,7 +30,7 @@ TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 async def test_perceptors_keep_coming(iut: Iut) -> None:
     """Once it is created and initialised, an agent is told again and again what it perceives."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
-        for _ in range(20):
+        for _ in range(LONG):
             await perceptors(agent)
 
 

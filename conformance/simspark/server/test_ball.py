@@ -4,7 +4,7 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark.stage import Place, Watch, match, places_of_balls, watching
+from conformance.simspark.stage import CLOSE, Place, Watch, match, places_of_balls, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
@@ -21,12 +21,12 @@ async def _playing(watch: Watch) -> None:
 @requirement("ball.pos")
 @pytest.mark.parametrize(("along", "across"), [(0.5, 0.4), (-0.7, -0.55), (0.23, -0.31)])
 async def test_ball_is_put(iut: Iut, along: float, across: float) -> None:
-    """The ball is where it was put, in coordinates of the field."""
+    """The ball is where it was put, in coordinates of the field, from wherever it was before."""
     async with watching(iut) as watch:
         await _playing(watch)
-        place = watch.place(along, across)
-        await watch.empty(place)
-        await watch.put_ball(place)
+        for place in (watch.place(along, across), watch.place(-across, along / 2)):
+            await watch.empty(place)
+            await watch.put_ball(place)
 
 
 @requirement("ball.pos")
@@ -100,6 +100,51 @@ async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
         await watch.put_ball(place)
         await watch.settle()
         await _rolls(watch, place, vx, vy, f"(ball (vel {vx} {vy} 0))")
+
+
+@requirement("ball.vel")
+async def test_ball_is_pushed_back(iut: Iut) -> None:
+    """A ball that rolls has the velocity that it is given, whichever it had before."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(-0.2, 0.15)
+        await watch.put_ball(place)
+        await watch.settle()
+        track, far = _Track(watch.view, place), 0.0
+        await _rolls(watch, place, 2, 0, "(ball (vel 2 0 0))")
+
+        def back(view: View) -> bool:
+            nonlocal far
+            now = track.follow(view)[0]
+            far = max(far, now)
+            return now < far - ROLLED
+
+        await watch.command("(ball (vel -2 0 0))")
+        await watch.until(
+            back,
+            "show the ball roll back after (ball (vel -2 0 0))",
+            now=lambda _: f"it came {far:.2f} m far",
+        )
+
+
+@requirement("ball.vel")
+async def test_ball_is_pushed_up(iut: Iut) -> None:
+    """Upwards, too."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(-0.2, 0.15)
+        await watch.empty(place)
+        await watch.put_ball(place)
+        await watch.settle()
+        highest = max((watch.view.poses[n][14] for n in place.around(watch.view, CLOSE)), default=0)
+        await watch.command("(ball (vel 0 0 4))")
+        await watch.until(
+            lambda view: any(
+                view.poses[n][14] > highest + ROLLED for n in place.around(view, CLOSE)
+            ),
+            "show the ball above the ground after (ball (vel 0 0 4))",
+            now=places_of_balls,
+        )
 
 
 @requirement("ball.both")

@@ -21,10 +21,11 @@ from conformance.simspark.stage import (
     watching,
 )
 from conformance.simspark.view import View
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
+LONG = 3.0  # seconds, in which a server at its usual rate sends 75 states
 FAR = 1.0  # metres that nothing moves by itself from one state to the next
 
 
@@ -72,11 +73,14 @@ async def test_parameters(iut: Iut) -> None:
 
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming(iut: Iut) -> None:
-    """States come again and again without being asked, also after commands."""
+    """States come again and again without being asked, also after commands, and for long."""
     async with watching(iut) as watch:
         await watch.some(12)
         await watch.command("(time 1)")
         await watch.some(12)
+        long = watch.session.now + LONG
+        while watch.session.now < long:
+            await watch.state()
 
 
 @requirement("monitors.keeps-sending")
@@ -367,6 +371,37 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
             raise Inconclusive("the server sends no updates, but everything each time")
         await watch.until(turned, "show the hinge turn", now=lambda _: "no node turned")
         check(watch.view.fulls == fulls, "an update to show it", "a full scene graph came for it")
+
+
+@requirement("header.partial-carries-changes")
+async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
+    """A ball that is put elsewhere is there for each monitor, whoever has put it."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as one,
+        watching(iut, instance) as other,
+        watching(iut, instance) as third,
+    ):
+        await _begin(third)
+        for watch in (one, other, third):
+            await watch.some(2)
+        place = third.place(0.37, -0.42)
+        await third.empty(place)
+        await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
+        blind: list[Violation] = []
+        for watch in (third, one, other):
+            try:
+                await watch.until(
+                    place.taken,
+                    f"show the ball at {place} to each of three monitors",
+                    now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                )
+            except Violation as none:
+                blind.append(none)
+        if blind:
+            first = blind[0]
+            about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
+            raise Violation(first.expected, first.came, about) from first
 
 
 @requirement("header.partial-carries-changes")

@@ -57,6 +57,15 @@ class StartsTheGame(Agent):
         return "(kickOff Left)" if self.groups == 7 else super().now_and_then()
 
 
+@fault("starts-again-after-goals", violates="monitors.only-commands-of-trainers", subtle=True)
+class StartsAgainAfterGoals(Agent):
+    """Asks for the kick-off once a goal has been scored."""
+
+    def now_and_then(self) -> str:
+        scored = str(self.game.get("pm", [""])[0]).startswith("Goal")
+        return "(kickOff Left)" if scored else super().now_and_then()
+
+
 @fault("unclosed", violates="text.s-expressions")
 class Unclosed(Agent):
     """Leaves out the last bracket of its effectors."""
@@ -71,6 +80,15 @@ class UnclosedWords(Agent):
 
     def now_and_then(self) -> str:
         return super().now_and_then().replace("hello_", "(hello_")
+
+
+@fault("unclosed-in-play", violates="text.s-expressions", subtle=True)
+class UnclosedInPlay(Agent):
+    """Leaves out the last bracket of what it does while the ball is in play."""
+
+    def now_and_then(self) -> str:
+        playing = self.game.get("pm") == ["PlayOn"]
+        return "(lae1 1.0" if playing else super().now_and_then()
 
 
 class _Utf8(Connection):
@@ -156,3 +174,16 @@ class LengthOfAByte(Agent):
 
     def make_connection(self, stream: Stream) -> Connection:
         return _OneByte(stream)
+
+
+class _TwoBytes(Connection):
+    def write(self, data: bytes) -> None:
+        super().write(data[2:])
+
+
+@fault("lengths-of-two-bytes", violates="frame.length-prefix")
+class LengthsOfTwoBytes(Agent):
+    """Writes lengths of 16 bits."""
+
+    def make_connection(self, stream: Stream) -> Connection:
+        return _TwoBytes(stream)

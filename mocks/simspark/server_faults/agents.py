@@ -18,12 +18,12 @@ class NoPerceptors(Server):
         pass
 
 
-@fault("fifteen-groups", violates="agents.perceptors", subtle=True)
-class FifteenGroups(Server):
-    """Stops after fifteen groups of perceptors."""
+@fault("hundred-groups", violates="agents.perceptors", subtle=True)
+class HundredGroups(Server):
+    """Stops after a hundred groups of perceptors."""
 
     def tell_agents(self) -> None:
-        told = [agent for agent in self.agents if agent.sent < 15]
+        told = [agent for agent in self.agents if agent.sent < 100]
         everybody, self.agents = self.agents, told
         super().tell_agents()
         self.agents = everybody

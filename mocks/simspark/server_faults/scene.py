@@ -1,9 +1,13 @@
 """Faults of the server in the scene graph."""
 
+import re
+
 from mocks.fault import fault
-from mocks.simspark.monitor_port import Tree
+from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor, Tree
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+
+_TRANSFORM = re.compile(r"\(SLT [^)]*\)")
 
 
 @fault("trailing-nodes-left-out", violates="header.partial-fits")
@@ -43,6 +47,16 @@ class UpdatesInAnotherOrder(Server):
         text = super().partial_graph()
         self.world.robots.reverse()
         return text
+
+
+@fault("first-monitor-sees", violates="header.partial-carries-changes", subtle=True)
+class FirstMonitorSees(Server):
+    """Tells what has moved to the monitor that it tells first only."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor is not self.monitors[0] and scene.startswith(HEADER_PARTIAL):
+            scene = _TRANSFORM.sub("", scene)
+        super().tell_monitor(monitor, pairs, scene)
 
 
 @fault("limbs-not-updated", violates="header.partial-carries-changes")

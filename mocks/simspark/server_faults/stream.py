@@ -64,6 +64,19 @@ class SaysNoMoreToTrainers(Server):
             super().tell_monitor(monitor, pairs, scene)
 
 
+@fault("sixty-states", violates="monitors.keeps-sending", subtle=True)
+class SixtyStates(Server):
+    """Says no more to a monitor that it has told sixty states."""
+
+    told: dict[int, int] | None = None
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        self.told = self.told or {}
+        self.told[id(monitor)] = self.told.get(id(monitor), 0) + 1
+        if self.told[id(monitor)] <= 60:
+            super().tell_monitor(monitor, pairs, scene)
+
+
 @fault("slow", violates="monitors.rate")
 class Slow(Server):
     """Sends a state every 24 cycles."""

@@ -148,6 +148,15 @@ class BallStays(Server):
         pass
 
 
+@fault("relative-ball", violates="ball.pos", subtle=True)
+class RelativeBall(Server):
+    """Takes pos as relative to where the ball is."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        x, y, z = pos
+        super().ball_pos([self.world.ball.x + x, self.world.ball.y + y, z])
+
+
 @fault("ball-on-own-half", violates="ball.pos", subtle=True)
 class BallOnOwnHalf(Server):
     """Keeps the ball on the right half."""
@@ -178,6 +187,26 @@ class VelocitySwapped(Server):
 
     def ball_vel(self, vel: list[float]) -> None:
         super().ball_vel([vel[1], vel[0], vel[2]])
+
+
+@fault("velocity-added", violates="ball.vel", subtle=True)
+class VelocityAdded(Server):
+    """Adds the velocity to that which the ball has."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        ball = self.world.ball
+        x, y, z = vel
+        still = not any(vel)
+        super().ball_vel(vel if still else [ball.vx + x, ball.vy + y, ball.vz + z])
+
+
+@fault("flat-velocity", violates="ball.vel", subtle=True)
+class FlatVelocity(Server):
+    """Never pushes the ball upwards."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        x, y, _ = vel
+        super().ball_vel([x, y, 0.0])
 
 
 @fault("pos-or-vel", violates="ball.both")
@@ -274,6 +303,15 @@ class PlayModesStay(Server):
             super().do_play_mode(command)
 
 
+@fault("unknown-is-the-first", violates="play-mode.case", subtle=True)
+class UnknownIsTheFirst(Server):
+    """Sets the first play mode where it finds none of a name."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        known = command[1:2] and command[1] in PLAY_MODES
+        super().do_play_mode(command if known else [command[0], PLAY_MODES[0]])
+
+
 @fault("any-case", violates="play-mode.case", subtle=True)
 class AnyCase(Server):
     """Takes play modes in any letters."""
@@ -341,6 +379,14 @@ class TimeStays(Server):
 
     def do_time(self, command: list[Any]) -> None:
         pass
+
+
+@fault("time-in-whole-seconds", violates="time.set", subtle=True)
+class TimeInWholeSeconds(Server):
+    """Sets the time without its fraction."""
+
+    def do_time(self, command: list[Any]) -> None:
+        super().do_time([command[0], str(command[1]).partition(".")[0], *command[2:]])
 
 
 @fault("time-only-forwards", violates="time.set", subtle=True)
