@@ -348,13 +348,13 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_replaces_uuid(iut: Iut) -> None:
-    """After a UUID, Raw counts; the latest Raw counts, and goes on counting."""
+    """After a UUID, Raw counts; the latest Raw counts, at rest as well, and goes on counting."""
     async with iut.session(program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        await session.send(raw(axis1=65))
-        await _axis(session, "65")
-        await session.send(raw(axis1=-20))
-        await _axis(session, "-20")
+        for value, battery in ((65, 100), (-127, 1000), (0, 1), (-20, 100)):
+            state = raw(axis1=value, battery_level=battery, battery_capacity=battery)
+            await session.send(state)
+            await _axis(session, str(value))
         await session.watch("Serial")
         said = await probed(session, "controller", lambda line: True)
         check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")

@@ -255,6 +255,26 @@ class UuidSticks(Simulator):
             super().control(content)
 
 
+@fault("battery-percent", violates="controller.raw-replaces-uuid", subtle=True)
+class BatteryPercent(Simulator):
+    """Drops a Raw state whose battery level is above 100, as if it were a percentage."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "UUID" or state["battery_level"] <= 100:
+            super().control(content)
+
+
+@fault("rest-unseen", violates="controller.raw-replaces-uuid", subtle=True)
+class RestUnseen(Simulator):
+    """Keeps the Raw state that it has when one with the first axis at rest comes."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "UUID" or state["axis1"]:
+            super().control(content)
+
+
 @fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
 class FirstRawSticks(Simulator):
     """After a UUID takes the first Raw state, but not the ones that follow."""
