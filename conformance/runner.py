@@ -145,10 +145,13 @@ class Runner:
     async def _never_started(self, iut: Iut) -> Unreachable | None:
         """Where it ended without a word: does it also end when nobody speaks to it?
 
-        Then it has never started; otherwise it has died of what it was sent.
+        Then it has never started; otherwise it has died of what it was sent. One that has connected
+        has started, and may well end where nobody speaks to it.
         """
         said = any(event.data for session in iut.sessions for event in session.theirs)
-        if said or not iut.sessions or not all(session.ended for session in iut.sessions):
+        connected = not self.role.serves and iut.transport in ("tcp", "unix")
+        ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
+        if said or connected or not ended:
             return None
         async with iut.instance() as instance:
             process = instance.process

@@ -189,6 +189,20 @@ def test_plays_the_other_role_in_silence(place: Place) -> None:
     assert not verdicts(done)
 
 
+def test_connects_and_says_nothing(place: Place) -> None:
+    """One that has connected has taken part, even if it leaves where nothing is said to it."""
+    iut = place.program(
+        "import socket, sys, time\n"
+        "peer = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n"
+        "time.sleep(0.5)"
+    )
+    done = place.run("vexide/frontend", *BRIEF, iut=[*iut, "{host}", "{port}"])
+    assert_clean(done)
+    assert done.code == 1
+    assert failed(done) == ["handshake.frontend-begins"]
+    assert not verdicts(done)
+
+
 # Floods
 
 
