@@ -191,7 +191,10 @@ class Instance:
         elif self.kind in _SOCKETS:
             self.values["host"] = LOOPBACK
             for channel in self.role.channels or ("",):
-                port = links.free_port(_SOCKETS[self.kind]) if self.role.serves else 0
+                port = 0
+                if self.role.serves:
+                    reserved = links.reserved_port(_SOCKETS[self.kind])
+                    port = self._stack.enter_context(reserved)
                 address = await self._reserve(channel, f"{LOOPBACK}:{port}")
                 port_name = f"{channel}_port" if channel else "port"
                 self.values[port_name] = address.rpartition(":")[2]

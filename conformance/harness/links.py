@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
 import socket
 import struct
 import termios
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 CHUNK = 256 * 1024
@@ -220,3 +221,22 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
     with socket.socket(type=kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def reserved_port(kind: int = socket.SOCK_STREAM) -> Iterator[int]:
+    """A free port, given to nobody else who asks here, in whatever process, until it is let go.
+
+    What is to listen there is yet to start, so that the system would hand it out again meanwhile.
+    """
+    with socket.socket(socket.AF_UNIX) as mark:
+        while True:
+            port = free_port(kind)
+            try:
+                # An abstract address: of the same network as the port, and gone with the process.
+                mark.bind(f"\0conformance-port-{port}")
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE:
+                    continue
+            break
+        yield port
