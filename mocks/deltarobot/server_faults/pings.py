@@ -1,5 +1,6 @@
 """Faults of the server in its pings, and with its clients."""
 
+import os
 import time
 from dataclasses import replace
 from itertools import count
@@ -279,3 +280,12 @@ class LaterNoVersion(Server):
     def send_version(self) -> None:
         if self.number == 1:
             super().send_version()
+
+
+@fault("ends-with-its-client", violates="robustness.next-client", subtle=True)
+class EndsWithItsClient(Server):
+    """Ends altogether, and in order, once a client has ended the transmission."""
+
+    def peer_ends(self, value: Any) -> None:
+        super().peer_ends(value)
+        os._exit(0)
