@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.runtime.codec import encode
 from mocks.fault import fault
@@ -15,6 +15,27 @@ class Lines(Publisher):
 
     def write(self, data: bytes) -> None:
         super().write(data + b"\xc1")
+
+
+@fault("context-piles-up", violates="log.context", subtle=True)
+class ContextPilesUp(Publisher):
+    """Tells with each message what was known of all before it."""
+
+    known: ClassVar[dict[str, Any]] = {}
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        self.known.update(extra)
+        return dict(self.known)
+
+
+@fault("critical-twice", violates="log.each-once", subtle=True)
+class CriticalTwice(Publisher):
+    """Publishes what is critical twice, to be sure."""
+
+    def publish(self, message: dict[str, Any]) -> None:
+        super().publish(message)
+        if message["level"] == "critical":
+            super().publish(message)
 
 
 @fault("long-messages-cut", violates="encoding.messagepack", subtle=True)

@@ -27,6 +27,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or comes to an end."""
     async with bench(iut) as on:
         buffer = await on.make("arm")
+        await buffer.put({"control.write": 0})
         for name, arguments in OPERATIONS.items():
             await holding(on, buffer, name, {**buffer.arguments, **arguments})
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
@@ -67,7 +68,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
     async with bench(iut) as on:
         for type_, name in (("arm", "angle"), ("panel", "level")):
             buffer = await on.make(type_, valid=False)
-            before = await buffer.look()
+            before = await buffer.put({"control.write": 0} if buffer.layout.control else {})
             value = sample(buffer.peripheral[name], 2)
             await on.ask("set_value", **buffer.arguments, param=name, value=value)
             (await buffer.look()).only(before, ())
@@ -87,7 +88,7 @@ async def test_invalid_afterwards(iut: Iut) -> None:
         buffer = await on.make("arm")
         await set_value(buffer, "angle", 0.25)
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
-        before = await buffer.put({"valid": 0})
+        before = await buffer.put({"valid": 0, "control.write": 0})
         await on.ask("set_value", **buffer.arguments, param="angle", value=0.5)
         answer = await on.ask("get_value", **buffer.arguments, param="angle")
         (await buffer.look()).only(before, ())

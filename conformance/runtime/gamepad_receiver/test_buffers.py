@@ -24,6 +24,20 @@ async def test_first_message(iut: Iut) -> None:
                 check(on.session.now < deadline, f"{place} to be set", "it is not")
 
 
+@requirement("lifecycle.created-valid")
+async def test_back_again(iut: Iut) -> None:
+    """A gamepad that is back is valid, whatever was made of its absence."""
+    about = "lifecycle.created-valid"
+    async with receiver(iut) as on:
+        for number in range(1, 4):
+            values = {"lx": number / 8}
+            image = await on.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
+            valid = image["valid"] != 0
+            check(valid, f"{image.buffer.place('valid')} to be set", "it is not", image.event)
+            await on.plays({"1": pad(1, lx=number / 8)}, "1", values, about)
+            await on.play({})
+
+
 @requirement("buffers.shared-memory")
 async def test_object(iut: Iut) -> None:
     """The buffer is an object under /dev/shm that is as long as its layout says."""

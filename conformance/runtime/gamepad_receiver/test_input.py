@@ -54,6 +54,8 @@ async def test_buttons(iut: Iut) -> None:
 async def test_several(iut: Iut) -> None:
     """Every gamepad of a message has its values in its own buffer, whatever its index."""
     pads = {"0": 0.25, "1": 0.125, "3": -0.25, "12": 0.5}
+    # Together they are longer than a short buffer.
+    pads |= {str(index): index / 64 for index in range(4, 12)}
     async with receiver(iut) as on:
         for sign in (1, -1):
             await on.play({index: pad(lx=sign * lx) for index, lx in pads.items()})

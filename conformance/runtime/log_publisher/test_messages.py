@@ -207,15 +207,27 @@ async def test_context(iut: Iut) -> None:
             check(right, "level and logger of the message", f"{shown(rest)} came", message.event)
 
 
+@requirement("log.context")
+async def test_context_of_others(iut: Iut) -> None:
+    """What was known of one message is not told of the next."""
+    async with publishing(iut) as session:
+        await logged(session, "one", extra={"conformance_only": 1, "step": 1}, level="error")
+        for extra in ({"step": 2}, {}):
+            message = await logged(session, f"another {len(extra)}", extra=extra, level="error")
+            came = message.value.get("extra") or {}
+            expected = "no conformance_only in extra, which is of an earlier message"
+            check("conformance_only" not in came, expected, f"{shown(came)} came", message.event)
+
+
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
-    """What is logged five times gives five messages."""
+    """What is logged twelve times, four times at each of three levels, gives twelve messages."""
     async with publishing(iut) as session:
-        for _ in range(5):
-            await logged(session, "again")
+        for number in range(12):
+            await logged(session, "again", level=LEVELS[2 + number % 3])
         await session.watch("nothing but what is on its way")
         texts = [message.value.get("event") for message in session.received]
-        check(texts.count("again") == 5, "five messages", f"{texts.count('again')} came")
+        check(texts.count("again") == 12, "twelve messages", f"{texts.count('again')} came")
 
 
 @requirement("log.order")

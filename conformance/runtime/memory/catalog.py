@@ -128,15 +128,16 @@ def _is(value: Any, *types: type) -> bool:
 def _peripheral(name: Any, raw: Any) -> Peripheral:
     _check(isinstance(name, str) and isinstance(raw, dict), f"{name!r} is no peripheral")
     params, device, delay = raw.get("params", []), raw.get("device_id"), raw.get("delay")
-    _check(isinstance(params, list), f"the params of {name} are no list")
+    _check(isinstance(params, list), f"the params of {name!r} are no list")
     if "device_id" in raw:
-        _check(_is(device, int) and device >= 0, f"{name}: the device_id is no number")
-        _check(len(params) <= MOST, f"{name} has {len(params)} parameters, {MOST} are allowed")
-    _check("delay" not in raw or _is(delay, int, float), f"{name}: the delay is no number")
-    return Peripheral(name, tuple(_parameter(name, entry) for entry in params), device, delay)
+        _check(_is(device, int) and device >= 0, f"{name!r}: the device_id is no number")
+        _check(len(params) <= MOST, f"{name!r} has {len(params)} parameters, {MOST} are allowed")
+    _check("delay" not in raw or _is(delay, int, float), f"{name!r}: the delay is no number")
+    return Peripheral(name, tuple(_parameter(repr(name), entry) for entry in params), device, delay)
 
 
 def _parameter(peripheral: str, raw: Any) -> Parameter:
+    """A parameter; `peripheral` is whose, as messages have it: any text can be a key of YAML."""
     _check(isinstance(raw, dict), f"a parameter of {peripheral} is no map")
     for key in ("name", "type"):
         _check(isinstance(raw.get(key), str), f"a parameter of {peripheral} has no {key}")

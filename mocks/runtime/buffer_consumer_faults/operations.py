@@ -14,6 +14,16 @@ from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
 
+@fault("marks-before-the-mutex", violates="operations.mutex", subtle=True)
+class MarksBeforeTheMutex(Consumer):
+    """Sets the bit of a parameter before it asks for the mutex."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        if buffer.peripheral[name].writeable:
+            self.mark(buffer, "write", [name])
+        return await super().set_value(buffer, name, value)
+
+
 @fault("get-value-unlocked", violates="operations.mutex", subtle=True)
 class GetValueUnlocked(Consumer):
     """Reads without the mutex: it changes nothing."""

@@ -10,6 +10,21 @@ from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer
 
 
+@fault("gone-for-good", violates="lifecycle.created-valid", subtle=True)
+class GoneForGood(Receiver):
+    """Clears the valid bit of a gamepad that is gone, and does not set it when it is back."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        found = super().messages(data)
+        for pads in found:
+            for index in self.pads.keys() - pads.keys():
+                self.put_valid(self.pads[index], False)
+        return found
+
+    def check_valid(self, buffer: Buffer) -> None:
+        """It does not look at it, either."""
+
+
 @fault("invalid-at-first", violates="lifecycle.created-valid")
 class InvalidAtFirst(Receiver):
     """Does not set the valid bit."""

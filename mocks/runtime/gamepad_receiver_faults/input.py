@@ -11,6 +11,14 @@ from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.peer import Buffer
 
 
+@fault("buffer-of-512-bytes", violates="receiver.several", subtle=True)
+class BufferOf512Bytes(Receiver):
+    """Takes 512 bytes of a datagram, which are enough for four gamepads."""
+
+    async def received(self, data: bytes) -> None:
+        await super().received(data[:512])
+
+
 @fault("sticks-swapped", violates="receiver.axes")
 class SticksSwapped(Receiver):
     """Takes the left stick for the right one."""
