@@ -116,7 +116,7 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     """Groups of any length are taken in full."""
     async with serving(iut) as served:
-        for size in (255, 256, 1024, 65_536):
+        for size in (255, 256, 1024, 65_536, 70_000):
             group = served.group(angle=1.0)
             text = bytes_of(group)[4:]
             more = b"(hear Reference 0.00 self x)" * (max(size - len(text), 0) // 28)

@@ -111,7 +111,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
         await watch.put_ball(place)
         await watch.settle()
         track, far = _Track(watch.view, place), 0.0
-        await _rolls(watch, place, 2, 0, "(ball (vel 2 0 0))")
+        await _rolls(watch, place, 3, 0, "(ball (vel 3 0 0))")
 
         def back(view: View) -> bool:
             nonlocal far
@@ -119,10 +119,10 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
             far = max(far, now)
             return now < far - ROLLED
 
-        await watch.command("(ball (vel -2 0 0))")
+        await watch.command("(ball (vel -1.5 0 0))")
         await watch.until(
             back,
-            "show the ball roll back after (ball (vel -2 0 0))",
+            "show the ball roll back after (ball (vel -1.5 0 0))",
             now=lambda _: f"it came {far:.2f} m far",
         )
 
