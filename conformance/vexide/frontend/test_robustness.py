@@ -35,7 +35,6 @@ MALFORMED = {
     "null-content": b'{"DeviceUpdate": null}\n',
     "missing-field": b'{"Log": {"message": "no level"}}\n',
     "wrong-type": b'{"Log": {"level": "Info", "message": 7}}\n',
-    "lone-surrogate": b'{"Log": {"level": "Info", "message": "\\ud800"}}\n',
     "no-base64": b'{"Serial": {"channel": 1, "data": "%%%"}}\n',
 }
 

@@ -1,5 +1,6 @@
 """Faults of the frontend in the course of a session: setup, start, logs, exit."""
 
+import asyncio
 from typing import Any
 
 from mocks.fault import fault
@@ -108,6 +109,19 @@ class AnyEventIsReady(Frontend):
 
     def handle(self, name: str, content: Any) -> None:
         super().handle(name, content)
+        self.is_ready = True
+        self.start_if_wanted()
+
+
+@fault("ready-timeout", violates="start.waits-for-ready", subtle=True)
+class ReadyTimeout(Frontend):
+    """Waits a second for Ready and starts without it then."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        asyncio.get_running_loop().call_later(1.0, self.give_up)
+
+    def give_up(self) -> None:
         self.is_ready = True
         self.start_if_wanted()
 
