@@ -74,6 +74,8 @@ def _explained(data: bytes) -> tuple[str, str] | None:
         return "frame.identifier", f"{data[:2].hex(' ')} has the size identifier in the low bits"
     if data.startswith(b"DeltaRVr"):
         return "frame.identifier", "the magic came without an identifier"
+    if data.startswith(b"\x02\x20\0\0\x01\0\0\0"):
+        return "frame.fixed-lengths", "the version has two bytes of padding before its contents"
     rest = data.removeprefix(b"\x01\x30DeltaRVr")
     if rest.startswith(b"\x02\x20") and len(rest) < 6:
         return "frame.fixed-lengths", f"the version has only {len(rest) - 2} bytes of contents"
