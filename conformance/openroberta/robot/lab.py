@@ -179,7 +179,7 @@ class Lab:
         """What was asked at a wrong path instead, if it evidently was."""
         ends = "/download" if "DownloadRequest" in names else "/pushcmd"
         for other in self.others[start:]:
-            path = other.message.value.get("path", "").rstrip("/")
+            path = other.message.value.get("path", "").rstrip("/").lower()
             if other.name == "Request" and path.endswith(ends):
                 return other
         return None

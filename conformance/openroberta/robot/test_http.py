@@ -132,3 +132,17 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
         await asked.answer(value, segmentation=cut)
 
     await course(iut, answers)
+
+
+@requirement("http.json")
+async def test_json_in_another_spelling(iut: Iut) -> None:
+    """Answers may have white space in their JSON, line feeds among it, and escaped letters."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        if command := value.get("json", {}).get("cmd"):
+            spelt = f'{{\r\n\t"cmd" :\n  "\\u{ord(command[0]):04x}{command[1:]}"\n}}\n'
+            kind = {"Content-Type": "application/json; charset=utf-8"}
+            value = response(200, kind, spelt.encode())
+        await asked.answer(value)
+
+    await course(iut, answers)

@@ -84,7 +84,9 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
         await asked.answer(response(200, {}, {**extra, "cmd": "repeat"}))
         push = await lab.next("Push")
         await push.answer(response(200, {}, {"subtype": "", **extra, "cmd": "repeat"}))
-        await lab.next("Push")
+        push = await lab.next("Push")
+        await push.answer(response(200, {}, {"last": "abort", **extra, "cmd": "download"}))
+        await lab.next("DownloadRequest")
 
 
 @requirement("commands.configuration")
@@ -119,6 +121,7 @@ async def test_abort(iut: Iut) -> None:
 
 LOST: dict[str, Callable[[Exchange], Awaitable[None]]] = {
     "500": lambda push: push.refuse(500),
+    "503": lambda push: push.refuse(503),
     "404": lambda push: push.refuse(404),
     "closed": lambda push: push.session.close(),
     "half": lambda push: push.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{", ends=True),

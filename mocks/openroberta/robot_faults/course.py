@@ -250,6 +250,16 @@ class FirstErrorEnds(Robot):
         await super().disturbed(command)
 
 
+@fault("unavailable-ends", violates="robustness.lost-answers", subtle=True)
+class UnavailableEnds(Robot):
+    """Stops when the lab says that it is unavailable."""
+
+    def command(self, answer: Frame | None) -> str:
+        if answer and answer.value and answer.value.get("status") == 503:
+            die()
+        return super().command(answer)
+
+
 @fault("dies-of-no-http", violates="robustness.lost-answers", subtle=True)
 class DiesOfNoHttp(Robot):
     """Dies of an answer that is no HTTP."""
@@ -281,6 +291,14 @@ class StormsWhenAborted(Robot):
     async def pause(self) -> None:
         if self.latest != "abort":
             await super().pause()
+
+
+@fault("finds-abort-anywhere", violates="robustness.extra-members", subtle=True)
+class FindsAbortAnywhere(Robot):
+    """Takes an answer for abort that has this word anywhere."""
+
+    def command(self, answer: Frame | None) -> str:
+        return "abort" if answer and b'"abort"' in answer.raw else super().command(answer)
 
 
 @fault("known-members-only", violates="robustness.extra-members")

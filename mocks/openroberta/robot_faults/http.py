@@ -91,6 +91,15 @@ class ObjectsInArrays(Robot):
         return _Array(self.settings.url)
 
 
+@fault("one-line-of-json", violates="http.json", subtle=True)
+class OneLineOfJson(Robot):
+    """Reads the first line of an answer only."""
+
+    def command(self, answer: Frame | None) -> str:
+        body = answer.raw.partition(b"\r\n\r\n")[2] if answer else b""
+        return super().command(answer) if b"}" in body.partition(b"\n")[0] else ""
+
+
 class _Latin(_Raw):
     def altered(self, data: bytes) -> bytes:
         head, _, body = data.partition(b"\r\n\r\n")
