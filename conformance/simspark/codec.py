@@ -158,6 +158,9 @@ def _frame(raw: bytes, following: bytes) -> Frame:
         return Frame(raw, error=f"{error} of the text {_shown(payload)}", requirement=requirement)
     if deepest > DEEP:
         return Frame(raw, TOO_DEEP, {"depth": deepest, "bytes": len(payload)})
+    if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):
+        why = f"a scene graph came without a state before it, {_shown(payload)}"
+        return Frame(raw, error=why, requirement="state.structure")
     return Frame(raw, name_of(value), value)
 
 

@@ -284,7 +284,7 @@ async def _match(iut: Iut) -> None:
         await watch.settle()
 
 
-@_of_a_session("header.full-is-complete", "header.partial-fits")
+@_of_a_session("state.structure", "header.full-is-complete", "header.partial-fits")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
     """With agents that come, act and go, full graphs are complete and updates fit them."""
     await held(iut, "match", _match)
@@ -382,7 +382,7 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         watching(iut, instance) as other,
         watching(iut, instance) as third,
     ):
-        await _begin(third)
+        await _begin(one)
         for watch in (one, other, third):
             await watch.some(2)
         place = third.place(0.37, -0.42)

@@ -207,6 +207,24 @@ class StateWithoutGraph(Server):
         return self.header_partial()
 
 
+@fault("graph-without-state", violates="state.structure", subtle=True)
+class GraphWithoutState(Server):
+    """Sends the full scene graph alone when nodes have come or gone."""
+
+    def tell_monitors(self) -> None:
+        self.alone = self.structure_told != self.world.structure
+        super().tell_monitors()
+        self.alone = False
+
+    alone = False
+
+    def send_state(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if self.alone:
+            monitor.send(scene)
+        else:
+            super().send_state(monitor, pairs, scene)
+
+
 @fault("fourth-part", violates="state.structure", subtle=True)
 class FourthPart(Server):
     """Sends the score once more behind the scene graph when it changes."""
