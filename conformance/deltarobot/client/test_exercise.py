@@ -51,7 +51,7 @@ async def exercising(iut: Iut) -> AsyncIterator[Session]:
 async def test_curve(iut: Iut) -> None:
     """The application sees all points of a curve, in their order, be they few or many."""
     async with opened(iut) as session:
-        for points in (many(1), POINTS, many(10_000)):
+        for points in (many(1), POINTS, POINTS[1:2] * 3, many(10_000)):
             await session.send(curve(*points))
             await sees(session, "curve", points)
 
@@ -63,6 +63,7 @@ async def test_next_curve(iut: Iut) -> None:
         for points in (POINTS, POINTS[1:2], many(20)):
             await session.send(curve(*points))
             await sees(session, "curve", points)
+            await session.send(*(vector(name, 1.0, 0.0, 0.0) for name in PROGRESS))
 
 
 @requirement("exercise.odd-curves")

@@ -116,6 +116,8 @@ async def test_points_of_a_curve(iut: Iut) -> None:
             points = [[float(number), -0.5 * number, 0.25] for number in range(count)]
             await begin(session, points)
             await _curve(session, points)
+        await begin(session, [SQUARE[1]] * 3)
+        await _curve(session, [SQUARE[1]] * 3)
 
 
 @requirement("exercise.curve-values")

@@ -1,6 +1,7 @@
 """Faults of the client in what it makes of an exercise."""
 
 import struct
+from itertools import groupby
 from typing import Any
 
 from conformance.codec import Frame
@@ -188,3 +189,20 @@ class CurveInsideUnknown(Client):
             for found in type(self.decoder)().feed(inner):
                 if found.name in self.HANDLERS and found.name != "Ping":
                     self.handle(found.name, found.value)
+
+
+@fault("equal-points-once", violates="exercise.curve-shown", subtle=True)
+class EqualPointsOnce(Client):
+    """Takes only one of equal points that follow one another."""
+
+    def curve(self, value: Any) -> None:
+        super().curve({"points": [point for point, _ in groupby(value["points"])]})
+
+
+@fault("curve-at-rest-only", violates="exercise.curve-replaced", subtle=True)
+class CurveAtRestOnly(Client):
+    """Takes no curve once it knows a position."""
+
+    def curve(self, value: Any) -> None:
+        if self.view.position is None:
+            super().curve(value)

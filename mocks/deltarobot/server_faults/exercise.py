@@ -1,6 +1,7 @@
 """Faults of the server in its exercise."""
 
 import struct
+from itertools import groupby
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import encode, frame, message
@@ -307,3 +308,11 @@ class PassesCurvesOn(Server):
 
     def foreign_curve(self, value: Any) -> None:
         self.send(value)
+
+
+@fault("equal-points-once", violates="exercise.curve-values", subtle=True)
+class EqualPointsOnce(Server):
+    """Sends only one of equal points that follow one another."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([point for point, _ in groupby(curve)])
