@@ -1,5 +1,7 @@
 """What a trainer says: commands of the right forms, framed and written as they are to be."""
 
+from typing import Any
+
 import pytest
 
 from conformance.cases import in_one_loop, requirement
@@ -101,12 +103,13 @@ async def test_commands(iut: Iut, statement: str) -> None:
 
 def _said(session: Session) -> set[str]:
     """The words of the commands that came."""
-    return {
-        item[0]
-        for message in session.received
-        for item in message.value
-        if isinstance(item, list) and item and isinstance(item[0], str)
-    }
+    lists = [item for message in session.received for item in message.value if _is_list(item)]
+    wrapped = [item for outer in lists if _is_list(outer[0]) for item in outer if _is_list(item)]
+    return {item[0] for item in lists + wrapped if isinstance(item[0], str)}
+
+
+def _is_list(item: Any) -> bool:
+    return isinstance(item, list) and bool(item)
 
 
 @requirement("frame.length-prefix")

@@ -133,6 +133,17 @@ class AgentsMoveTheBall(Server):
             super().effect(agent, expression)
 
 
+@fault("agents-kick-off", violates="monitors.not-for-agents", subtle=True)
+class AgentsKickOff(Server):
+    """Executes the commands of an agent that set the play mode."""
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        if isinstance(expression, list) and expression[:1] in (["playMode"], ["kickOff"]):
+            self.execute(expression)
+        else:
+            super().effect(agent, expression)
+
+
 @fault("agents-set-the-time", violates="monitors.not-for-agents", subtle=True)
 class AgentsSetTheTime(Server):
     """Executes the command time of an agent."""
