@@ -177,14 +177,13 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
     ):
         echo = await procedure(iut, one, "echo")
         await procedure(iut, other, "echo")
-        wholes = [(one, "one", 5), (other, "other", 6)]
-        whole = {text: encode(request(number, echo, text)) for _, text, number in wholes}
-        for place in (1, 4, 12):
+        clients = [(one, "one"), (other, "other")]
+        for number, place in enumerate((1, 4, 12)):
             for pieces in (slice(None, place), slice(place, None)):
-                for session, text, _ in wholes:
-                    await session.send_bytes(whole[text][pieces])
+                for session, text in clients:
+                    await session.send_bytes(encode(request(number, echo, text))[pieces])
                     await session.taken()
-            for session, text, number in wholes:
+            for session, text in clients:
                 answer = await session.expect(RESPONSE, to=f"to its request {number}")
                 expected = f"the client's own result {[text]} to request {number}"
                 own = answer.value[1:] == [number, None, [text]]
