@@ -12,6 +12,10 @@ async def smoke(iut: Iut) -> None:
     async with showing(iut) as shown:
         await shown.tick(3)
         await shown.session.until_closed(shown.session.seconds("quiet"))
-        await shown.session.unharmed("the beginning of a plain session")
+        about = "monitors.understood"
+        try:
+            await shown.session.unharmed("the beginning of a plain session")
+        except Violation as died:
+            raise Violation(died.expected, died.came, about) from died
         if shown.session.ended:
-            raise Violation("the monitor to stay", "it closed the connection at once")
+            raise Violation("the monitor to stay", "it closed the connection at once", about)

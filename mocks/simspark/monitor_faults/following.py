@@ -20,6 +20,16 @@ class _Viewing(Monitor):
         return self.view_of_its_own()
 
 
+@fault("dies-of-updates", violates="monitors.understood")
+class DiesOfUpdates(Monitor):
+    """Expects a full game state each time."""
+
+    def take_state(self, frame: Frame) -> None:
+        if frame.name == "PartialState":
+            defects.die()
+        super().take_state(frame)
+
+
 @fault("dies-of-unknown-values", violates="text.unknown-ignored")
 class DiesOfUnknownValues(Monitor):
     """Dies of a value in the game state that it does not know."""

@@ -83,6 +83,11 @@ AckAlone = _says(
     *("(time 13)", ""),
     subtle=True,
 )
+TwoCookies = _says(
+    *("two-cookies", "ack.appended", "Asks with two words, in a list of its own."),
+    *("(time 13)(getAck cookie)", "((time 13)(getAck two words))"),
+    subtle=True,
+)
 OwnCommands = _says(
     *("own-commands", "trainer.known-commands", "Writes a word of its own for repos."),
     *("(repos", "(reposition"),
