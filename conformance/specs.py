@@ -94,7 +94,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the upper tester: what it does and the names of its arguments."""
+    """One operation of the upper tester: what it does and the names of its arguments.
+
+    Where these are not always the same, there is one name, ``args``: it stands for all of them.
+    """
 
     name: str
     description: str

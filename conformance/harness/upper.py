@@ -78,7 +78,7 @@ class UpperTester:
             await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _hook(self, command: str, arguments: Mapping[str, Any]) -> Answer:
-        given = {
+        given = {"args": json.dumps(arguments)} | {
             key: value if isinstance(value, str) else json.dumps(value)
             for key, value in arguments.items()
         }

@@ -360,7 +360,7 @@ async def test_user_changes_what_is_sent() -> None:
         user = mock.operations()
         await user["configure"]({"port": 7, "device": MOTOR})
         await user["competition"]({"mode": "Auto"})
-        await user["controller"]({"update": {"Raw": {"axis1": 500}}})
+        await user["controller"]({"Raw": {"axis1": 500}})
         await user["start"]({})
         pipe.say(HELLO)
         setup = [await pipe.hear() for _ in range(3)]
@@ -369,7 +369,7 @@ async def test_user_changes_what_is_sent() -> None:
         assert setup[2]["ControllerUpdate"]["Raw"]["axis1"] == 127
         pipe.say("Ready")
         assert await pipe.hear() == "StartExecution"
-        await user["controller"]({"update": {"UUID": "03"}})
+        await user["controller"]({"UUID": "03"})
         assert await pipe.hear() == {"ControllerUpdate": {"UUID": "03"}}
         with pytest.raises(ValueError, match="unknown variant"):
             await user["configure"]({"port": 7, "device": {"Imu": {}}})

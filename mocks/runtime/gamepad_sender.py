@@ -93,6 +93,6 @@ async def _play(sender: Sender, rate: float) -> None:
 
 def operations(sender: Sender) -> Mapping[str, upper_tester.Operation]:
     async def gamepads(args: dict[str, Any]) -> None:
-        sender.gamepads(args["gamepads"])
+        sender.gamepads(args)
 
     return {"gamepads": gamepads}

@@ -256,7 +256,7 @@ class Frontend(Session):
             self.send_competition()
 
     async def user_controls(self, args: dict[str, Any]) -> Any:
-        self.world.controller = controller(args.get("update", args))
+        self.world.controller = controller(args)
         if self.live:
             self.send_controller()
 

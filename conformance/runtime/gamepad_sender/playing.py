@@ -26,9 +26,7 @@ def pad(*axes: float, pressed: Sequence[int] = ()) -> Pad:
 
 async def play(session: Session, **pads: Pad) -> None:
     """Put the gamepads of these indices (`_0`, `_3`) into a state."""
-    await done(
-        session, "gamepads", gamepads={name.removeprefix("_"): p for name, p in pads.items()}
-    )
+    await done(session, "gamepads", **{name.removeprefix("_"): p for name, p in pads.items()})
 
 
 async def shows(

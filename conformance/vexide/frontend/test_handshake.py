@@ -20,7 +20,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     "start": {},
     "configure": {"port": 5, "device": MOTOR},
     "competition": MODE,
-    "controller": {"update": raw(axis1=65)["ControllerUpdate"]},
+    "controller": raw(axis1=65)["ControllerUpdate"],
     "touch": {"x": 10, "y": 10, "event": "Pressed"},
 }
 

@@ -196,7 +196,7 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
 async def test_controller_before_start(iut: Iut) -> None:
     """What the controller is at before the start, the simulator is told before StartExecution."""
     async with opened(iut) as session:
-        await user(session, "controller", update=raw(axis1=65)["ControllerUpdate"])
+        await user(session, "controller", **raw(axis1=65)["ControllerUpdate"])
         await session.send(answer(), SIGNATURE)
         start = await starts(session)
         updates = before(session, "ControllerUpdate", start)
@@ -247,7 +247,7 @@ async def test_commands_are_tagged(iut: Iut) -> None:
             if upper.offers("competition"):
                 await user(session, "competition", **mode)
         if upper.offers("controller"):
-            await user(session, "controller", update=raw(axis2=-127)["ControllerUpdate"])
+            await user(session, "controller", **raw(axis2=-127)["ControllerUpdate"])
         await plays_on(iut, session)
 
 

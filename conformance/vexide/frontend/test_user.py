@@ -44,7 +44,7 @@ async def _control(iut: Iut, state: str) -> None:
             if running:
                 await _start_if_possible(iut, session)
             if offered:
-                await user(session, "controller", update=STATES[state]["ControllerUpdate"])
+                await user(session, "controller", **STATES[state]["ControllerUpdate"])
             await session.watch("ControllerUpdate")
         if offered and not received(session, "ControllerUpdate"):
             await session.watch("ControllerUpdate", within=session.seconds("response"))
