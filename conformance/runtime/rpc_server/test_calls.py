@@ -164,3 +164,13 @@ async def test_wrong_arguments(iut: Iut) -> None:
         for number, params in enumerate(([], [1], [1, 2, 3])):
             await session.send(request(number, subtract, *params))
             await answers(session, [number], f", {subtract} with {len(params)} arguments", None)
+
+
+@requirement("rpc.argument-count")
+async def test_argument_count(iut: Iut) -> None:
+    """Too few arguments, or too many, are answered with an error."""
+    async with iut.session() as session:
+        subtract = await procedure(iut, session, "subtract")
+        for number, params in enumerate(([], [1], [1, 2, 3])):
+            outcome = await call(session, number, subtract, *params)
+            check_failure(outcome, f"{subtract} with {len(params)} arguments")

@@ -244,6 +244,22 @@ class FalseBesideError(Server):
         super().answer(number, error, False if failed else result)
 
 
+@fault("arguments-made-to-fit", violates="rpc.argument-count")
+class ArgumentsMadeToFit(Server):
+    """Takes 0 for arguments that are missing, and leaves out those that are too many."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, [*params, 0, 0][:2] if method == "subtract" else params, then)
+
+
+@fault("surplus-arguments-left-out", violates="rpc.argument-count", subtle=True)
+class SurplusArgumentsLeftOut(Server):
+    """Leaves out arguments that are too many."""
+
+    def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
+        super().call(method, params[:2] if method == "subtract" else params, then)
+
+
 @fault("wrong-arguments-ignored", violates="rpc.wrong-arguments")
 class WrongArgumentsIgnored(Server):
     """Answers nothing where a procedure cannot be called with the arguments of a request."""

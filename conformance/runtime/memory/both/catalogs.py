@@ -141,15 +141,18 @@ async def test_16_parameters(iut: Iut) -> None:
             await understood(on, "sixteen.yaml")
 
 
+@requirement("catalog.at-most-16")
+async def test_17_parameters(iut: Iut) -> None:
+    """A catalog in which a Smart Device has 17 parameters is refused."""
+    was = await refused(iut, "violation-17-parameters.yaml")
+    check(was, "a Smart Device with 17 parameters to be refused", "it was used")
+
+
 @requirement("catalog.malformed")
-async def test_malformed(iut: Iut) -> None:
-    """A Smart Device with 17 parameters is refused, and so is an array without its end."""
-    for which, what in (
-        ("17-parameters", "a Smart Device with 17 parameters"),
-        ("type-unclosed", "a catalog with the type int8[3"),
-    ):
-        was = await refused(iut, f"violation-{which}.yaml")
-        check(was, f"{what} to be refused", "it was used")
+async def test_unclosed_brackets(iut: Iut) -> None:
+    """An array without its end is refused."""
+    was = await refused(iut, "violation-type-unclosed.yaml")
+    check(was, "a catalog with the type int8[3 to be refused", "it was used")
 
 
 @requirement("catalog.no-limit")
