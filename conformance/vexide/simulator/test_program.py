@@ -29,6 +29,7 @@ from conformance.vexide.play import (
 pytestmark = in_one_loop
 
 ALL_BYTES = bytes(range(256))
+_DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 
 
@@ -153,14 +154,7 @@ async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
     """A program that drives its motors makes each configured port report, and no other."""
     async with iut.session(program="drive") as session:
         await start(session, *(motor(session, number) for number in ports))
-        left = set(ports)
-        deadline = session.now + session.seconds("program")
-        while left and (
-            update := await session.watch("DeviceUpdate", within=deadline - session.now)
-        ):
-            left.discard(_smart(update.value["DeviceUpdate"]["port"]))
-        missing = ", ".join(map(str, sorted(left)))
-        check(not left, f"a DeviceUpdate for each of {ports}", f"none came for {missing}")
+        await _report(session, ports)
 
 
 @requirement("devices.update-on-change")
@@ -169,13 +163,24 @@ async def test_late_motor_reports(iut: Iut) -> None:
     async with iut.session(program="drive") as session:
         await make_ready(session, motor(session, 1, "Red"))
         await session.send(motor(session, 1, "Blue"), motor(session, 12), competition(), START)
-        deadline = session.now + session.seconds("program")
-        left = {1, 12}
-        while left and (
-            update := await session.watch("DeviceUpdate", within=deadline - session.now)
-        ):
-            left.discard(_smart(update.value["DeviceUpdate"]["port"]))
-        check(not left, "a DeviceUpdate for ports 1 and 12", f"none came for {sorted(left)}")
+        await _report(session, [1, 12])
+
+
+async def _report(session: Session, ports: list[int]) -> None:
+    """Each of these ports reports that its motor is driven, and not only that there is one."""
+    left = set(ports)
+    reported: set[object] = set()
+    deadline = session.now + session.seconds("program")
+    while left and (update := await session.watch("DeviceUpdate", within=deadline - session.now)):
+        number = _smart(update.value["DeviceUpdate"]["port"])
+        reported.add(number)
+        if _is_driven(update.value["DeviceUpdate"]["status"]):
+            left.discard(number)
+    came = [
+        f"{'only the state at rest' if number in reported else 'none'} came for {number}"
+        for number in sorted(left)
+    ]
+    check(not left, f"a DeviceUpdate of a driven motor for each of {ports}", ", ".join(came))
 
 
 @requirement("devices.only-configured")
@@ -213,6 +218,12 @@ async def _driven(iut: Iut, *ports: int) -> None:
         if not await session.watch("DeviceUpdate", within=session.seconds("program")):
             raise NotExercised("no motor moved; declare [programs] drive")
         await session.watch("Exited")
+
+
+def _is_driven(status: object) -> bool:
+    """Whether a motor with this state has got a voltage, or already does something with it."""
+    state = status.get("Motor") if isinstance(status, dict) else None
+    return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
 
 
 def _smart(port: object) -> object:

@@ -125,6 +125,19 @@ class OneDeviceReported(Simulator):
         super().send(message)
 
 
+@fault("only-at-rest", violates="devices.update-on-change", subtle=True)
+class OnlyAtRest(Simulator):
+    """Sends DeviceUpdates that always tell the state with which a motor began."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            told = message["DeviceUpdate"]
+            motor = told["status"]["Motor"]
+            state = {key: 0.0 if isinstance(motor[key], float) else motor[key] for key in motor}
+            message = {"DeviceUpdate": {**told, "status": {"Motor": state}}}
+        super().send(message)
+
+
 class Phantom(Simulator):
     """Reports a motor on a port where nothing is."""
 
