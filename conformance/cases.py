@@ -16,6 +16,13 @@ from conformance.verdicts import Conclusion, Violation
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
 
+
+def each_of(*requirements: str) -> pytest.MarkDecorator:
+    """Makes a test case for each of these requirements, which it is told as ``statement``."""
+    cases = [pytest.param(name, marks=requirement(name)) for name in requirements]
+    return pytest.mark.parametrize("statement", cases)
+
+
 in_one_loop = pytest.mark.asyncio(loop_scope="session")
 """Every module of test cases is marked with it: the IUT started ahead lives between tests."""
 

@@ -121,6 +121,11 @@ class Watch:
             now=lambda view: f"it is {view.play_mode}",
         )
 
+    async def begin(self) -> None:
+        """Let the game go on, if the server has a play mode of the usual name: the ball rolls."""
+        if "PlayOn" in self.view.play_modes:
+            await self.play()
+
     # The pitch
 
     def place(self, along: float, across: float) -> "Place":

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from conformance.cases import requirement
+from conformance.cases import each_of, requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.forms import CUTS, inside_contents, inside_identifiers
 from conformance.deltarobot.life import (
@@ -207,15 +205,9 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
         await goes_on(iut, session, f"{what} of every size")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param(name, marks=requirement(name))
-        for name in (
-            *("frame.undefined-sizes", "frame.whole-messages", "messages.null-not-sent"),
-            *("messages.own-direction", "messages.defined-only"),
-        )
-    ],
+@each_of(
+    *("frame.undefined-sizes", "frame.whole-messages", "messages.null-not-sent"),
+    *("messages.own-direction", "messages.defined-only"),
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes in an ordinary session, to its end, keeps this rule."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import each_of, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.robot.lab import POLLING, serving
 
@@ -21,13 +21,7 @@ async def test_first(iut: Iut) -> None:
         await lab.next("Push", requirement="register.then-push")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param(name, marks=requirement(name))
-        for name in ("http.paths", "http.post", "http.json")
-    ],
-)
+@each_of("http.paths", "http.post", "http.json")
 async def test_requests(iut: Iut, statement: str) -> None:
     """Registration, pushes and the request for a program are a POST of JSON to their paths."""
     async with serving(iut) as lab:

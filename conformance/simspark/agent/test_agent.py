@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import each_of, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.simspark import drawn
 from conformance.simspark.agent.serving import bytes_of, serving
@@ -31,20 +29,14 @@ TOLD = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
 """Effectors that it is told to send, the last of them longer than a byte can count."""
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param(name, marks=requirement(name))
-        for name in (
-            "agents.create-first",
-            "agents.init-second",
-            "frame.length-prefix",
-            "text.s-expressions",
-            "text.ascii",
-            "text.predicates",
-            "monitors.only-commands-of-trainers",
-        )
-    ],
+@each_of(
+    "agents.create-first",
+    "agents.init-second",
+    "frame.length-prefix",
+    "text.s-expressions",
+    "text.ascii",
+    "text.predicates",
+    "monitors.only-commands-of-trainers",
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that an agent says in the course of a session keeps this rule."""

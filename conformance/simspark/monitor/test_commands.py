@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import each_of, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import pieces
@@ -82,9 +80,7 @@ GENERAL = (
 )
 
 
-@pytest.mark.parametrize(
-    "statement", [pytest.param(name, marks=requirement(name)) for name in (*GENERAL, *FORMS)]
-)
+@each_of(*GENERAL, *FORMS)
 async def test_commands(iut: Iut, statement: str) -> None:
     """All that it says by itself, and when it is told to send each command, keeps this rule."""
     await held(iut, "trained", _trained)

@@ -2,9 +2,7 @@
 
 import itertools
 
-import pytest
-
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import each_of, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import drawn
@@ -25,13 +23,7 @@ async def _ordinary(iut: Iut) -> None:
         await watch.obeys("an agent that came and went")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param(name, marks=requirement(name))
-        for name in ("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
-    ],
-)
+@each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
     await held(iut, "ordinary", _ordinary)

@@ -1,0 +1,319 @@
+"""The scene graph that a monitor is told: full when it must be, and what changes of it."""
+
+import contextlib
+from math import hypot
+
+from conformance.cases import check, each_of, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.simspark.stage import (
+    CLOSE,
+    Watch,
+    held,
+    hinge_angle,
+    hinge_names,
+    match,
+    playing,
+    watching,
+)
+from conformance.simspark.view import View
+from conformance.verdicts import Inconclusive, Violation
+
+pytestmark = in_one_loop
+
+FAR = 1.0  # metres that nothing moves by itself from one state to the next
+
+
+# The full scene graph
+
+
+def _nodes(view: View) -> int:
+    return len(view.scene.nodes) if view.scene else 0
+
+
+async def _full(watch: Watch, why: str, more: bool) -> None:
+    """A full scene graph that has more, or fewer, nodes than the last one."""
+    fulls, nodes = watch.view.fulls, _nodes(watch.view)
+
+    def changed(view: View) -> bool:
+        now = _nodes(view)
+        return view.fulls > fulls and (now > nodes if more else now < nodes)
+
+    await watch.until(
+        changed,
+        f"bring the full scene graph, with {'more' if more else 'fewer'} nodes, {why}",
+        now=lambda view: (
+            f"{view.fulls - fulls} full ones came, of {_nodes(view)} nodes ({nodes} before)"
+        ),
+    )
+
+
+@requirement("full.node-added")
+async def test_full_when_agents_come(iut: Iut) -> None:
+    """When an agent has come, and when another has, each monitor gets the full scene graph."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as one,
+        watching(iut, instance) as other,
+        playing(iut, instance, "Lefts"),
+    ):
+        for watch in (one, other):
+            await _full(watch, "when an agent comes", more=True)
+            await watch.settle()
+        async with playing(iut, instance, "Rights"):
+            for watch in (one, other):
+                await _full(watch, "when a second agent comes", more=True)
+
+
+@requirement("full.node-removed")
+async def test_full_when_agents_go(iut: Iut) -> None:
+    """When an agent has gone, the first or the last, each monitor gets the full scene graph."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as one,
+        watching(iut, instance) as other,
+        contextlib.AsyncExitStack() as playing_on,
+    ):
+        first = await playing_on.enter_async_context(playing(iut, instance, "Lefts"))
+        second = await playing_on.enter_async_context(playing(iut, instance, "Rights"))
+        for watch in (one, other):
+            await watch.settle()
+        for agent in (first, second):
+            await agent.close()
+            for watch in (one, other):
+                await _full(watch, "when an agent goes", more=False)
+                await watch.settle()
+
+
+@requirement("full.new-client")
+async def test_full_for_a_later_client(iut: Iut) -> None:
+    """A monitor that comes later is sent all that there is by then, and can follow from there."""
+    async with iut.instance() as instance, watching(iut, instance) as first:
+        async with playing(iut, instance) as agent, watching(iut, instance) as second:
+            await first.settle()
+            await second.settle()
+            nodes = _nodes(first.view), _nodes(second.view)
+            check(
+                nodes[0] == nodes[1],
+                "the same scene for a monitor that has come later",
+                f"it has {nodes[1]} nodes, and {nodes[0]} for the first",
+            )
+            await agent.close()
+            await _full(second, "when an agent goes", more=False)
+        async with watching(iut, instance) as third:
+            await third.some(2)
+
+
+@requirement("full.on-request")
+async def test_full_on_request(iut: Iut) -> None:
+    """It comes again whenever a trainer asks for it, whichever of them."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as first,
+        watching(iut, instance) as second,
+    ):
+        await second.some(3)
+        for watch in (second, first, second):
+            await watch.settle()
+            fulls = watch.view.fulls
+            await watch.command("(reqfullstate)")
+            await watch.until(
+                lambda view, fulls=fulls: view.fulls > fulls,  # type: ignore[misc]
+                "bring the full scene graph on request",
+                now=lambda _: "only updates came",
+            )
+            await watch.some(2)
+
+
+async def _match(iut: Iut) -> None:
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        await watch.some(2)
+        await watch.begin()
+        async with playing(iut, instance, "Lefts") as agent:
+            await agent.send([["he1", "1.5"], ["lae1", "1"], ["rle4", "-2"]])
+            await watch.settle()
+            async with playing(iut, instance, "Rights") as other:
+                await other.send([["he2", "0.5"], ["lle6", "1"]])
+                await watch.settle()
+                await watch.command("(ball (vel 1 1 2))")
+                await watch.some(8)
+            await watch.command("(reqfullstate)")
+            await watch.some(4)
+        await watch.settle()
+
+
+@each_of("state.structure", "header.full-is-complete", "header.partial-fits")
+async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
+    """With agents that come, act and go, full graphs are complete and updates fit them."""
+    await held(iut, "match", _match)
+
+
+async def _moving(iut: Iut) -> None:
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        await agent.send([["he1", "1.5"], ["he2", "-1"], ["lae1", "1"], ["rle4", "-2"]])
+        await watch.begin()
+        place = watch.place(-0.3, 0.2)
+        await watch.command(f"(agent (unum 1)(team Left)(move {place.x} {place.y} 0.4 33))")
+        await watch.command("(ball (vel 1 1 2))")
+        await watch.some(12)
+        await watch.settle()
+
+
+@each_of(
+    "graph.nodes",
+    "graph.types",
+    "graph.leaves",
+    "nodes.transform",
+    "nodes.matrix-by-columns",
+    "nodes.matrix-rigid",
+)
+async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
+    """Nodes are written as they are to be, also where an agent moves and the ball rolls."""
+    await held(iut, "moving", _moving)
+
+
+async def _kinds(iut: Iut) -> None:
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance, "Lefts"),
+        playing(iut, instance, "Rights"),
+    ):
+        await watch.settle()
+        await watch.command("(reqfullstate)")
+        await watch.some(3)
+
+
+@each_of(
+    "nodes.geometry-has-no-children",
+    "nodes.mesh",
+    "nodes.predefined",
+    "nodes.cylinder",
+    "nodes.visible",
+    "nodes.materials",
+    "nodes.light",
+    "nodes.base",
+)
+async def test_kinds_of_nodes(iut: Iut, statement: str) -> None:
+    """Of every type of node that a scene with agents has, all are written as they are to be."""
+    await held(iut, "kinds", _kinds)
+
+
+@requirement("header.partial-carries-changes")
+async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
+    """Where a hinge turns, or the ball rolls, updates show it."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        effector, _ = hinge_names(iut)
+        await hinge_angle(iut, agent)
+        await watch.settle()
+        before = list(watch.view.scene.locals) if watch.view.scene else []
+        fulls = watch.view.fulls
+        await agent.send([[effector, "2"]])
+
+        def turned(view: View) -> bool:
+            now = view.scene.locals if view.scene else []
+            return len(now) == len(before) and any(
+                max(abs(a - b) for a, b in zip(old[:11], new[:11], strict=True)) > 0.05
+                for old, new in zip(before, now, strict=True)
+            )
+
+        if not any(message.name == "PartialState" for message in watch.session.received):
+            raise Inconclusive("the server sends no updates, but everything each time")
+        await watch.until(turned, "show the hinge turn", now=lambda _: "no node turned")
+        check(watch.view.fulls == fulls, "an update to show it", "a full scene graph came for it")
+
+
+@requirement("header.partial-carries-changes")
+async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
+    """A ball that is put elsewhere is there for each monitor, whoever has put it."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as one,
+        watching(iut, instance) as other,
+        watching(iut, instance) as third,
+    ):
+        await one.begin()
+        for watch in (one, other, third):
+            await watch.some(2)
+        place = third.place(0.37, -0.42)
+        await third.empty(place)
+        await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
+        blind: list[Violation] = []
+        for watch in (third, one, other):
+            try:
+                await watch.until(
+                    place.taken,
+                    f"show the ball at {place} to each of three monitors",
+                    now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                )
+            except Violation as none:
+                blind.append(none)
+        if blind:
+            first = blind[0]
+            about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
+            raise Violation(first.expected, first.came, about) from first
+
+
+@requirement("header.partial-carries-changes")
+async def test_updates_add_up(iut: Iut) -> None:
+    """What the updates have told of agents and ball is what the full scene graph then tells."""
+    async with match(iut) as game:
+        watch = game.watch
+        for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
+            await watch.empty(place)
+            await watch.put_agent(team, place)
+        await watch.settle()
+        told, fulls = watch.view.poses, watch.view.fulls
+        await watch.command("(reqfullstate)")
+
+        def full(view: View) -> bool:
+            nonlocal told
+            if view.fulls > fulls:
+                return True
+            told = view.poses
+            return False
+
+        await watch.until(full, "bring the full scene graph", requirement="full.on-request")
+        now = watch.view.poses
+        if len(now) != len(told):
+            raise Inconclusive(f"the scene has {len(now)} nodes now, and had {len(told)} before")
+        away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(told, now, strict=True)]
+        check(
+            max(away) < FAR,
+            "all nodes where the updates had told that they are",
+            f"node {away.index(max(away))} is {max(away):.2f} m from there",
+        )
+
+
+@requirement("graph.poses")
+async def test_poses_are_products(iut: Iut) -> None:
+    """The ball is where it was put, by the product of all transforms that lead to it."""
+    async with watching(iut) as watch:
+        await watch.play()
+        place = watch.place(0.42, -0.36)
+        await watch.empty(place)
+        await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
+
+        def near(x: float, y: float) -> bool:
+            return abs(x - place.x) < CLOSE and abs(y - place.y) < CLOSE
+
+        def somewhere(view: View) -> bool:
+            own = view.scene.locals if view.scene else []
+            return any(near(local[12], local[13]) for local in own) or place.taken(view)
+
+        try:
+            await watch.until(somewhere, "show the ball", requirement="ball.pos")
+        finally:
+            shown = watch.view
+        check(
+            place.taken(shown),
+            f"the product of the transforms down to the ball to be at {place}",
+            "its own transform alone is there, and the product is not",
+        )

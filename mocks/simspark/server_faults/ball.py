@@ -1,0 +1,149 @@
+"""Faults of the server in what becomes of the ball as a trainer wants it."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.simspark.server import Server
+
+# The ball
+
+
+@fault("ball-stays", violates="ball.pos")
+class BallStays(Server):
+    """Does not move the ball by pos."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        pass
+
+
+@fault("relative-ball", violates="ball.pos", subtle=True)
+class RelativeBall(Server):
+    """Takes pos as relative to where the ball is."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        x, y, z = pos
+        super().ball_pos([self.world.ball.x + x, self.world.ball.y + y, z])
+
+
+@fault("ball-on-own-half", violates="ball.pos", subtle=True)
+class BallOnOwnHalf(Server):
+    """Keeps the ball on the right half."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        super().ball_pos([abs(pos[0]), *pos[1:]])
+
+
+@fault("ball-on-the-ground", violates="ball.pos", subtle=True)
+class BallOnTheGround(Server):
+    """Puts the ball on the ground, however high it is to be."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        super().ball_pos([*pos[:2], 0.0])
+
+
+@fault("ball-not-pushed", violates="ball.vel")
+class BallNotPushed(Server):
+    """Does not give the ball a velocity."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        pass
+
+
+@fault("velocity-swapped", violates="ball.vel", subtle=True)
+class VelocitySwapped(Server):
+    """Swaps the components of the velocity."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        super().ball_vel([vel[1], vel[0], vel[2]])
+
+
+@fault("velocity-added", violates="ball.vel", subtle=True)
+class VelocityAdded(Server):
+    """Adds the velocity to that which the ball has."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        ball = self.world.ball
+        x, y, z = vel
+        still = not any(vel)
+        super().ball_vel(vel if still else [ball.vx + x, ball.vy + y, ball.vz + z])
+
+
+@fault("flat-velocity", violates="ball.vel", subtle=True)
+class FlatVelocity(Server):
+    """Never pushes the ball upwards."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        x, y, _ = vel
+        super().ball_vel([x, y, 0.0])
+
+
+@fault("pos-or-vel", violates="ball.both")
+class PosOrVel(Server):
+    """Heeds only pos where both are given."""
+
+    def do_ball(self, command: list[Any]) -> None:
+        given = [item for item in command[1:] if item[:1] == ["pos"]]
+        super().do_ball(["ball", *given] if given else command)
+
+
+@fault("in-order-given", violates="ball.both", subtle=True)
+class InOrderGiven(Server):
+    """Applies pos behind vel where that stands first, and so stops the ball again."""
+
+    def do_ball(self, command: list[Any]) -> None:
+        for item in command[1:]:
+            super().do_ball(["ball", item])
+
+
+@fault("bare-ball-centres", violates="ball.neither", subtle=True)
+class BareBallCentres(Server):
+    """Puts the ball to the centre where neither is given."""
+
+    def do_ball(self, command: list[Any]) -> None:
+        super().do_ball(command)
+        if len(command) == 1:
+            self.centre_ball()
+
+
+@fault("players-stay", violates="drop-ball.players-away")
+class PlayersStay(Server):
+    """Does not move players away from a dropped ball."""
+
+    def move_players_away(self) -> None:
+        pass
+
+
+@fault("left-players-stay", violates="drop-ball.players-away", subtle=True)
+class LeftPlayersStay(Server):
+    """Moves the players of the right team away only."""
+
+    def move_players_away(self) -> None:
+        robots = self.world.robots
+        self.world.robots = [robot for robot in robots if robot.side == "right"]
+        super().move_players_away()
+        self.world.robots = robots
+
+
+@fault("dropped-at-the-centre", violates="drop-ball.ball-stays")
+class DroppedAtTheCentre(Server):
+    """Drops the ball at the centre."""
+
+    def bring_ball_back(self) -> None:
+        self.centre_ball()
+
+
+@fault("dropped-off-the-field", violates="drop-ball.back-on-the-field")
+class DroppedOffTheField(Server):
+    """Leaves a dropped ball where it is."""
+
+    def do_drop_ball(self, command: list[Any]) -> None:
+        self.move_players_away()
+
+
+@fault("dropped-off-one-side", violates="drop-ball.back-on-the-field", subtle=True)
+class DroppedOffOneSide(Server):
+    """Leaves a dropped ball where it is beyond the lower touch line."""
+
+    def do_drop_ball(self, command: list[Any]) -> None:
+        if self.world.ball.y > -self.world.settings.environment.FieldWidth / 2:
+            super().do_drop_ball(command)

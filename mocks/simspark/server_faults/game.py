@@ -1,0 +1,145 @@
+"""Faults of the server in what becomes of the game as a trainer wants it."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.simspark.server import Server
+from mocks.simspark.settings import PLAY_MODES
+from mocks.simspark.trainer import Wrong
+
+# The game
+
+
+@fault("last-play-mode-refused", violates="play-mode.set", subtle=True)
+class LastPlayModeRefused(Server):
+    """Does not know the last play mode of its list."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        if command[1:2] == [PLAY_MODES[-1]]:
+            raise Wrong("there is no such play mode")
+        super().do_play_mode(command)
+
+
+@fault("play-modes-stay", violates="play-mode.set")
+class PlayModesStay(Server):
+    """Sets no play mode but the one in which play goes on."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        if command[1:2] == ["PlayOn"]:
+            super().do_play_mode(command)
+
+
+@fault("unknown-is-the-first", violates="play-mode.case", subtle=True)
+class UnknownIsTheFirst(Server):
+    """Sets the first play mode where it finds none of a name."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        known = command[1:2] and command[1] in PLAY_MODES
+        super().do_play_mode(command if known else [command[0], PLAY_MODES[0]])
+
+
+@fault("any-case", violates="play-mode.case", subtle=True)
+class AnyCase(Server):
+    """Takes play modes in any letters."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        by_lower = {mode.lower(): mode for mode in PLAY_MODES}
+        super().do_play_mode([command[0], by_lower.get(str(command[-1]).lower(), "")])
+
+
+@fault("left-kicks-off-once", violates="kick-off.left", subtle=True)
+class LeftKicksOffOnce(Server):
+    """Gives the left team one kick-off only."""
+
+    given = 0
+
+    def do_kick_off(self, command: list[Any]) -> None:
+        self.given += command[1:] == ["Left"]
+        super().do_kick_off(["kickOff", "Right"] if self.given > 1 else command)
+
+
+@fault("right-never-kicks-off", violates="kick-off.right")
+class RightNeverKicksOff(Server):
+    """Gives the kick-off to the left team always."""
+
+    def do_kick_off(self, command: list[Any]) -> None:
+        super().do_kick_off(["kickOff", "Left"] if command[1:] == ["Right"] else command)
+
+
+@fault("no-coin", violates="kick-off.none", subtle=True)
+class NoCoin(Server):
+    """Ignores a kick-off for None."""
+
+    def do_kick_off(self, command: list[Any]) -> None:
+        if command[1:] != ["None"]:
+            super().do_kick_off(command)
+
+
+@fault("no-pause-after-a-goal", violates="environment.goal-pause", subtle=True)
+class NoPauseAfterAGoal(Server):
+    """Kicks off a tenth of a second after a goal."""
+
+    def goal_pause(self) -> float:
+        return 0.1
+
+
+@fault("endless-half", violates="environment.half-time")
+class EndlessHalf(Server):
+    """Does not end a half."""
+
+    def judge_half(self) -> None:
+        pass
+
+
+@fault("half-too-short", violates="environment.half-time", subtle=True)
+class HalfTooShort(Server):
+    """Ends a half ten seconds too early."""
+
+    def half_time(self) -> float:
+        return super().half_time() - 10
+
+
+@fault("time-stays", violates="time.set")
+class TimeStays(Server):
+    """Does not set the time."""
+
+    def do_time(self, command: list[Any]) -> None:
+        pass
+
+
+@fault("time-in-whole-seconds", violates="time.set", subtle=True)
+class TimeInWholeSeconds(Server):
+    """Sets the time without its fraction."""
+
+    def do_time(self, command: list[Any]) -> None:
+        super().do_time([command[0], str(command[1]).partition(".")[0], *command[2:]])
+
+
+@fault("time-only-forwards", violates="time.set", subtle=True)
+class TimeOnlyForwards(Server):
+    """Does not set the time back."""
+
+    def do_time(self, command: list[Any]) -> None:
+        before = self.world.time
+        super().do_time(command)
+        self.world.time = max(before, self.world.time)
+
+
+@fault("score-in-order", violates="score.set", subtle=True)
+class ScoreInOrder(Server):
+    """Takes the first of two scores for the left team's."""
+
+    def do_score(self, command: list[Any]) -> None:
+        (_, first), (_, second) = command[1], command[2]
+        super().do_score(["score", ["left", first], ["right", second]])
+
+
+@fault("score-never-zero", violates="score.set", subtle=True)
+class ScoreNeverZero(Server):
+    """Does not set a score back to 0."""
+
+    def do_score(self, command: list[Any]) -> None:
+        before = dict(self.world.score)
+        super().do_score(command)
+        for side, goals in self.world.score.items():
+            self.world.score[side] = goals or before[side]

@@ -1,0 +1,162 @@
+"""Faults of the server in which scene graphs it sends, and when."""
+
+from mocks.fault import fault
+from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.server import Server
+
+
+@fault("version-with-point", violates="header.form")
+class VersionWithPoint(Server):
+    """Writes version and subversion as one number."""
+
+    def header_partial(self) -> str:
+        return "(RDS 0.1)"
+
+
+@fault("version-of-letters", violates="header.form", subtle=True)
+class VersionOfLetters(Server):
+    """Writes a version that is no number, where the graph is full."""
+
+    def header_full(self) -> str:
+        return "(RSG v0 1)"
+
+
+@fault("long-header", violates="header.name")
+class LongHeader(Server):
+    """Writes the header of updates with its long name."""
+
+    def header_partial(self) -> str:
+        return "(RubyDeltaScene 0 1)"
+
+
+@fault("update-called-full", violates="header.full-is-complete", subtle=True)
+class UpdateCalledFull(Server):
+    """Sends an update under the name of a full graph on request."""
+
+    def full(self) -> str:
+        if self.full_wanted_before:
+            self.full_wanted_before = False
+            return self.header_full() + self.partial_graph()
+        return super().full()
+
+    full_wanted_before = False
+
+    def full_due(self) -> bool:
+        self.full_wanted_before = self.full_wanted
+        return super().full_due()
+
+
+@fault("meshes-without-type", violates="header.full-is-complete")
+class MeshesWithoutType(Server):
+    """Leaves out the type of meshes in full graphs."""
+
+    def mesh(self, path: str, size: float, *materials: str) -> str:
+        return super().mesh(path, size, *materials).replace("nd StaticMesh", "nd", 1)
+
+
+@fault("late-client-sees-the-beginning", violates="full.new-client", subtle=True)
+class LateClientSeesTheBeginning(Server):
+    """Sends every client the full graph as it was for the first one."""
+
+    first = ""
+
+    def welcome(self, monitor: Monitor) -> None:
+        self.first = self.first or self.full()
+        self.send_state(monitor, self.environment(), self.first)
+        self.send_state(monitor, self.full_state(), self.first)
+
+
+@fault("second-agent-without-full", violates="full.node-added", subtle=True)
+class SecondAgentWithoutFull(Server):
+    """Sends no full graph when a second robot comes, but updates that leave it out."""
+
+    def full_due(self) -> bool:
+        if len(self.world.robots) >= 2:
+            self.structure_told = self.world.structure
+        return super().full_due()
+
+    def partial_graph(self) -> str:
+        robots = self.world.robots
+        self.world.robots = robots[:1]
+        text = super().partial_graph()
+        self.world.robots = robots
+        return text
+
+
+@fault("full-to-one", violates="full.node-added", subtle=True)
+class FullToOne(Server):
+    """Sends the full graph to its first monitor only, when a robot comes."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.number == 1 or self.header_full() not in scene:
+            super().tell_monitor(monitor, pairs, scene)
+
+
+@fault("nothing-added", violates="full.node-added")
+class NothingAdded(Server):
+    """Shows no robots at all."""
+
+    def full_graph(self) -> str:
+        robots, self.world.robots = self.world.robots, []
+        text = super().full_graph()
+        self.world.robots = robots
+        return text
+
+    def partial_graph(self) -> str:
+        robots, self.world.robots = self.world.robots, []
+        text = super().partial_graph()
+        self.world.robots = robots
+        return text
+
+
+@fault("ghosts", violates="full.node-removed")
+class Ghosts(Server):
+    """Leaves robots in the world whose agents have gone."""
+
+    def agent_left(self, agent: object) -> None:
+        self.agents.remove(agent)  # type: ignore[arg-type]
+
+
+@fault("last-ghost", violates="full.node-removed", subtle=True)
+class LastGhost(Server):
+    """Leaves the last robot in the world when its agent goes."""
+
+    def agent_left(self, agent: object) -> None:
+        if len(self.agents) > 1:
+            super().agent_left(agent)  # type: ignore[arg-type]
+        else:
+            self.agents.clear()
+
+
+@fault("no-full-on-request", violates="full.on-request")
+class NoFullOnRequest(Server):
+    """Ignores a request for the full graph."""
+
+    def do_full_state(self, command: list[object]) -> None:
+        pass
+
+
+@fault("full-on-request-once", violates="full.on-request", subtle=True)
+class FullOnRequestOnce(Server):
+    """Heeds one request for the full graph."""
+
+    requests = 0
+
+    def do_full_state(self, command: list[object]) -> None:
+        self.requests += 1
+        self.full_wanted = self.requests == 1
+
+
+@fault("full-on-request-to-one", violates="full.on-request", subtle=True)
+class FullOnRequestToOne(Server):
+    """Sends the full graph to its first monitor only, whichever asks for it."""
+
+    requested = False
+
+    def full_due(self) -> bool:
+        self.requested = self.full_wanted
+        return super().full_due()
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if monitor.number == 1 or not self.requested:
+            super().tell_monitor(monitor, pairs, scene)

@@ -1,0 +1,230 @@
+"""Faults of the server in what becomes of the players as a trainer wants it."""
+
+from typing import Any
+
+from mocks.fault import fault
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+from mocks.simspark.trainer import SIDES, parameters
+
+# Agents
+
+
+@fault("agents-stay", violates="move-agent.pos")
+class AgentsStay(Server):
+    """Does not move an agent by pos."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        pass
+
+
+@fault("relative-pos", violates="move-agent.pos", subtle=True)
+class RelativePos(Server):
+    """Takes pos as relative to where the agent is."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        x, y, z = values
+        super().agent_pos(robot, [robot.x + float(x), robot.y + float(y), z])
+
+
+@fault("own-half-pos", violates="move-agent.pos", subtle=True)
+class OwnHalfPos(Server):
+    """Takes pos from the side of the agent's team: mirrored for the right one."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        x, y, z = map(float, values)
+        own = -1 if robot.side == "right" else 1
+        super().agent_pos(robot, [own * x, own * y, z])
+
+
+@fault("agents-on-the-ground", violates="move-agent.pos", subtle=True)
+class AgentsOnTheGround(Server):
+    """Puts an agent on the ground, however high it is to be."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_pos(robot, [*values[:2], robot.z])
+
+
+@fault("move-only-turns", violates="move-agent.move", subtle=True)
+class MoveOnlyTurns(Server):
+    """Only turns an agent by move."""
+
+    def agent_move(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_move(robot, [robot.x, robot.y, robot.z, values[3]])
+
+
+@fault("move-does-not-turn", violates="move-agent.turn", subtle=True)
+class MoveDoesNotTurn(Server):
+    """Does not turn an agent by move."""
+
+    def agent_move(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_move(robot, [*values[:3], robot.heading])
+
+
+@fault("by-number-only", violates="move-agent.right-one", subtle=True)
+class ByNumberOnly(Server):
+    """Moves the first agent of a number, whatever its team."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        given = parameters(command)
+        for robot in self.world.robots:
+            if given.get("unum") == [str(robot.unum)] and "pos" in given:
+                self.agent_pos(robot, given["pos"])
+                return
+        super().do_agent(command)
+
+
+@fault("moves-both-teams", violates="move-agent.right-one")
+class MovesBothTeams(Server):
+    """Moves all agents."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        for other in self.world.robots:
+            super().agent_pos(other, values)
+
+
+@fault("no-operation-centres", violates="move-agent.no-operation", subtle=True)
+class NoOperationCentres(Server):
+    """Puts an agent to the centre where no operation is given."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        super().do_agent(command)
+        if len(command) == 3:
+            self.named(parameters(command)).place(0.0, 0.0, 0.35)
+
+
+@fault("first-operation", violates="move-agent.several-operations", subtle=True)
+class FirstOperation(Server):
+    """Applies only the first operation of a command."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        super().do_agent(command[:4])
+
+
+@fault("battery-stays", violates="move-agent.battery")
+class BatteryStays(Server):
+    """Does not set the battery."""
+
+    def agent_battery(self, robot: Robot, values: list[Any]) -> None:
+        pass
+
+
+# Selecting, removing, repositioning
+
+
+@fault("selects-the-first", violates="select.named", subtle=True)
+class SelectsTheFirst(Server):
+    """Selects the first agent, whichever is named."""
+
+    def do_select(self, command: list[Any]) -> None:
+        self.world.selected = self.world.robots[0] if self.world.robots else None
+
+
+@fault("next-is-the-same", violates="select.next", subtle=True)
+class NextIsTheSame(Server):
+    """Leaves the selected agent selected where none is named."""
+
+    def next_selected(self) -> Robot | None:
+        return self.world.selected or super().next_selected()
+
+
+@fault("all-that-were-selected", violates="select.only-one", subtle=True)
+class AllThatWereSelected(Server):
+    """Keeps all agents selected that were once."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.chosen: list[Robot] = []
+
+    def do_select(self, command: list[Any]) -> None:
+        super().do_select(command)
+        self.chosen += [self.world.selected] if self.world.selected else []
+
+    def do_kill(self, command: list[Any]) -> None:
+        super().do_kill(command)
+        if len(command) == 1:
+            for robot in self.chosen:
+                self.world.remove(robot)
+
+
+@fault("kills-the-number", violates="kill.named", subtle=True)
+class KillsTheNumber(Server):
+    """Removes the agents of a number in both teams."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        robot = self.named_or_selected(command)
+        for other in list(self.world.robots):
+            if other.unum == robot.unum:
+                self.world.remove(other)
+
+
+@fault("kills-none", violates="kill.named")
+class KillsNone(Server):
+    """Puts the agent that it is to remove out of sight."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        self.named_or_selected(command).place(0.0, 0.0, 100.0)
+
+
+@fault("kills-by-name-only", violates="kill.selected")
+class KillsByNameOnly(Server):
+    """Does not remove the selected agent."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        self.world.remove(self.named(parameters(command)))
+
+
+class AnyNumber(Server):
+    """Can take the first agent of a team for the one that is named."""
+
+    def any_of_the_team(self, command: list[Any]) -> list[Any]:
+        side = SIDES.get(str(parameters(command).get("team", [""])[0]))
+        for robot in self.world.robots:
+            if robot.side == side:
+                return [command[0], ["unum", str(robot.unum)], *command[1:]]
+        return command
+
+
+@fault("kills-any-number", violates="kill.named", subtle=True)
+class KillsAnyNumber(AnyNumber):
+    """Removes the first agent of a team, whatever the number."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        super().do_kill(self.any_of_the_team(command))
+
+
+@fault("repos-any-number", violates="repos.named", subtle=True)
+class ReposAnyNumber(AnyNumber):
+    """Repositions the first agent of a team, whatever the number."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        super().do_repos(self.any_of_the_team(command))
+
+
+@fault("repos-both", violates="repos.named", subtle=True)
+class ReposBoth(Server):
+    """Repositions the agents of a number in both teams."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        for side in ("Left", "Right"):
+            super().do_repos(["repos", command[1], ["team", side]] if command[1:] else command)
+
+
+@fault("repos-removes", violates="repos.selected", subtle=True)
+class ReposRemoves(Server):
+    """Removes the selected agent instead of repositioning it."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        if len(command) == 1:
+            self.world.remove(self.named_or_selected(command))
+        else:
+            super().do_repos(command)
+
+
+@fault("repos-by-name-only", violates="repos.selected")
+class ReposByNameOnly(Server):
+    """Does not reposition the selected agent."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        if len(command) > 1:
+            super().do_repos(command)
