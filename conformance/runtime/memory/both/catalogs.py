@@ -141,7 +141,7 @@ async def test_16_parameters(iut: Iut) -> None:
             await understood(on, "sixteen.yaml")
 
 
-@requirement("catalog.at-most-16")
+@requirement("catalog.more-than-16")
 async def test_17_parameters(iut: Iut) -> None:
     """A catalog in which a Smart Device has 17 parameters is refused."""
     was = await refused(iut, "violation-17-parameters.yaml")

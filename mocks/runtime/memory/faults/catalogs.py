@@ -202,7 +202,7 @@ class CountOf7Bits(Peer):
         return super().layout(replace(peripheral, params=tuple(map(cut, peripheral.params))))
 
 
-@fault("up-to-17", violates="catalog.at-most-16", subtle=True)
+@fault("up-to-17", violates="catalog.more-than-16", subtle=True)
 class UpTo17(Peer):
     """Takes a Smart Device with 17 parameters."""
 
