@@ -224,7 +224,7 @@ async def test_equal_messages(iut: Iut) -> None:
     """What is logged twelve times, four times at each of three levels, gives twelve messages."""
     async with publishing(iut) as session:
         for number in range(12):
-            await logged(session, "again", level=LEVELS[2 + number % 3])
+            await logged(session, "again", level=LEVELS[2 + number // 4])
         await session.watch("nothing but what is on its way")
         texts = [message.value.get("event") for message in session.received]
         check(texts.count("again") == 12, "twelve messages", f"{texts.count('again')} came")

@@ -56,10 +56,13 @@ class Served:
         self.instance = instance
         self.session = session
 
-    async def still(self, after: str) -> None:
-        """Raise Violation unless a request is answered, here or, if it was closed, on a new one."""
+    async def still(self, after: str, number: int | None = None) -> None:
+        """Raise Violation unless a request is answered, here or, if it was closed, on a new one.
+
+        `number` is its id, if it matters.
+        """
         if not self.session.ended:
-            if await self._answered():
+            if await self._answered(number):
                 return
             check(self.session.ended, *_wanted(after, "nothing came"))
         await self.anew(after)
@@ -72,18 +75,18 @@ class Served:
         except Unreachable as error:
             raise Violation(*_wanted(after, str(error))) from error
 
-    async def _answered(self) -> bool:
+    async def _answered(self, number: int | None) -> bool:
         """Whether the probe is answered, rather than the connection closed."""
         try:
-            await _probe(self.session)
+            await _probe(self.session, number=number)
         except Violation:
             return False
         return True
 
 
-async def _probe(session: Session, to: str = "") -> None:
+async def _probe(session: Session, to: str = "", number: int | None = None) -> None:
     """Send a request. Raises Violation where it is not answered."""
-    number = next(_PROBES)
+    number = next(_PROBES) if number is None else number
     await session.send(request(number, "echo"))
     await session.expect(RESPONSE, where=lambda answer: of(answer) == number, to=to)
 
@@ -153,12 +156,16 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response, of which nobody asked anything, changes nothing."""
+    """A response, of which nobody asked anything, changes nothing, be its id that of a request."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
-        for value in ([1, 0, None, "result"], [1, 2**32 - 1, "error", None], [1, 1169, None, 0]):
-            await session.send(value)
-            await served.still("a response that was sent to it")
+        for number, error, result in (
+            (0, None, "result"),
+            (2**32 - 1, "error", None),
+            (7, None, 0),
+        ):
+            await session.send([1, number, error, result])
+            await served.still("a response that was sent to it", number)
 
 
 @requirement("robustness.clients-leave")
