@@ -115,11 +115,11 @@ class AnyEventIsReady(Frontend):
 
 @fault("ready-timeout", violates="start.waits-for-ready", subtle=True)
 class ReadyTimeout(Frontend):
-    """Waits a second for Ready and starts without it then."""
+    """Waits half a second for Ready and starts without it then."""
 
     def set_up(self) -> None:
         super().set_up()
-        asyncio.get_running_loop().call_later(1.0, self.give_up)
+        asyncio.get_running_loop().call_later(0.5, self.give_up)
 
     def give_up(self) -> None:
         self.is_ready = True
