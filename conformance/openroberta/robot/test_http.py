@@ -135,12 +135,21 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
 
 
 @requirement("http.json")
-async def test_json_in_another_spelling(iut: Iut) -> None:
-    """Answers may have white space in their JSON, line feeds among it, and escaped letters."""
+async def test_white_space_in_json(iut: Iut) -> None:
+    """Answers may have white space in their JSON, line feeds among it."""
+    await _spelt(iut, '{{\r\n\t"cmd" :\n  "{command}"\n}}\n')
 
+
+@requirement("robustness.escaped-letters")
+async def test_escaped_letters(iut: Iut) -> None:
+    """The first letter of each command is written as its escape."""
+    await _spelt(iut, '{{"cmd": "\\u{first:04x}{rest}"}}')
+
+
+async def _spelt(iut: Iut, form: str) -> None:
     async def answers(asked: Exchange, value: Any) -> None:
         if command := value.get("json", {}).get("cmd"):
-            spelt = f'{{\r\n\t"cmd" :\n  "\\u{ord(command[0]):04x}{command[1:]}"\n}}\n'
+            spelt = form.format(command=command, first=ord(command[0]), rest=command[1:])
             kind = {"Content-Type": "application/json; charset=utf-8"}
             value = response(200, kind, spelt.encode())
         await asked.answer(value)

@@ -100,6 +100,15 @@ class OneLineOfJson(Robot):
         return super().command(answer) if b"}" in body.partition(b"\n")[0] else ""
 
 
+@fault("escapes-unread", violates="robustness.escaped-letters")
+class EscapesUnread(Robot):
+    """Looks for the words of commands in an answer as they are."""
+
+    def command(self, answer: Frame | None) -> str:
+        command = super().command(answer)
+        return command if answer and command.encode() in answer.raw else ""
+
+
 class _Latin(_Raw):
     def altered(self, data: bytes) -> bytes:
         head, _, body = data.partition(b"\r\n\r\n")
