@@ -73,6 +73,11 @@ class Judge:
         self._decoders: dict[str, Decoder] = {
             party: protocol.decoder(party, transport) for party in protocol.parties
         }
+        self._prompting = {
+            party: decoder
+            for party, decoder in self._decoders.items()
+            if isinstance(decoder, Prompting)
+        }
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: set[str] = set()
@@ -93,8 +98,7 @@ class Judge:
 
     def prompt(self, sender: str) -> bytes:
         """What one side waits for inside a message, mostly nothing; its peer has to send it."""
-        decoder = self._decoders[sender]
-        return decoder.prompt() if isinstance(decoder, Prompting) else b""
+        return self._prompting[sender].prompt() if sender in self._prompting else b""
 
     def frame(self, index: int | None, sender: str, frame: Frame) -> None:
         """Judge one frame, which is event ``index`` of the transcript."""

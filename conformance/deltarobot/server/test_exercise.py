@@ -36,6 +36,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 pytestmark = in_one_loop
 
 _LOOK = 2.0  # seconds of an exercise that are looked at
+LONG = [[number % 100, number // 100, 1] for number in range(5500)]
+"""A curve of more bytes than 16 bits can count."""
 
 
 @requirement("exercise.curve-first")
@@ -67,9 +69,6 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         within = session.seconds("exercise") + session.seconds("response")
         third = await session.watch("Curve", within=within)
         check(third is not None, "the curve of a third exercise", "none came")
-
-
-LONG = [[number % 100, number // 100, 1] for number in range(5500)]
 
 
 async def _stopped(session: Session) -> None:

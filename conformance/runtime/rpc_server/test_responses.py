@@ -1,5 +1,7 @@
 """Responses: one for each request, with its id, in whatever order."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import absent, check, explore, in_one_loop, requirement
@@ -132,14 +134,20 @@ async def test_notifications_alone(iut: Iut) -> None:
         await call(session, 1, "echo")
 
 
-@requirement("rpc.clients-apart")
-async def test_two_clients(iut: Iut) -> None:
-    """Two clients with the same id at the same time each get their own result."""
+@contextlib.asynccontextmanager
+async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     async with (
         iut.instance() as instance,
         iut.connect(instance) as one,
         iut.connect(instance) as other,
     ):
+        yield one, other
+
+
+@requirement("rpc.clients-apart")
+async def test_two_clients(iut: Iut) -> None:
+    """Two clients with the same id at the same time each get their own result."""
+    async with _two_clients(iut) as (one, other):
         echo = await procedure(iut, one, "echo")
         for number in (0, 7, 300):
             await one.send(request(number, echo, "one"))
@@ -151,11 +159,7 @@ async def test_two_clients(iut: Iut) -> None:
 @requirement("rpc.clients-apart")
 async def test_slow_client(iut: Iut) -> None:
     """The same where the first is answered only after the second."""
-    async with (
-        iut.instance() as instance,
-        iut.connect(instance) as one,
-        iut.connect(instance) as other,
-    ):
+    async with _two_clients(iut) as (one, other):
         sleep = await procedure(iut, one, "sleep")
         echo = await procedure(iut, one, "echo")
         await one.send(request(3, sleep, 0.1))
@@ -170,11 +174,7 @@ async def test_slow_client(iut: Iut) -> None:
 @requirement("rpc.clients-apart")
 async def test_cut_requests_of_two_clients(iut: Iut) -> None:
     """Two clients whose requests come in pieces, by turns, are each answered their own."""
-    async with (
-        iut.instance() as instance,
-        iut.connect(instance) as one,
-        iut.connect(instance) as other,
-    ):
+    async with _two_clients(iut) as (one, other):
         echo = await procedure(iut, one, "echo")
         await procedure(iut, other, "echo")
         clients = [(one, "one"), (other, "other")]
