@@ -14,8 +14,8 @@ from conformance import __version__, locate
 from conformance.captures import CaptureError
 from conformance.configuration import ConfigurationError
 from conformance.harness.links import AddressError
-from conformance.report import SUITE_FAILED, USAGE
-from conformance.specs import BrokenProtocol, UnknownName
+from conformance.outcome import SUITE_FAILED, USAGE
+from conformance.protocols import BrokenProtocol, UnknownName
 
 COMMANDS = {
     "list": "show protocols, roles, requirements, tests and faults",

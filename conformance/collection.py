@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.runner import case_id, purpose
 
 
@@ -45,7 +45,7 @@ class _Collector:
 @cache
 def cases(role: str) -> tuple[Case, ...]:
     """The test cases of ``PROTOCOL/ROLE``; none if there are none yet. Raises CollectionError."""
-    package = specs.role(role).package
+    package = protocols.role(role).package
     try:
         importlib.import_module(package)
     except ModuleNotFoundError as error:

@@ -14,8 +14,8 @@ from typing import Any
 
 import jsonschema
 
-from conformance import specs
-from conformance.specs import Role, UnknownName
+from conformance import protocols
+from conformance.protocols import Role, UnknownName
 
 FILE = "conformance.toml"
 
@@ -70,7 +70,7 @@ class Configuration:
     def declared(self, timing: str) -> float | None:
         """A declared timing, or the protocol's default; None where it has none, and so nothing is
         known of it."""
-        default = specs.role_protocol(self.role).timings[timing].default
+        default = protocols.role_protocol(self.role).timings[timing].default
         return self.timing.get(timing, None if default is None else float(default))
 
     def seconds(self, timing: str) -> float:
@@ -80,7 +80,7 @@ class Configuration:
 
     def value(self, name: str) -> str:
         """Any other declared IXIT value, or the protocol's default for it."""
-        setting = specs.role_protocol(self.role).ixit[name]
+        setting = protocols.role_protocol(self.role).ixit[name]
         return self.ixit.get(name, str(setting.default or ""))
 
     def to_json(self) -> str:
@@ -168,8 +168,8 @@ def split(command: str) -> tuple[str, ...]:
 def checked(configuration: Configuration) -> Configuration:
     """The same configuration once every name and combination in it is known to make sense."""
     try:
-        role = specs.role(configuration.role)
-        protocol = specs.load(role.protocol)
+        role = protocols.role(configuration.role)
+        protocol = protocols.load(role.protocol)
         _known("timing", configuration.timing, protocol.timings)
         _known("hook", configuration.hooks, role.hooks)
         _known("program", configuration.programs, role.programs)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import specs
+from conformance import protocols
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
@@ -103,7 +103,7 @@ class Iut:
         """What tests have found out about the IUT that others need to know, for the whole run."""
         self.exercised: set[str] = set()
         self.findings: list[tuple[Finding, Session]] = []
-        self.role = specs.role(configuration.role)
+        self.role = protocols.role(configuration.role)
         self.transport = transport(configuration)
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)

@@ -7,7 +7,7 @@ from typing import Protocol as Interface
 
 from conformance.captures import Capture
 from conformance.codec import Decoder, Frame, Prompting
-from conformance.specs import MessageType, Protocol
+from conformance.protocols import MessageType, Protocol
 
 MOST = 100  # findings kept of one session; a peer that breaks every message needs no more
 

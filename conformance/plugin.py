@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.configuration import Configuration, ConfigurationError, checked, split
-from conformance.specs import UnknownName
+from conformance.protocols import UnknownName
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -23,7 +23,7 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from conformance import cli, configuration, specs
+from conformance import cli, configuration, protocols
 from conformance.collection import cases
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
@@ -85,7 +85,7 @@ def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
 
     With ``names`` only these faults, and not the sound mock.
     """
-    usual = transport(configuration.embedded(specs.role(role)))
+    usual = transport(configuration.embedded(protocols.role(role)))
     declared = faults(role)
     chosen = [declared[name] for name in names] if names else list(declared.values())
     over = [fault.needs.get("transport", usual) for fault in chosen]
@@ -112,7 +112,7 @@ def _trial(role: str, fault: Fault, over: str, decided: set[str]) -> Trial:
 def unproven(role: str) -> list[str]:
     """The requirements of a role that are tested on the wire and that no fault violates."""
     violated = {fault.requirement for fault in faults(role).values()}
-    bound = specs.role_protocol(role).binding(specs.role(role))
+    bound = protocols.role_protocol(role).binding(protocols.role(role))
     return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
 
 

@@ -7,9 +7,9 @@ from itertools import groupby
 
 from conformance.captures import Capture, Event
 from conformance.judge import judge_capture
+from conformance.protocols import Protocol
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.specs import Protocol
 from conformance.verdicts import NotExercised, Violation
 
 Pace = tuple[tuple[str, int, int], ...]

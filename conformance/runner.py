@@ -1,4 +1,4 @@
-"""Runs the test cases of one role under pytest: smoke session, a record of each, one report."""
+"""Runs the test cases of one role under pytest: smoke session, a result of each, one report."""
 
 import asyncio
 import datetime
@@ -15,15 +15,15 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from conformance import locate, specs
+from conformance import locate, protocols
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
-from conformance.records import Record, conclude
-from conformance.report import Run, build
+from conformance.outcome import Run, build
+from conformance.protocols import Requirement
 from conformance.reporting import page
 from conformance.reporting.junit import write_junit
 from conformance.reporting.summary import terminal_summary
-from conformance.specs import Requirement
+from conformance.results import Result, conclude
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
 
 SMOKE = "smoke"
@@ -35,8 +35,8 @@ class Runner:
     def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
         locate.extend_packages()
         self.configuration = configuration
-        self.role = specs.role(configuration.role)
-        self.protocol = specs.load(self.role.protocol)
+        self.role = protocols.role(configuration.role)
+        self.protocol = protocols.load(self.role.protocol)
         self.folder = Path(configuration.report)
         self._config = config
         self._worker = hasattr(config, "workerinput")
@@ -116,7 +116,7 @@ class Runner:
     async def _smoke(self) -> dict[str, Any]:
         role_package = importlib.import_module(self.role.package)
         decides = self.protocol.requirement(role_package.SMOKE)
-        record = Record(
+        result = Result(
             SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id
         )
         iut = Iut(self.configuration)
@@ -135,12 +135,12 @@ class Runner:
         finally:
             await iut.close()
         spoilt = any(session.judge.spoiled for session in iut.sessions)
-        conclude(record, error, iut, decides, self.folder)
+        conclude(result, error, iut, decides, self.folder)
         if error is None and not spoilt:
             # Whatever else it did wrong is the business of the tests.
-            record.verdict = Verdict.PASS
-        record.reproduce = self._reproduce("")
-        return record.to_json()
+            result.verdict = Verdict.PASS
+        result.reproduce = self._reproduce("")
+        return result.to_json()
 
     async def _never_started(self, iut: Iut) -> Unreachable | None:
         """Where it ended without a word: does it also end when nobody speaks to it?
@@ -167,15 +167,15 @@ class Runner:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "call" or call.excinfo is not None:
-            record = self._record(item, call)
-            report.user_properties.append(("conformance", json.dumps(record.to_json())))
+            result = self._result(item, call)
+            report.user_properties.append(("conformance", json.dumps(result.to_json())))
             if report.when == "call":
-                _translate(report, record)
+                _translate(report, result)
         return report
 
-    def _record(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Record:
+    def _result(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Result:
         decides = self._decides(item)
-        record = Record(
+        result = Result(
             id=case_id(item),
             purpose=purpose(item),
             requirement=decides.id,
@@ -184,14 +184,14 @@ class Runner:
         iut = getattr(item, "funcargs", {}).get("iut")
         error = call.excinfo.value if call.excinfo else None
         if iut is None:
-            record.verdict = Verdict.INCONCLUSIVE
-            record.problem = f"{item.nodeid}: {error!r}"
+            result.verdict = Verdict.INCONCLUSIVE
+            result.problem = f"{item.nodeid}: {error!r}"
         else:
-            conclude(record, error, iut, decides, self.folder)
-            if record.problem and call.excinfo:
-                record.problem = f"{item.nodeid}: {call.excinfo.getrepr(style='short')}"
-        record.reproduce = self._reproduce(item.name)
-        return record
+            conclude(result, error, iut, decides, self.folder)
+            if result.problem and call.excinfo:
+                result.problem = f"{item.nodeid}: {call.excinfo.getrepr(style='short')}"
+        result.reproduce = self._reproduce(item.name)
+        return result
 
     def _reproduce(self, name: str) -> str:
         before, _, after = self.configuration.invocation.partition(" -- ")
@@ -205,21 +205,21 @@ class Runner:
             return
         told = dict(report.user_properties)
         if "conformance" in told:
-            record = json.loads(str(told["conformance"]))
-            self._run.tests = [r for r in self._run.tests if r["id"] != record["id"]]
-            self._run.tests.append(record)
-            self._progress(record)
-            if record["unreached"] and not self.configuration.command:
-                self._lose(record)
+            result = json.loads(str(told["conformance"]))
+            self._run.tests = [r for r in self._run.tests if r["id"] != result["id"]]
+            self._run.tests.append(result)
+            self._progress(result)
+            if result["unreached"] and not self.configuration.command:
+                self._lose(result)
         elif report.failed:
-            # A worker that died has no record of what it was at.
+            # A worker that died has no result of what it was at.
             self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
 
-    def _lose(self, record: dict[str, Any]) -> None:
+    def _lose(self, result: dict[str, Any]) -> None:
         """An IUT that others have started is gone: it may have died of what it was sent."""
-        before = [test["id"] for test in self._run.tests if test is not record]
+        before = [test["id"] for test in self._run.tests if test is not result]
         last = before[-1] if before else "the smoke session"
-        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {record['detail']}"
+        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result['detail']}"
         if self._session:
             # Nothing else can be tried; what has been is reported.
             self._session.shouldfail = self._run.lost
@@ -231,12 +231,12 @@ class Runner:
     def pytest_internalerror(self, excrepr: object) -> None:
         self._run.problems.append(str(excrepr)[-4000:])
 
-    def _progress(self, record: dict[str, Any]) -> None:
+    def _progress(self, result: dict[str, Any]) -> None:
         if not sys.stderr.isatty():
             return
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
         total = f"/{self._run.selected}" if self._run.selected else ""
-        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {record['id']}"
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result['id']}"
         sys.stderr.write(f"\r\x1b[K{line[:100]}")
         sys.stderr.flush()
 
@@ -250,7 +250,7 @@ class Runner:
             sys.stderr.write("\r\x1b[K")
         self._run.selected = max(self._run.selected, len(self._run.tests))
         self._run.strict = self.configuration.strict
-        self._run.tests.sort(key=lambda record: str(record["id"]))
+        self._run.tests.sort(key=lambda result: str(result["id"]))
         self.report = build(self._run)
         text = json.dumps(self.report, indent=1)
         (self.folder / "report.json").write_text(text + "\n", encoding="utf-8")
@@ -269,7 +269,7 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     """What to say to an IUT that plays the other role; the judge has found what that violates."""
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
-    messages = specs.load(role.protocol).messages
+    messages = protocols.load(role.protocol).messages
     # Where the other side says nothing, what came is no sign of it.
     if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None
@@ -293,16 +293,16 @@ def purpose(item: pytest.Item) -> str:
     return re.sub(r"\s+", " ", text.partition("\n\n")[0])
 
 
-def _translate(report: pytest.TestReport, record: Record) -> None:
+def _translate(report: pytest.TestReport, result: Result) -> None:
     """What pytest is to think of a test: it has no words for most verdicts."""
-    bad = record.problem or record.verdict == Verdict.FAIL
+    bad = result.problem or result.verdict == Verdict.FAIL
     if bad:
         report.outcome = "failed"
-    elif record.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED):
+    elif result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED):
         report.outcome = "skipped"
     else:
         report.outcome = "passed"
         report.longrepr = None
     if report.outcome != "passed":
-        text = record.problem or f"{record.verdict}: {record.detail}"
+        text = result.problem or f"{result.verdict}: {result.detail}"
         report.longrepr = (report.location[0], report.location[1] or 0, text) if not bad else text

@@ -16,7 +16,7 @@ from typing import Any
 
 import hypothesis
 
-from conformance import configuration, specs
+from conformance import configuration, protocols
 from conformance.configuration import Configuration
 from conformance.iut import Iut
 from conformance.segmentation import whole
@@ -30,7 +30,7 @@ ROUNDS = 3
 
 def main() -> None:
     with asyncio.Runner() as runner, listening() as address:
-        fresh_process = configuration.embedded(specs.role(ROLE))
+        fresh_process = configuration.embedded(protocols.role(ROLE))
         connection = replace(fresh_process, command=(), connect=address)
         ways = {"a connection each": connection, "a process each": fresh_process}
         ratios: dict[str, list[float]] = {name: [] for name in ways}

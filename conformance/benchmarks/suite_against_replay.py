@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from conformance import captures, configuration, specs
+from conformance import captures, configuration, protocols
 from conformance.captures import Capture
 from conformance.configuration import expand
 
@@ -47,7 +47,7 @@ def suite(folder: Path) -> float:
 
 
 def replay(capture: Capture) -> None:
-    chosen = configuration.embedded(specs.role(ROLE))
+    chosen = configuration.embedded(protocols.role(ROLE))
     default = next(iter(chosen.programs))
     program = chosen.programs[str(capture.extra.get("program") or default)]
     argv = [expand(word, {"program": program}) for word in chosen.command]

@@ -7,8 +7,8 @@ finding, then a summary. Exit 0 without findings of level must, 1 with some, 3 w
 import argparse
 from pathlib import Path
 
-from conformance import recorded
-from conformance.report import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance import recordings
+from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting.text import one_line
 
 
@@ -22,7 +22,7 @@ def execute(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     messages = wrong = 0
     for path in args.captures:
-        session = recorded.read(path, args.role)
+        session = recordings.read(path, args.role)
         messages += session.messages
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:

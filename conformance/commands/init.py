@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance import configuration, specs
+from conformance import configuration, protocols
 from conformance.configuration import ConfigurationError
-from conformance.specs import Protocol, Role
+from conformance.protocols import Protocol, Role
 
 _WIDTH = 96
 
@@ -29,8 +29,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    role = specs.role(args.role)
-    text = "\n".join(_lines(specs.load(role.protocol), role)) + "\n"
+    role = protocols.role(args.role)
+    text = "\n".join(_lines(protocols.load(role.protocol), role)) + "\n"
     try:
         with args.output.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -5,10 +5,10 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from conformance import specs
-from conformance.report import SUITE_FAILED
+from conformance import protocols
+from conformance.outcome import SUITE_FAILED
+from conformance.protocols import Protocol, Role
 from conformance.reporting.text import one_line
-from conformance.specs import Protocol, Role
 from mocks import fault
 
 PARTS = ("requirements", "tests", "faults")
@@ -24,10 +24,10 @@ def execute(args: argparse.Namespace) -> int:
     chosen = [part for part in PARTS if getattr(args, part)] or list(PARTS)
     name, _, role = args.name.partition("/")
     if role:
-        return _list_role(specs.load(name), specs.role(args.name), chosen)
+        return _list_role(protocols.load(name), protocols.role(args.name), chosen)
     if len(chosen) < len(PARTS):
-        raise specs.UnknownName("role", args.name, _roles())
-    for protocol in [specs.load(name)] if name else map(specs.load, specs.names()):
+        raise protocols.UnknownName("role", args.name, _roles())
+    for protocol in [protocols.load(name)] if name else map(protocols.load, protocols.names()):
         print(f"{protocol.name}  {protocol.title}")
         rows = [(f"  {each}", each.title) for each in protocol.roles.values()]
         _print(_table(rows))
@@ -35,7 +35,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _roles() -> list[str]:
-    return [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+    return [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 
 
 def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from conformance import configuration, specs
+from conformance import configuration, protocols
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import transport
-from conformance.specs import Role, UnknownName
+from conformance.protocols import Role, UnknownName
 
 # How a mock is told to speak over a transport other than its own choice, and where.
 _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host}:{port}"}
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--fault", metavar="NAME", help="a fault of the reference mock, if it is tested"
     )
     parser.add_argument(
-        "--transport", choices=specs.TRANSPORTS, help="over what the reference mock speaks"
+        "--transport", choices=protocols.TRANSPORTS, help="over what the reference mock speaks"
     )
 
 
@@ -62,9 +62,11 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
             raise ConfigurationError(
                 "--fault and --transport are for the reference mock, not for yours"
             )
-        base = _mock(specs.role(role or (base.role if base else "")), args.fault, args.transport)
+        base = _mock(
+            protocols.role(role or (base.role if base else "")), args.fault, args.transport
+        )
     elif base is None and role:
-        base = Configuration(role) if reached else configuration.embedded(specs.role(role))
+        base = Configuration(role) if reached else configuration.embedded(protocols.role(role))
     assert base is not None
     if reached:
         base = replace(base, command=(), connect="", listen="")

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance import proof, specs
+from conformance import proof, protocols
 from conformance.collection import CollectionError
 from conformance.configuration import ConfigurationError
+from conformance.outcome import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.proof import Trial
-from conformance.report import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.reporting.text import one_line
 from mocks import fault
 
@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.fault:
         known = fault.faults(roles[0])
         if name not in known:
-            raise specs.UnknownName("fault", name, list(known))
+            raise protocols.UnknownName("fault", name, list(known))
     try:
         planned = {role: proof.trials(role, args.fault) for role in roles}
     except CollectionError as error:
@@ -68,9 +68,9 @@ def _roles(name: str) -> list[str]:
     known = fault.roles()
     protocol, _, role = name.partition("/")
     if role:
-        specs.role(name)
+        protocols.role(name)
     elif protocol:
-        specs.load(protocol)
+        protocols.load(protocol)
     chosen = [each for each in known if not name or each == name or each.startswith(f"{name}/")]
     if not chosen:
         raise ConfigurationError(

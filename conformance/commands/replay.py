@@ -10,15 +10,15 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from conformance import recorded
+from conformance import recordings
 from conformance.captures import CaptureError
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
-from conformance.recorded import Recorded
+from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.recordings import Recording
 from conformance.replay import replay
-from conformance.report import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
-from conformance.reporting import rungs
+from conformance.reporting import ladder_text
 from conformance.reporting.text import one_line
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Verdict, Violation, violated
@@ -35,7 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    played = recorded.read(args.capture, args.role)
+    played = recordings.read(args.capture, args.role)
     if played.capture.extra.get("fragment"):
         raise CaptureError(f"{args.capture}: a list of messages and no session; nothing to replay")
     role = _role(played, args)
@@ -43,9 +43,9 @@ def execute(args: argparse.Namespace) -> int:
     return asyncio.run(_play(played, chosen, args))
 
 
-def _role(played: Recorded, args: argparse.Namespace) -> str:
+def _role(played: Recording, args: argparse.Namespace) -> str:
     stated = played.capture.iut
-    given = recorded.role_of(played.protocol, args.role) if args.role else None
+    given = recordings.role_of(played.protocol, args.role) if args.role else None
     if stated and given and stated != given:
         raise ConfigurationError(f"in {played.path} the role under test is {stated}, not {given}")
     if role := stated or given:
@@ -54,7 +54,7 @@ def _role(played: Recorded, args: argparse.Namespace) -> str:
     raise ConfigurationError(f"{played.path} does not say which role was under test: give {either}")
 
 
-async def _play(played: Recorded, chosen: Configuration, args: argparse.Namespace) -> int:
+async def _play(played: Recording, chosen: Configuration, args: argparse.Namespace) -> int:
     iut = Iut(chosen)
     conclusion: Conclusion | None = None
     session: Session | None = None
@@ -70,14 +70,14 @@ async def _play(played: Recorded, chosen: Configuration, args: argparse.Namespac
     return _tell(played, session, conclusion, args)
 
 
-def _channel(played: Recorded, iut: Iut) -> str:
+def _channel(played: Recording, iut: Iut) -> str:
     """Where an IUT has several channels: the one that belongs to whoever speaks with it."""
     speakers = {event.sender for event in played.capture.events}
     return next((channel for channel in iut.role.channels if channel in speakers), "")
 
 
 def _tell(
-    played: Recorded,
+    played: Recording,
     session: Session | None,
     conclusion: Conclusion | None,
     args: argparse.Namespace,
@@ -85,9 +85,9 @@ def _tell(
     """Print what happened and what is to be said of it; the exit code."""
     verdicts: list[Verdict] = []
     if session is not None:
-        marks = rungs.marks(session.judge.findings, played.protocol)
+        marks = ladder_text.marks(session.judge.findings, played.protocol)
         width = shutil.get_terminal_size((120, 24)).columns
-        for line in rungs.ladder(
+        for line in ladder_text.ladder(
             session.events, session.role.name, width=width, dump=args.bytes, marks=marks
         ):
             print(line)
@@ -114,7 +114,7 @@ def _tell(
     return CONFORMANT
 
 
-def _verdict(played: Recorded, conclusion: Conclusion) -> tuple[str, Verdict]:
+def _verdict(played: Recording, conclusion: Conclusion) -> tuple[str, Verdict]:
     """The requirement that a conclusion is about, and what it says of it."""
     if not isinstance(conclusion, Violation):
         return "", conclusion.verdict

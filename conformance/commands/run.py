@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.report import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.outcome import INCONCLUSIVE, SUITE_FAILED, USAGE
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
 
@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     command, extra = _divide(args.rest)
     chosen = configured(args, command)
     for requirement in args.requirement:
-        specs.role_protocol(chosen.role).requirement(requirement)
+        protocols.role_protocol(chosen.role).requirement(requirement)
     report = run(chosen, args, extra)
     if isinstance(report, int):
         return report
@@ -93,7 +93,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         written.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"--report {args.report}: {error.strerror}") from error
-    words = ["--pyargs", specs.role(chosen.role).package, "-c", os.devnull]
+    words = ["--pyargs", protocols.role(chosen.role).package, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
     words += [word for id_ in args.requirement for word in ("--requirement", id_)]

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import specs
+from conformance import protocols
 from conformance.deltarobot.codec import SIZES, VARIABLE
 from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
@@ -39,7 +39,7 @@ def strangers(draw: st.DrawFn) -> Any:
 @cache
 def of_a_server() -> SearchStrategy[list[Any]]:
     """What a server may say once the handshake is finished, in any order."""
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     known = [
         valid(protocol.schemas.schema(protocol.messages["server", name].schema))
         for name in EXERCISE

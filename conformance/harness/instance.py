@@ -12,14 +12,14 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from conformance import specs
+from conformance import protocols
 from conformance.configuration import Configuration, ConfigurationError, expand
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
 from conformance.harness.links import Link, Listener
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
-from conformance.specs import Role
+from conformance.protocols import Role
 from conformance.verdicts import NotExercised, Unreachable
 
 if TYPE_CHECKING:
@@ -41,18 +41,18 @@ async def listen(role: Role, kind: str, address: str) -> AnyListener:
     if kind == "zmq":
         from conformance.harness import zeromq
 
-        messages = specs.load(role.protocol).messages
+        messages = protocols.load(role.protocol).messages
         answers = any(sender == role.peer for sender, _ in messages)
         return await zeromq.ZeroListener(answers).start(address)
     return await (DatagramListener() if kind == "udp" else Listener()).start(address)
 
 
 def transport(configuration: Configuration) -> str:
-    """How the wire reaches the IUT: one of ``specs.TRANSPORTS``, told by its address or command.
+    """How the wire reaches the IUT: a transport, as its address or command tells.
 
     Raises ConfigurationError where the role does not speak over that.
     """
-    role = specs.role(configuration.role)
+    role = protocols.role(configuration.role)
     address = configuration.connect or configuration.listen
     if role.transports == ("none",):
         if address:
@@ -74,7 +74,7 @@ def transport(configuration: Configuration) -> str:
 
 
 def _placeholder_transport(configuration: Configuration) -> str:
-    role, command = specs.role(configuration.role), " ".join(configuration.command)
+    role, command = protocols.role(configuration.role), " ".join(configuration.command)
     if "{socket}" in command:
         return "unix"
     ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
@@ -86,7 +86,7 @@ def _placeholder_transport(configuration: Configuration) -> str:
 def _network(configuration: Configuration) -> str:
     """What a port is a port of: that which is declared, or the first that the role has."""
     declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
-    role = specs.role(configuration.role)
+    role = protocols.role(configuration.role)
     return declared or next((kind for kind in role.transports if kind in _SOCKETS), "tcp")
 
 
@@ -114,7 +114,7 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
-        self.conversation = specs.load(role.protocol).conversation(
+        self.conversation = protocols.load(role.protocol).conversation(
             running=not configuration.command
         )
         """What the oracles of its sessions have in common, if anything."""

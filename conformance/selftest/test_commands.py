@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance import cli, configuration, locate, recorded, specs
+from conformance import cli, configuration, locate, protocols, recordings
 from conformance.configuration import Configuration
 from conformance.reporting.text import visible
 
@@ -53,8 +53,8 @@ def sent(text: str, sender: str = "simulator", **more: Any) -> dict[str, Any]:
 def test_list_names_every_role(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list"]) == 0
     out = capsys.readouterr().out
-    for name in specs.names():
-        assert all(str(role) in out for role in specs.load(name).roles.values())
+    for name in protocols.names():
+        assert all(str(role) in out for role in protocols.load(name).roles.values())
 
 
 @pytest.mark.parametrize("width", ["60", "200"])
@@ -64,7 +64,7 @@ def test_list_fits_the_terminal(
     monkeypatch.setenv("COLUMNS", width)
     assert cli.main(["list", SIMULATOR, "--requirements"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    bound = specs.load("vexide").binding(specs.role(SIMULATOR))
+    bound = protocols.load("vexide").binding(protocols.role(SIMULATOR))
     assert [line.split()[0] for line in lines] == [requirement.id for requirement in bound]
     assert all(len(line) <= max(int(width), 70) for line in lines)
 
@@ -125,7 +125,7 @@ def test_show_every_golden_capture(path: Path, capsys: pytest.CaptureFixture[str
     assert cli.main(["show", str(path), "--bytes"]) == 0
     out = capsys.readouterr().out
     assert out == visible(out, limit=len(out))
-    assert out.count("✗ ") == len(recorded.read(path).findings)
+    assert out.count("✗ ") == len(recordings.read(path).findings)
 
 
 def test_show_is_safe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,7 +291,8 @@ def test_replay_a_counterexample_that_no_oracle_sees(
 
 
 @pytest.mark.parametrize(
-    "role", [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+    "role",
+    [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()],
 )
 def test_init_writes_what_can_be_loaded(role: str, tmp_path: Path) -> None:
     path = tmp_path / "conformance.toml"
@@ -312,7 +313,7 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
     kept = [line for line in entries if re.match(r"\[[\w-]+\]$|(?!listen)[\w-]+ = ", line)]
     path.write_text("\n".join(kept), encoding="utf-8")
     loaded: Configuration = configuration.checked(configuration.load(path))
-    assert set(loaded.hooks) == set(specs.role("vexide/frontend").hooks)
+    assert set(loaded.hooks) == set(protocols.role("vexide/frontend").hooks)
     assert loaded.ixit == {"ports": "tagged", "dialect": "text"}
     assert loaded.seconds("startup") == 10
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.deltarobot import drawn, layout
 from conformance.deltarobot.codec import (
     LIMIT,
@@ -51,7 +51,7 @@ def test_captures_both_ways(event: captures.Event) -> None:
 
 
 def test_every_message_has_a_golden_capture() -> None:
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     seen = {
         (event.sender, event.message)
         for path in GOLDEN
@@ -141,7 +141,7 @@ def test_any_stream_survives(plan: list[Any], cuts: list[int]) -> None:
 @settings(max_examples=20, deadline=None, database=None)
 @given(data=st.data())
 def test_what_the_schemas_allow_can_be_encoded(data: st.DataObject) -> None:
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     for (_, name), entry in protocol.messages.items():
         schema = protocol.schemas.schema(entry.schema)
         value = data.draw(valid(schema))

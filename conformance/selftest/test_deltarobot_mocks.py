@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.codec import Frame
 from conformance.deltarobot.codec import Decoder, encode, message
 from conformance.judge import Judge
@@ -23,7 +23,7 @@ HELLO = encode(message("ProtocolMagic", magic="DeltaRVr")) + encode(
 
 async def test_an_exercise_between_both() -> None:
     """The client sees what the server runs, to its end, and nothing that passes is wrong."""
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     judge = Judge(protocol, protocol.roles)
     options = ("--exercise", "line", "--duration", "0.5", "--ping", "0.05", "--rate", "50")
     async with mock("deltarobot/server", "--listen", "127.0.0.1:0", *options) as server:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.deltarobot.oracle import ANY, COURSE, Oracle, Phase
 from conformance.judge import judge_capture
 
@@ -17,7 +17,7 @@ VIOLATIONS = [path for path in ALL if path.name.startswith("violation-")]
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_captures_are_sound(path: Path) -> None:
     capture = captures.read(path)
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     judged = [capture.iut] if capture.iut else list(protocol.roles)
     assert judge_capture(protocol, capture, judged).findings == []
 
@@ -25,7 +25,7 @@ def test_golden_captures_are_sound(path: Path) -> None:
 @pytest.mark.parametrize("path", VIOLATIONS, ids=lambda path: path.stem)
 def test_violations_are_named(path: Path) -> None:
     capture = captures.read(path)
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     found = judge_capture(protocol, capture, [str(capture.iut)]).findings
     assert capture.extra["violates"] in {finding.requirement for finding in found}
     other = next(role for role in protocol.roles if role != capture.iut)
@@ -38,19 +38,19 @@ def test_every_requirement_that_the_oracle_can_find_has_a_violation() -> None:
     shown = {captures.read(path).extra["violates"] for path in VIOLATIONS}
     course = {s for steps in COURSE.values() for s in steps.values() if not isinstance(s, Phase)}
     assert course <= shown
-    assert shown <= specs.load("deltarobot").requirements.keys()
+    assert shown <= protocols.load("deltarobot").requirements.keys()
 
 
 def test_the_table_is_closed() -> None:
-    requirements = specs.load("deltarobot").requirements
+    requirements = protocols.load("deltarobot").requirements
     for steps in COURSE.values():
         for name, step in steps.items():
-            assert name == ANY or ("client", name) in specs.load("deltarobot").messages
+            assert name == ANY or ("client", name) in protocols.load("deltarobot").messages
             assert isinstance(step, Phase) or step in requirements
 
 
 def test_what_a_session_exercises() -> None:
-    protocol = specs.load("deltarobot")
+    protocol = protocols.load("deltarobot")
     capture = captures.read(FOLDER / "session-exercise.jsonl")
     judge = judge_capture(protocol, capture, protocol.roles)
     assert {"handshake.magic-sent", "pong.number", "ping.sent", "end.closes"} <= judge.exercised

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.codec import Frame
 from conformance.generation import valid
 from conformance.judge import Judge, judge_capture
@@ -29,7 +29,7 @@ FOLDER = locate.folder("captures", "openroberta") or Path()
 ALL = sorted(FOLDER.glob("*.jsonl"))
 GOLDEN = [path for path in ALL if not path.name.startswith("violation-")]
 VIOLATIONS = [path for path in ALL if path.name.startswith("violation-")]
-PROTOCOL = specs.load("openroberta")
+PROTOCOL = protocols.load("openroberta")
 
 
 def comparable(frame: Frame) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.codec import Frame
 from conformance.judge import Judge
 from conformance.openroberta import naming
@@ -124,7 +124,7 @@ async def test_a_day_of_a_robot(tmp_path: Path) -> None:
 
 async def test_a_session_is_sound() -> None:
     """Nothing that passes between both violates anything; all that is awaited comes."""
-    protocol = specs.load("openroberta")
+    protocol = protocols.load("openroberta")
     conversation = protocol.conversation()
     judges: list[Judge] = []
 

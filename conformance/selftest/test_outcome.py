@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from conformance.configuration import Configuration, KnownFailure
-from conformance.records import Record
-from conformance.report import Run, build
+from conformance.outcome import Run, build
+from conformance.results import Result
 from conformance.verdicts import Verdict, merge, violated
 
 MUST, SHOULD = "handshake.answered", "signature.sent"
@@ -23,7 +23,7 @@ def record(
     problem: str = "",
 ) -> dict[str, Any]:
     findings = [{"requirement": entry, "message": "seen", "event": 1} for entry in against]
-    made = Record(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
+    made = Result(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
     return {**made.to_json(), "exercised": list(exercised), "findings": findings}
 
 

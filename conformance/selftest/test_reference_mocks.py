@@ -4,17 +4,17 @@ from importlib import import_module
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.selftest.driving import Place
 from mocks import fault
 
-ROLES = [str(role) for name in specs.names() for role in specs.load(name).roles.values()]
+ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_suite_reaches_it(role: str, place: Place) -> None:
     """Started as its configuration says, it passes the smoke session and leaves nothing behind."""
-    decides = import_module(specs.role(role).package).SMOKE
+    decides = import_module(protocols.role(role).package).SMOKE
     done = place.run(role, "--requirement", decides)
     assert (done.code, done.smoke["verdict"], done.verdict(decides)) == (0, "pass", "pass"), (
         done.out
@@ -24,7 +24,7 @@ def test_the_suite_reaches_it(role: str, place: Place) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_tested_requirement_has_a_fault(role: str) -> None:
-    bound = specs.role_protocol(role).binding(specs.role(role))
+    bound = protocols.role_protocol(role).binding(protocols.role(role))
     tested = {entry.id for entry in bound if entry.tested != "no"}
     # A permission cannot be violated.
     wanted = {entry.id for entry in bound if entry.id in tested and entry.level != "may"}

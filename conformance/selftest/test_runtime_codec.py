@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.codec import Datagrams
 from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.forms import forms
@@ -66,7 +66,7 @@ def test_captures_both_ways(event: captures.Event) -> None:
 
 def test_every_message_has_a_golden_capture() -> None:
     seen = {(event.sender, event.message) for event in EVENTS.values()}
-    assert specs.load("runtime").messages.keys() <= seen
+    assert protocols.load("runtime").messages.keys() <= seen
 
 
 @settings(max_examples=200, database=None, deadline=None)

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance import generation, locate, mutex, specs
+from conformance import generation, locate, mutex, protocols
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import drawn
@@ -46,7 +46,7 @@ def name() -> Iterator[str]:
 @pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.stem)
 def test_golden_catalogs(path: Path) -> None:
     """Those that violate something are refused, by the loader and by the schema."""
-    schemas = specs.load("runtime").schemas
+    schemas = protocols.load("runtime").schemas
     if path.stem.startswith("violation"):
         with pytest.raises(CatalogError):
             load(path.read_bytes())
@@ -58,7 +58,7 @@ def test_golden_catalogs(path: Path) -> None:
         assert schemas.errors("catalog.json", yaml.safe_load(path.read_bytes())) == []
 
 
-@given(generation.valid(specs.load("runtime").schemas.schema("catalog.json")))
+@given(generation.valid(protocols.load("runtime").schemas.schema("catalog.json")))
 @BRIEFLY
 def test_loader_takes_what_the_schema_takes(value: Any) -> None:
     params = [param for entry in value.values() for param in entry.get("params", [])]
@@ -70,7 +70,7 @@ def test_loader_takes_what_the_schema_takes(value: Any) -> None:
             load(text)
 
 
-@given(generation.near_misses(specs.load("runtime").schemas.schema("catalog.json")))
+@given(generation.near_misses(protocols.load("runtime").schemas.schema("catalog.json")))
 @BRIEFLY
 def test_loader_refuses_what_the_schema_refuses(miss: Any) -> None:
     with pytest.raises(CatalogError) as error:

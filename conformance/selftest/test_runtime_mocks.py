@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.codec import Frame
 from conformance.judge import Judge
 from conformance.runtime.codec import Decoder, encode
@@ -54,7 +54,7 @@ class Pipe:
 @asynccontextmanager
 async def calling() -> AsyncIterator[tuple[Client, Judge]]:
     """A client that is connected to a server, and the judge of all that passes."""
-    protocol = specs.load("runtime")
+    protocol = protocols.load("runtime")
     judge = Judge(protocol, protocol.roles)
     here, there = Pipe(judge, "rpc-client"), Pipe(judge, "rpc-server")
     here.other, there.other = there, here
@@ -117,7 +117,7 @@ class Kept:
 
 
 def sound(sender: str, frames: list[Frame]) -> None:
-    protocol = specs.load("runtime")
+    protocol = protocols.load("runtime")
     judge = Judge(protocol, protocol.roles)
     for frame in frames:
         judge.frame(None, sender, frame)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.judge import judge_capture
 from conformance.runtime.oracle import _KEPT, Oracle
 
@@ -17,7 +17,7 @@ VIOLATIONS = [path for path in ALL if path.name.startswith("violation-")]
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_captures_are_sound(path: Path) -> None:
     capture = captures.read(path)
-    protocol = specs.load("runtime")
+    protocol = protocols.load("runtime")
     assert set(capture.requirements) <= protocol.requirements.keys()
     judged = [capture.iut] if capture.iut else list(protocol.roles)
     assert judge_capture(protocol, capture, judged).findings == []
@@ -26,7 +26,7 @@ def test_golden_captures_are_sound(path: Path) -> None:
 @pytest.mark.parametrize("path", VIOLATIONS, ids=lambda path: path.stem)
 def test_violations_are_named(path: Path) -> None:
     capture = captures.read(path)
-    protocol = specs.load("runtime")
+    protocol = protocols.load("runtime")
     found = judge_capture(protocol, capture, [str(capture.iut)]).findings
     violated = [finding.requirement for finding in found]
     assert capture.extra["violates"] in violated
@@ -37,7 +37,7 @@ def test_violations_are_named(path: Path) -> None:
 
 
 def test_what_a_session_exercises() -> None:
-    protocol = specs.load("runtime")
+    protocol = protocols.load("runtime")
     capture = captures.read(FOLDER / "session-rpc-pipelined.jsonl")
     judge = judge_capture(protocol, capture, protocol.roles)
     assert {"rpc.ids-differ", "rpc.response-id", "encoding.messagepack"} <= judge.exercised

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.benchmarks.simspark_reading import Nowhere
 from conformance.harness.links import free_port
 from conformance.judge import Judge
@@ -40,7 +40,7 @@ class Pitch:
         self.server = Server(settings or Settings())
         self.stream = Heard()
         self.view = View()
-        self.judge = Judge(specs.load("simspark"), ["server"])
+        self.judge = Judge(protocols.load("simspark"), ["server"])
         self.monitor = Monitor(self.stream, 1)
         self.server.welcome(self.monitor)
         self.server.monitors.append(self.monitor)

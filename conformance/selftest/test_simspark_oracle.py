@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, locate, recorded, specs
+from conformance import captures, locate, protocols, recordings
 from conformance.captures import Capture
 from conformance.judge import judge_capture
 from conformance.simspark.codec import Decoder, encode
@@ -16,12 +16,12 @@ FOLDER = locate.folder("captures", "simspark") or Path()
 ALL = sorted(FOLDER.glob("*.jsonl"))
 GOLDEN = [path for path in ALL if not path.name.startswith("violation-")]
 VIOLATIONS = [path for path in ALL if path.name.startswith("violation-")]
-PROTOCOL = specs.load("simspark")
+PROTOCOL = protocols.load("simspark")
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_golden_captures_are_sound(path: Path) -> None:
-    read = recorded.read(path)
+    read = recordings.read(path)
     assert read.findings == ()
     assert read.contradictions == ()
     assert set(read.capture.requirements) <= PROTOCOL.requirements.keys()

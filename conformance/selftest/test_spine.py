@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import configuration, locate, specs
+from conformance import configuration, locate, protocols
 from conformance.captures import Capture, Event
 from conformance.configuration import Configuration, KnownFailure
 from conformance.harness.links import AddressError, parse_address
 from conformance.judge import MOST, Judge, judge_capture
 from conformance.segmentation import byte_by_byte, in_halves, split_at, whole
 
-VEXIDE = specs.load("vexide")
+VEXIDE = protocols.load("vexide")
 HANDSHAKE = b'{"Handshake":{"version":1,"extensions":[]}}\n'
 READY = b'"Ready"\n'
 
@@ -119,8 +119,8 @@ def test_what_is_no_address(address: str) -> None:
 
 def test_names_are_those_of_the_folders() -> None:
     root = Path(__file__).parents[2]
-    assert set(specs.names()) <= {entry.name for entry in (root / "schemas").iterdir()}
-    assert "vexide" in specs.names()
+    assert set(protocols.names()) <= {entry.name for entry in (root / "schemas").iterdir()}
+    assert "vexide" in protocols.names()
 
 
 def test_added_set_is_found_here_and_by_children(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from conformance import captures, locate, specs
+from conformance import captures, locate, protocols
 from conformance.cli import main
 from conformance.judge import judge_capture
 from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Done, Place
@@ -285,7 +285,7 @@ def test_counterexample_is_small_and_kept(place: Place) -> None:
     assert capture.origin == "counterexample"
     offer = next(event.value for event in capture.events if event.message == "Handshake")
     assert offer == {"Handshake": {"version": 1, "extensions": [""]}}
-    judge = judge_capture(specs.load("vexide"), capture, ["simulator"])
+    judge = judge_capture(protocols.load("vexide"), capture, ["simulator"])
     assert {finding.requirement for finding in judge.findings} == {"handshake.extensions-offered"}
 
 

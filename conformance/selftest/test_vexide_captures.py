@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from conformance import captures, locate, recorded, specs
+from conformance import captures, locate, protocols, recordings
 from conformance.codec import Frame
 from conformance.collection import cases
 from conformance.judge import judge_capture
 from conformance.schemas import Schemas
 from conformance.vexide import codec
 
-PROTOCOL = specs.load("vexide")
+PROTOCOL = protocols.load("vexide")
 FOLDER = locate.folder("captures", "vexide")
 assert FOLDER
 ALL = sorted(FOLDER.glob("*.jsonl"))
@@ -65,7 +65,7 @@ def test_events_are_in_order(path: Path) -> None:
 
 @each_golden
 def test_bytes_decode_to_what_stands_beside_them(path: Path) -> None:
-    session = recorded.read(path)
+    session = recordings.read(path)
     assert not session.contradictions
     assert all(frame.name is not None for _, frame in frames(path))
 
@@ -113,7 +113,7 @@ def test_golden_messages_fit_their_schemas(path: Path) -> None:
 
 
 @each_message
-def test_message_has_a_golden_capture(message: specs.MessageType) -> None:
+def test_message_has_a_golden_capture(message: protocols.MessageType) -> None:
     sent = {(sender, frame.name) for path in GOLDEN for sender, frame in frames(path)}
     assert (message.sender, message.name) in sent
 
@@ -157,7 +157,7 @@ def test_every_finding_of_the_oracle_names_a_requirement() -> None:
 
 
 @each_message
-def test_message_has_a_schema_that_describes_itself(message: specs.MessageType) -> None:
+def test_message_has_a_schema_that_describes_itself(message: protocols.MessageType) -> None:
     schema = PROTOCOL.schemas.schema(message.schema)
     assert isinstance(schema.contents, dict)
     assert schema.contents.get("title")
@@ -173,7 +173,7 @@ def test_every_schema_is_used() -> None:
 
 
 @each_message
-def test_schema_requirements_bind_the_sender(message: specs.MessageType) -> None:
+def test_schema_requirements_bind_the_sender(message: protocols.MessageType) -> None:
     marks = _marks(PROTOCOL.schemas, message.schema)
     for mark in {*marks, PROTOCOL.schema_requirement}:
         assert message.sender in PROTOCOL.requirement(mark).binds
@@ -220,7 +220,7 @@ def test_every_property_is_described(path: str) -> None:
 
 
 @pytest.mark.parametrize("requirement", PROTOCOL.requirements.values(), ids=lambda entry: entry.id)
-def test_requirement_is_well_formed(requirement: specs.Requirement) -> None:
+def test_requirement_is_well_formed(requirement: protocols.Requirement) -> None:
     area, _, slug = requirement.id.partition(".")
     assert area.islower()
     assert slug == slug.lower()

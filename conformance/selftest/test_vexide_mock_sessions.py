@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance import specs
+from conformance import protocols
 from conformance.vexide.codec import Decoder, encode, name_of
 from mocks import fault
 from mocks.streams import Stream
@@ -231,7 +231,9 @@ async def test_demo_shows_every_event() -> None:
     async with simulator("demo", tick=0.005) as pipe:
         heard = await begun(pipe, {"ConfigureDevice": {"port": {"Smart": 0}, "device": MOTOR}}, "?")
         heard += await pipe.hear_until(lambda message: message is None)
-        events = {name for sender, name in specs.load("vexide").messages if sender == "simulator"}
+        events = {
+            name for sender, name in protocols.load("vexide").messages if sender == "simulator"
+        }
         assert {name_of(message) for message in heard[:-1]} == events
 
 

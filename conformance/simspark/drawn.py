@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import specs
+from conformance import protocols
 from conformance.generation import near_misses, valid
 from conformance.simspark import pieces
 
@@ -35,7 +35,7 @@ COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
 
 @cache
 def _missed(name: str) -> SearchStrategy[Any]:
-    schema = specs.load("simspark").schemas.schema(f"commands/{name}.json")
+    schema = protocols.load("simspark").schemas.schema(f"commands/{name}.json")
     return near_misses(schema).map(lambda miss: miss.value).filter(_written)
 
 
@@ -52,7 +52,7 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
 @cache
 def perceptors() -> SearchStrategy[list[Any]]:
     """A group of perceptors of the known forms, in any order."""
-    schema = specs.load("simspark").schemas.schema("agent/known-perceptor.json")
+    schema = protocols.load("simspark").schemas.schema("agent/known-perceptor.json")
     return st.lists(valid(schema), min_size=1, max_size=12)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import specs
+from conformance import protocols
 from conformance.generation import NearMiss, near_misses, valid
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
@@ -73,7 +73,7 @@ def misses(sender: str) -> SearchStrategy[list[NearMiss]]:
 
 
 def _each(sender: str, make: Any, passed_over: Sequence[str] = ()) -> list[SearchStrategy[Any]]:
-    names = [name for role, name in specs.load("vexide").messages if role == sender]
+    names = [name for role, name in protocols.load("vexide").messages if role == sender]
     return [make(sender, name) for name in names if name not in (*_ORDERED, *passed_over)]
 
 
@@ -86,7 +86,7 @@ def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
 
 
 def _schema(sender: str, name: str) -> Any:
-    protocol = specs.load("vexide")
+    protocol = protocols.load("vexide")
     return protocol.schemas.schema(protocol.messages[sender, name].schema)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance import specs
+from conformance import protocols
 from conformance.runtime.memory.catalog import KINDS, Parameter, Peripheral
 from conformance.runtime.memory.layout import TIMESTAMP, Field, Layout, width
 
@@ -17,7 +17,7 @@ def declared(raw: Any, peripheral: Peripheral) -> Layout:
 
     Raises LayoutError where it is none.
     """
-    if errors := specs.load("runtime").schemas.errors("layout.json", raw):
+    if errors := protocols.load("runtime").schemas.errors("layout.json", raw):
         raise LayoutError(errors[0].message)
     found = [*_declared(raw, {param.name: param for param in peripheral.params})]
     return Layout(raw["size"], {entry.name: entry for entry in found})

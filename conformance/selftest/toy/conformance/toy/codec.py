@@ -6,7 +6,7 @@ Which fields a message has, and in which form, stands in its schema (`x-wire`).
 import struct
 from typing import Any
 
-from conformance import specs
+from conformance import protocols
 from conformance.codec import Frame
 
 _FORMATS = {"u8": "B", "u16": "H"}
@@ -23,7 +23,7 @@ class _Layout:
 
 
 def _layouts() -> dict[int, _Layout]:
-    protocol = specs.load("toy")
+    protocol = protocols.load("toy")
     layouts = [
         _Layout(message.name, protocol.schemas.schema(message.schema).contents)
         for message in protocol.messages.values()

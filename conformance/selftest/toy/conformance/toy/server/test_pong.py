@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conformance import specs
+from conformance import protocols
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.generation import valid
 from conformance.iut import Iut
@@ -12,7 +12,7 @@ from conformance.segmentation import byte_by_byte
 
 pytestmark = in_one_loop
 
-PINGS = valid(specs.load("toy").schemas.schema("ping.json"))
+PINGS = valid(protocols.load("toy").schemas.schema("ping.json"))
 
 
 @requirement("framing.layout")

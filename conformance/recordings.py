@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import captures, specs
+from conformance import captures, protocols
 from conformance.captures import Capture, CaptureError
 from conformance.codec import Decoder
 from conformance.judge import Finding, judge_capture
-from conformance.specs import Protocol, UnknownName
+from conformance.protocols import Protocol, UnknownName
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recording:
     """A capture file and what is to be said of it; ``messages`` are those of the judged roles."""
 
     path: Path
@@ -42,14 +42,14 @@ class Recorded:
         return self.protocol.requirement(finding.requirement).level
 
 
-def read(path: Path, role: str | None = None) -> Recorded:
+def read(path: Path, role: str | None = None) -> Recording:
     """Read and judge a capture: the given role, the one under test, or every role.
 
     Raises CaptureError where it is none, or is of a protocol or a role that does not exist.
     """
     capture = captures.read(path)
     try:
-        protocol = specs.load(capture.protocol)
+        protocol = protocols.load(capture.protocol)
     except UnknownName as error:
         raise CaptureError(f"{path}:1: {error}") from error
     lines = _lines(path)
@@ -61,7 +61,7 @@ def read(path: Path, role: str | None = None) -> Recorded:
     judged = _judged(protocol, capture, role)
     judge = judge_capture(protocol, capture, judged)
     messages, contradictions = _decoded(protocol, capture, judged)
-    return Recorded(
+    return Recording(
         path,
         protocol,
         capture,

@@ -1,4 +1,4 @@
-"""What one test case came to: turns the end of a test into a record, and keeps its transcript."""
+"""What one test case came to: turns the end of a test into a result, and keeps its transcript."""
 
 import re
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from typing import Any
 from conformance.captures import Capture, Event, write
 from conformance.iut import Iut
 from conformance.judge import Finding
+from conformance.protocols import Requirement
 from conformance.session import Session
-from conformance.specs import Requirement
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict, Violation, violated
 
 # What a test case may stumble over in a message that does not fit its schema, which has been found.
@@ -20,7 +20,7 @@ KEPT = 4 * 1024 * 1024  # bytes of a transcript that are written at most
 
 
 @dataclass
-class Record:
+class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
@@ -48,9 +48,9 @@ class Record:
 
 
 def conclude(
-    record: Record, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
+    result: Result, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
 ) -> None:
-    """Fill in a record from how its test ended and from what the judge saw in its sessions."""
+    """Fill in a result from how its test ended and from what the judge saw in its sessions."""
     decisive = iut.sessions[-1] if iut.sessions else None
     if decisive is None and iut.findings:
         decisive = iut.findings[-1][1]
@@ -64,23 +64,23 @@ def conclude(
             f"({came.requirement})"
         )
     if error is not None and conclusion is None:
-        record.problem = f"{type(error).__name__}: {error}"
-        record.verdict = Verdict.INCONCLUSIVE
-        record.detail = "the suite failed here, not the IUT"
+        result.problem = f"{type(error).__name__}: {error}"
+        result.verdict = Verdict.INCONCLUSIVE
+        result.detail = "the suite failed here, not the IUT"
     elif conclusion is not None:
         decisive = conclusion.session or decisive
-        _apply(record, conclusion, decides, decisive)
+        _apply(result, conclusion, decides, decisive)
     elif finding := next((f for f, _ in iut.findings if f.requirement == decides.id), None):
         decisive = shown or next(s for f, s in iut.findings if f is finding)
-        record.verdict = violated(decides.level)
-        record.detail = record.came = finding.message
-        record.offending = finding.event
-    record.exercised = sorted(iut.exercised)
+        result.verdict = violated(decides.level)
+        result.detail = result.came = finding.message
+        result.offending = finding.event
+    result.exercised = sorted(iut.exercised)
     seen: set[tuple[str, str]] = set()
     for finding, session in iut.findings:
         if (finding.requirement, finding.message) not in seen:
             seen.add((finding.requirement, finding.message))
-            record.findings.append(
+            result.findings.append(
                 {
                     "requirement": finding.requirement,
                     "message": finding.message,
@@ -88,7 +88,7 @@ def conclude(
                 }
             )
     if decisive is not None:
-        _keep(record, decisive, decides, folder, counterexample=bool(iut.tried.failed))
+        _keep(result, decisive, decides, folder, counterexample=bool(iut.tried.failed))
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
@@ -105,59 +105,59 @@ def _on(session: Session, requirement: str) -> bool:
 
 
 def _apply(
-    record: Record, conclusion: Conclusion, decides: Requirement, session: Session | None
+    result: Result, conclusion: Conclusion, decides: Requirement, session: Session | None
 ) -> None:
-    record.verdict = conclusion.verdict
-    record.detail = str(conclusion)
-    record.unreached = isinstance(conclusion, Unreachable)
+    result.verdict = conclusion.verdict
+    result.detail = str(conclusion)
+    result.unreached = isinstance(conclusion, Unreachable)
     if not isinstance(conclusion, Violation):
         return
-    record.expected, record.came = conclusion.expected, conclusion.came
-    record.offending = conclusion.event
+    result.expected, result.came = conclusion.expected, conclusion.came
+    result.offending = conclusion.event
     about = conclusion.requirement or decides.id
     spoilt = session is not None and session.judge.spoiled and not _on(session, about)
     if spoilt and session is not None and not conclusion.explains:
         cause: Finding = session.judge.findings[0]
-        record.verdict = Verdict.INCONCLUSIVE
-        record.offending = cause.event
-        record.detail += (
+        result.verdict = Verdict.INCONCLUSIVE
+        result.offending = cause.event
+        result.detail += (
             f". This decides nothing, for the session was spoilt before: {cause.message} "
             f"({cause.requirement})"
         )
     elif about != decides.id:
-        record.verdict = Verdict.INCONCLUSIVE
-        record.findings.append({"requirement": about, "message": str(conclusion), "event": None})
+        result.verdict = Verdict.INCONCLUSIVE
+        result.findings.append({"requirement": about, "message": str(conclusion), "event": None})
     else:
-        record.verdict = violated(decides.level)
+        result.verdict = violated(decides.level)
 
 
 def _keep(
-    record: Record, session: Session, decides: Requirement, folder: Path, counterexample: bool
+    result: Result, session: Session, decides: Requirement, folder: Path, counterexample: bool
 ) -> None:
-    name = re.sub(r"[^\w.-]+", "_", record.id)[:150]
+    name = re.sub(r"[^\w.-]+", "_", result.id)[:150]
     events, cut = _bounded(session.events)
-    extra: dict[str, Any] = {"iut": session.role.name, "test": record.id}
+    extra: dict[str, Any] = {"iut": session.role.name, "test": result.id}
     if session.instance.program:
         extra["program"] = session.instance.program
     if cut:
         extra["cut"] = f"{cut} events left out"
     capture = Capture(
         protocol=session.protocol.name,
-        title=record.purpose,
+        title=result.purpose,
         origin="recorded",
         requirements=(decides.id,),
         events=events,
         extra=extra,
     )
-    record.transcript = f"transcripts/{name}.jsonl"
-    write(folder / record.transcript, capture)
-    if counterexample and record.verdict in (Verdict.FAIL, Verdict.WARN):
-        record.counterexample = f"counterexamples/{name}.jsonl"
+    result.transcript = f"transcripts/{name}.jsonl"
+    write(folder / result.transcript, capture)
+    if counterexample and result.verdict in (Verdict.FAIL, Verdict.WARN):
+        result.counterexample = f"counterexamples/{name}.jsonl"
         # What a replay needs to tell whether it comes out the same.
-        shown = {"expected": record.expected, "came": record.came, "offending": record.offending}
+        shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
         extra = {**extra, **{key: value for key, value in shown.items() if value is not None}}
         write(
-            folder / record.counterexample, replace(capture, origin="counterexample", extra=extra)
+            folder / result.counterexample, replace(capture, origin="counterexample", extra=extra)
         )
 
 

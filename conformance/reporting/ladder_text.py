@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.captures import Event
 from conformance.judge import Finding
+from conformance.protocols import Protocol
 from conformance.reporting.text import hexdump, one_line, visible
-from conformance.specs import Protocol
 
 _INNER = 30  # columns between the lifelines
 _TIME = 9

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import __version__, specs
+from conformance import __version__, protocols
 from conformance.configuration import Configuration, KnownFailure
-from conformance.specs import Requirement
+from conformance.protocols import Requirement
 from conformance.verdicts import Verdict, merge, violated
 
 CONFORMANT, NONCONFORMANT, INCONCLUSIVE, SUITE_FAILED = 0, 1, 3, 4
@@ -20,7 +20,7 @@ _VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
 class Run:
     """Everything that a run has come to, before it is judged as a whole.
 
-    ``tests`` are records as in report.json; ``smoke`` is the record of the smoke session, and
+    ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
     we have not started could not be reached any more, if that happened.
     """
@@ -39,13 +39,13 @@ class Run:
 def build(run: Run) -> dict[str, Any]:
     """The content of report.json."""
     configuration = run.configuration
-    role = specs.role(configuration.role)
-    protocol = specs.load(role.protocol)
-    records = [*([run.smoke] if run.smoke else []), *run.tests]
-    findings = _findings(protocol.requirements, records)
+    role = protocols.role(configuration.role)
+    protocol = protocols.load(role.protocol)
+    results = [*([run.smoke] if run.smoke else []), *run.tests]
+    findings = _findings(protocol.requirements, results)
     smoke_failed = run.smoke is not None and run.smoke["verdict"] != Verdict.PASS
     requirements = [
-        _requirement(requirement, records, findings, configuration, smoke_failed)
+        _requirement(requirement, results, findings, configuration, smoke_failed)
         for requirement in protocol.binding(role)
     ]
     today = run.started.date()
@@ -54,7 +54,7 @@ def build(run: Run) -> dict[str, Any]:
         entry = next((entry for entry in requirements if entry["id"] == name), None)
         if why := _apply_known(entry, known, today):
             stale.append({"requirement": name, "why": why})
-    problems = [*run.problems, *(record["problem"] for record in records if record["problem"])]
+    problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
     code, reason = _outcome(run, requirements, stale, problems, smoke_failed)
     counts = _counts(entry["verdict"] for entry in requirements)
     tried = counts["inconclusive"]
@@ -81,7 +81,7 @@ def build(run: Run) -> dict[str, Any]:
         "exit_code": code,
         "counts": {
             "requirements": counts,
-            "tests": _counts(record["verdict"] for record in run.tests),
+            "tests": _counts(result["verdict"] for result in run.tests),
         },
         "seed": configuration.seed,
         "started": run.started.isoformat(timespec="seconds"),
@@ -92,7 +92,7 @@ def build(run: Run) -> dict[str, Any]:
             "detail": run.smoke["detail"] if run.smoke else "",
         },
         "requirements": requirements,
-        "tests": [_public(record) for record in records],
+        "tests": [_public(result) for result in results],
         "findings": findings,
         "problems": problems,
         "stale": stale,
@@ -105,7 +105,7 @@ def _called(configuration: Configuration) -> str:
 
 
 def _ixit(configuration: Configuration) -> dict[str, Any]:
-    protocol = specs.role_protocol(configuration.role)
+    protocol = protocols.role_protocol(configuration.role)
     return {
         **{f"timing.{name}": configuration.declared(name) for name in protocol.timings},
         **{name: configuration.value(name) for name in protocol.ixit},
@@ -117,22 +117,22 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def _public(record: Mapping[str, Any]) -> dict[str, Any]:
+def _public(result: Mapping[str, Any]) -> dict[str, Any]:
     internal = ("findings", "exercised", "problem", "unreached")
     optional = ("expected", "came")
     return {
         key: value
-        for key, value in record.items()
+        for key, value in result.items()
         if key not in internal and not (key in optional and value is None)
     }
 
 
 def _findings(
-    requirements: Mapping[str, Requirement], records: Sequence[Mapping[str, Any]]
+    requirements: Mapping[str, Requirement], results: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     found = []
-    for record in records:
-        for finding in record["findings"]:
+    for result in results:
+        for finding in result["findings"]:
             level = requirements[finding["requirement"]].level
             found.append(
                 {
@@ -140,8 +140,8 @@ def _findings(
                     "level": level,
                     "verdict": violated(level),
                     "message": finding["message"],
-                    "test": record["id"],
-                    "transcript": record["transcript"],
+                    "test": result["id"],
+                    "transcript": result["transcript"],
                     "event": finding["event"],
                 }
             )
@@ -150,17 +150,17 @@ def _findings(
 
 def _requirement(
     requirement: Requirement,
-    records: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
     findings: Sequence[Mapping[str, Any]],
     configuration: Configuration,
     smoke_failed: bool,
 ) -> dict[str, Any]:
     """The verdict of one requirement: of the tests that name it and of what the oracle saw."""
-    deciding = [record for record in records if record["requirement"] == requirement.id]
+    deciding = [result for result in results if result["requirement"] == requirement.id]
     against = [entry for entry in findings if entry["requirement"] == requirement.id]
-    verdicts = [Verdict(record["verdict"]) for record in deciding]
+    verdicts = [Verdict(result["verdict"]) for result in deciding]
     verdicts += [Verdict(entry["verdict"]) for entry in against]
-    if any(requirement.id in record["exercised"] for record in records):
+    if any(requirement.id in result["exercised"] for result in results):
         verdicts.append(Verdict.PASS)
     verdict = merge(verdicts)
     reason = ""
@@ -184,14 +184,14 @@ def _requirement(
         "tested": requirement.tested,
         "verdict": verdict,
         "reason": reason,
-        "tests": [record["id"] for record in deciding],
+        "tests": [result["id"] for result in deciding],
     }
     return {**entry, "note": requirement.note} if requirement.note else entry
 
 
 def _unsupported(requirement: Requirement, configuration: Configuration) -> str:
     """Why the IUT leaves this requirement out, if its configuration claims so."""
-    features = specs.role_protocol(configuration.role).features
+    features = protocols.role_protocol(configuration.role).features
     for claim, reason in configuration.unsupported.items():
         if requirement.id == claim or requirement.id in features.get(claim, ()):
             return reason
