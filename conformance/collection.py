@@ -53,14 +53,21 @@ def cases(role: str) -> tuple[Case, ...]:
             return ()
         raise CollectionError(f"{package}: {error}") from error
     collector = _Collector()
-    words = ["--pyargs", package, "--collect-only", "-c", os.devnull]
+    words = ["--pyargs", *protocols.role(role).packages, "--collect-only", "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parent), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "-p", "no:terminal", "-W", "ignore"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(words, plugins=[collector])
     if collector.problems:
         raise CollectionError(collector.problems[0].strip().splitlines()[-1])
-    return tuple(_case(item) for item in collector.items)
+    binding = {entry.id for entry in protocols.role_protocol(role).binding(protocols.role(role))}
+    shared = f"{package.rpartition('.')[0]}.both."
+    found = [(_case(item), item.module.__name__) for item in collector.items]  # type: ignore[attr-defined]
+    return tuple(
+        case
+        for case, module in found
+        if case.requirement in binding or not module.startswith(shared)
+    )
 
 
 def _case(item: pytest.Item) -> Case:

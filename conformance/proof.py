@@ -28,7 +28,7 @@ from conformance.collection import cases
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
 from conformance.verdicts import Verdict
-from mocks.fault import Fault, faults
+from mocks.deviations import Deviation, faults
 
 SOUND, KILLED, SURVIVED, WRONG, BROKEN = (
     "sound",
@@ -98,7 +98,7 @@ def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
     ]
 
 
-def _trial(role: str, fault: Fault, over: str, decided: set[str]) -> Trial:
+def _trial(role: str, fault: Deviation, over: str, decided: set[str]) -> Trial:
     return Trial(
         role,
         over,

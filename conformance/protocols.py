@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -133,8 +134,14 @@ class Role:
 
     @property
     def package(self) -> str:
-        """The package of this role's test cases."""
+        """The package of this role's own test cases, and of its smoke session."""
         return f"conformance.{self.protocol}.{self.name.replace('-', '_')}"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages in which test cases of this role stand: its own, and that of all roles."""
+        shared = f"conformance.{self.protocol}.both"
+        return (self.package, *([shared] if importlib.util.find_spec(shared) else []))
 
 
 @dataclass(frozen=True)

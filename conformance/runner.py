@@ -65,24 +65,33 @@ class Runner:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Keep the test cases of the role under test, and of the requirements asked for."""
-        package = Path(importlib.import_module(self.role.package).__path__[0])
+        own, *shared = [
+            Path(importlib.import_module(package).__path__[0]) for package in self.role.packages
+        ]
         wanted = set(config.getoption("--requirement"))
         kept: list[pytest.Item] = []
         left: list[pytest.Item] = []
         for item in items:
-            mine = package in item.path.parents
+            mine = own in item.path.parents or (
+                any(package in item.path.parents for package in shared)
+                and self.role.name in self._names(item).binds
+            )
             chosen = not wanted or (mine and self._decides(item).id in wanted)
             (kept if mine and chosen else left).append(item)
         items[:] = kept
         config.hook.pytest_deselected(items=left)
         self._run.selected = len(kept)
 
-    def _decides(self, item: pytest.Item) -> Requirement:
+    def _names(self, item: pytest.Item) -> Requirement:
         """The requirement that a test case names. Raises UsageError where it names none."""
         markers = list(item.iter_markers("requirement"))
         if len(markers) != 1 or not item.obj.__doc__:  # type: ignore[attr-defined]
             raise pytest.UsageError(f"{item.nodeid} needs one requirement and a docstring")
-        requirement = self.protocol.requirement(markers[0].args[0])
+        return self.protocol.requirement(markers[0].args[0])
+
+    def _decides(self, item: pytest.Item) -> Requirement:
+        """The same of a test case that is run. Raises UsageError where it binds another role."""
+        requirement = self._names(item)
         if self.role.name not in requirement.binds:
             raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
         return requirement

@@ -13,7 +13,7 @@ import signal
 from typing import Any
 
 from conformance import locate
-from mocks import fault, streams
+from mocks import deviations, streams
 
 USAGE = 2
 
@@ -22,11 +22,11 @@ def main(argv: list[str]) -> int:
     locate.extend_packages()
     if not argv or argv[0].startswith("-"):
         print("usage: python -m mocks PROTOCOL/ROLE [--help | options]")
-        print(f"roles: {', '.join(fault.roles())}")
+        print(f"roles: {', '.join(deviations.roles())}")
         return 0 if argv[:1] in (["-h"], ["--help"]) else USAGE
     try:
         return _run(argv[0], argv[1:])
-    except (fault.UnknownName, ValueError) as error:
+    except (deviations.UnknownName, ValueError) as error:
         print(f"mocks: {error}", file=sys.stderr)
         return USAGE
     except OSError as error:
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
 
 
 def _run(role: str, arguments: list[str]) -> int:
-    module: Any = fault.role_module(role)
+    module: Any = deviations.role_module(role)
     # To ask how wide the terminal is would import as much as the mock itself.
     width = functools.partial(argparse.HelpFormatter, width=100)
     parser = argparse.ArgumentParser(
@@ -47,12 +47,13 @@ def _run(role: str, arguments: list[str]) -> int:
     address.add_argument("--listen", metavar="ADDR", help="HOST:PORT or unix:PATH")
     address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
     parser.add_argument("--fault", metavar="NAME", action="append", default=[])
+    parser.add_argument("--variant", metavar="NAME", action="append", default=[])
     module.options(parser)
     args = parser.parse_args(arguments)
     for given in filter(None, (args.listen, args.connect)):
         if not given.startswith("http"):
             streams.parse(given)
-    return asyncio.run(_play(module, args, fault.faulty(role, args.fault)))
+    return asyncio.run(_play(module, args, deviations.deviating(role, args.fault, args.variant)))
 
 
 async def _play(module: Any, args: argparse.Namespace, peer: type[Any]) -> int:

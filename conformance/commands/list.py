@@ -9,9 +9,9 @@ from conformance import protocols
 from conformance.outcome import SUITE_FAILED
 from conformance.protocols import Protocol, Role
 from conformance.reporting.text import one_line
-from mocks import fault
+from mocks import deviations
 
-PARTS = ("requirements", "tests", "faults")
+PARTS = ("requirements", "tests", "faults", "variants")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +50,9 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
             _print(_table(rows))
         elif part == "tests":
             status = _tests(role)
-        elif str(role) in fault.roles():
-            faults = fault.faults(str(role)).values()
-            _print(_table([(f.name, f.requirement, _kind(f), f.summary) for f in faults]))
         else:
-            print("there is no mock of this role")
+            declared = getattr(deviations, part)(str(role)).values()
+            _print(_table([(d.name, d.requirement, _kind(d), d.summary) for d in declared]))
     return status
 
 
@@ -71,7 +69,7 @@ def _tests(role: Role) -> int:
     return 0
 
 
-def _kind(declared: fault.Fault) -> str:
+def _kind(declared: deviations.Deviation) -> str:
     needs = ", ".join(f"{key} {value}" for key, value in declared.needs.items())
     return ", ".join(filter(None, ("subtle" if declared.subtle else "", needs)))
 

@@ -34,6 +34,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--fault", metavar="NAME", help="a fault of the reference mock, if it is tested"
     )
     parser.add_argument(
+        "--variant", metavar="NAME", help="a lawful variant of the reference mock, if it is tested"
+    )
+    parser.add_argument(
         "--transport", choices=protocols.TRANSPORTS, help="over what the reference mock speaks"
     )
 
@@ -57,14 +60,12 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
             f"say which role to test (PROTOCOL/ROLE), or write {configuration.FILE} "
             "(conformance init PROTOCOL/ROLE)"
         )
-    if args.fault or args.transport:
+    if args.fault or args.variant or args.transport:
         if reached:
             raise ConfigurationError(
-                "--fault and --transport are for the reference mock, not for yours"
+                "--fault, --variant and --transport are for the reference mock, not for yours"
             )
-        base = _mock(
-            protocols.role(role or (base.role if base else "")), args.fault, args.transport
-        )
+        base = _mock(protocols.role(role or (base.role if base else "")), args)
     elif base is None and role:
         base = Configuration(role) if reached else configuration.embedded(protocols.role(role))
     assert base is not None
@@ -93,7 +94,7 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
     """The command line that means the same IUT again: these words, the options, the command."""
     again = list(words)
-    for option in ("config", "connect", "listen", "fault", "transport"):
+    for option in ("config", "connect", "listen", "fault", "variant", "transport"):
         if value := getattr(args, option):
             again += [f"--{option}", value]
     for option in ("protocols", "hook", "timing", "set"):
@@ -103,18 +104,19 @@ def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> s
     return f"{text} -- {shlex.join(command)}" if command else text
 
 
-def _mock(role: Role, name: str | None, over: str | None) -> Configuration:
-    """The reference mock, with a fault and over the transport that this fault shows over."""
-    from mocks import fault
+def _mock(role: Role, args: argparse.Namespace) -> Configuration:
+    """The reference mock, with what is chosen of its deviations and over what these show over."""
+    from mocks import deviations
 
     base = configuration.embedded(role)
-    command = base.command
-    if name:
-        faults = fault.faults(str(role))
-        if name not in faults:
-            raise UnknownName("fault", name, list(faults))
-        command = (*command, "--fault", name)
-        over = over or faults[name].needs.get("transport")
+    command, over = base.command, args.transport
+    chosen = [(kind, name) for kind in ("fault", "variant") if (name := getattr(args, kind))]
+    for kind, name in chosen:
+        known = getattr(deviations, f"{kind}s")(str(role))
+        if name not in known:
+            raise UnknownName(kind, name, list(known))
+        command = (*command, f"--{kind}", name)
+        over = over or known[name].needs.get("transport")
     if over and over != transport(base):
         if over not in role.transports:
             raise ConfigurationError(

@@ -18,7 +18,7 @@ from conformance.configuration import ConfigurationError
 from conformance.outcome import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.proof import Trial
 from conformance.reporting.text import one_line
-from mocks import fault
+from mocks import deviations
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.fault and len(roles) > 1:
         raise ConfigurationError(f"--fault needs one role: {' or '.join(roles)}")
     for name in args.fault:
-        known = fault.faults(roles[0])
+        known = deviations.faults(roles[0])
         if name not in known:
             raise protocols.UnknownName("fault", name, list(known))
     try:
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _roles(name: str) -> list[str]:
     """The roles that are meant and have a mock. Raises UnknownName or ConfigurationError."""
-    known = fault.roles()
+    known = deviations.roles()
     protocol, _, role = name.partition("/")
     if role:
         protocols.role(name)

@@ -93,7 +93,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         written.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"--report {args.report}: {error.strerror}") from error
-    words = ["--pyargs", protocols.role(chosen.role).package, "-c", os.devnull]
+    words = ["--pyargs", *protocols.role(chosen.role).packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
     words += [word for id_ in args.requirement for word in ("--requirement", id_)]

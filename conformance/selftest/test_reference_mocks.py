@@ -6,7 +6,7 @@ import pytest
 
 from conformance import protocols
 from conformance.selftest.driving import Place
-from mocks import fault
+from mocks import deviations
 
 ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 
@@ -28,11 +28,11 @@ def test_every_tested_requirement_has_a_fault(role: str) -> None:
     tested = {entry.id for entry in bound if entry.tested != "no"}
     # A permission cannot be violated.
     wanted = {entry.id for entry in bound if entry.id in tested and entry.level != "may"}
-    assert wanted <= {entry.requirement for entry in fault.faults(role).values()} <= tested
+    assert wanted <= {entry.requirement for entry in deviations.faults(role).values()} <= tested
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_third_of_the_faults_is_subtle(role: str) -> None:
-    faults = fault.faults(role).values()
+    faults = deviations.faults(role).values()
     assert sum(entry.subtle for entry in faults) * 3 >= len(faults)
     assert all(entry.summary.endswith(".") and "\n" not in entry.summary for entry in faults)

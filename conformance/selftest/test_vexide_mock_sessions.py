@@ -13,7 +13,7 @@ import pytest
 
 from conformance import protocols
 from conformance.vexide.codec import Decoder, encode, name_of
-from mocks import fault
+from mocks import deviations
 from mocks.streams import Stream
 from mocks.vexide.choices import NEUTRAL, World
 from mocks.vexide.frontend import Frontend
@@ -381,7 +381,7 @@ async def test_user_changes_what_is_sent() -> None:
 
 
 def _peers(role: str) -> list[type[Any]]:
-    return [fault.faulty(role, [name]) for name in fault.faults(role)]
+    return [deviations.deviating(role, [name]) for name in deviations.faults(role)]
 
 
 async def test_faulty_simulators_work_otherwise() -> None:

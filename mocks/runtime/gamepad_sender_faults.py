@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mocks.datagrams import Datagrams
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.gamepad_sender import Pad, Sender
 
 

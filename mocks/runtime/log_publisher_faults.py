@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from conformance.runtime.codec import encode
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.log_publisher import Publisher
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from conformance.runtime.codec import encode
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.update_publisher import Publisher, Values
 
 

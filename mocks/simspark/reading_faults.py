@@ -1,6 +1,6 @@
 """Faults in how a client reads, which agents and monitors can have alike."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark import defects, readers
 from mocks.simspark.readers import Reading
 

@@ -7,7 +7,7 @@ from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.session import END, MAGIC, VERSION, Session
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.streams import Stream
 
 

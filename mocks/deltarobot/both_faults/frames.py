@@ -7,7 +7,7 @@ from conformance.deltarobot.codec import VARIABLE, encode, message
 from mocks.deltarobot.both_faults import AfterThird
 from mocks.deltarobot.misreading import Misreader
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 @fault("big-endian-identifiers", violates="frame.identifier")

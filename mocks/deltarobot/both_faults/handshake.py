@@ -6,7 +6,7 @@ from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, frame, message
 from mocks.deltarobot.both_faults import AfterThird
 from mocks.deltarobot.session import MAGIC, VERSION, Session
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 @fault("no-magic", violates="handshake.magic-sent")

@@ -4,7 +4,7 @@ from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, frame
 from mocks.deltarobot.both_faults import AfterThird
 from mocks.deltarobot.session import Session
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 def _is_null(frame: Frame) -> bool:

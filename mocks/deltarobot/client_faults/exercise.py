@@ -8,7 +8,7 @@ from conformance.codec import Frame
 from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 @fault("no-curves", violates="exercise.curve-shown")

@@ -6,7 +6,7 @@ from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN
 from mocks.deltarobot.both_faults.messages import *  # noqa: F403  both roles have the same
 from mocks.deltarobot.client import Client
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 class Guessing(Client):

@@ -6,7 +6,7 @@ from typing import Any
 from conformance.deltarobot.codec import message
 from mocks.deltarobot.both_faults import die, frames
 from mocks.deltarobot.client import Client
-from mocks.fault import fault
+from mocks.deviations import fault
 
 
 @fault("no-pongs", violates="pong.each")

@@ -2,7 +2,7 @@
 
 from conformance.codec import Frame
 from mocks.deltarobot.client import Client
-from mocks.fault import fault
+from mocks.deviations import fault
 
 _SOON = 0.05  # seconds until it connects again
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from conformance.deltarobot.codec import encode, frame, message
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
-from mocks.fault import fault
+from mocks.deviations import fault
 
 CODES = {
     "CurrentActuatorPosition": 0x4003,

@@ -11,7 +11,7 @@ from conformance.deltarobot.codec import message
 from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.exercise import Vector
 from mocks.deltarobot.server import Server
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.streams import Stream
 
 

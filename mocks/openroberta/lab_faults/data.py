@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.known import Known, Step, give
 from mocks.openroberta.lab import Lab

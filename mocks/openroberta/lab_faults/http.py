@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta.codec import Decoder, content, encode, response
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
 from mocks.streams import Stream

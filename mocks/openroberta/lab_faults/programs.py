@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta.codec import response
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.known import Known, Program, Step
 from mocks.openroberta.lab import BINARY, Lab

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.openroberta import naming
 from conformance.openroberta.codec import request
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.robot import UPDATES, Robot
 from mocks.openroberta.sensors import Sensors
 

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.openroberta import naming
 from conformance.openroberta.codec import Decoder
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.openroberta import naming
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from multiprocessing import resource_tracker
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer

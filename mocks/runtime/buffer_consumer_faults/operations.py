@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from conformance.runtime.memory.layout import Field
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
 from mocks.runtime.memory.mapped import FOLDER

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
 from conformance.runtime.memory.layout import Field
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.runtime.memory.catalog import Parameter
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.peer import Buffer
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
 from mocks.runtime.memory.peer import Buffer

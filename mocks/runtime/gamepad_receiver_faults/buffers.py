@@ -4,7 +4,7 @@ import asyncio
 import os
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.runtime.codec import Decoder
 from conformance.runtime.memory.catalog import Parameter
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.peer import Buffer
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.codec import REQUEST, RESPONSE, encode
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.rpc_client import Client
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.codec import Decoder, encode
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.rpc_client import Client
 
 

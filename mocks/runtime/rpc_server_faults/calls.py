@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.runtime.codec import mark
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime import rpc_server
 from mocks.runtime.rpc_server import Server
 

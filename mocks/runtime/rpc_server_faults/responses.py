@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from conformance.runtime.codec import NOTIFICATION, Decoder
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
 

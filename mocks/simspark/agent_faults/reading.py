@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from conformance.codec import Frame
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark import defects
 from mocks.simspark.agent import Agent
 from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same

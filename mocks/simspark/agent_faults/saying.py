@@ -1,6 +1,6 @@
 """Faults of the agent in what it says."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
 from mocks.streams import Stream

@@ -5,7 +5,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.simspark.scene import Matrix, Scene
 from conformance.simspark.view import View
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark import defects
 from mocks.simspark.monitor import Monitor
 from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same

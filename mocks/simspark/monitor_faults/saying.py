@@ -1,6 +1,6 @@
 """Faults of the monitor in what it says as a trainer."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
 from mocks.streams import Stream

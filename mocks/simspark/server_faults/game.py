@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES
 from mocks.simspark.trainer import Wrong

@@ -1,6 +1,6 @@
 """Faults of the server in which scene graphs it sends, and when."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
 

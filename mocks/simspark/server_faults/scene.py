@@ -2,7 +2,7 @@
 
 import re
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor, Tree
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server

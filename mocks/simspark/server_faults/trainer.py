@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
 

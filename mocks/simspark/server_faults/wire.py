@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from conformance.simspark.codec import Decoder
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.simspark import readers
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor_port import Monitor

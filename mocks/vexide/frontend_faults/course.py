@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.vexide.defects import Hanging
 from mocks.vexide.frontend import Frontend
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.vexide.frontend import Frontend
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.shapes import Unfit
 from mocks.vexide import defects
 from mocks.vexide.defects import Hanging

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.vexide.frontend import Frontend
 
 

@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.vexide.simulator import SIGNATURE, Simulator
 from mocks.vexide.simulator_faults.altering import Altering
 

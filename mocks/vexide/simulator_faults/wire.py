@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.vexide import defects
 from mocks.vexide.simulator import Simulator
 from mocks.vexide.simulator_faults.altering import Altering

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance.vexide.codec import name_of
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.shapes import Unfit
 from mocks.vexide.defects import Hanging
 from mocks.vexide.robot import Robot

@@ -10,7 +10,7 @@ import yaml
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral
 from conformance.runtime.memory.layout import Layout
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.memory.peer import Peer
 
 

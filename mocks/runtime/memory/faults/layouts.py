@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.memory.peer import Peer
 
 

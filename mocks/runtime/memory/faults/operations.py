@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.runtime.memory.peer import Buffer, Peer
 
 

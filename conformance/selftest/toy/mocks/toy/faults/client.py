@@ -1,6 +1,6 @@
 """The faults of the client."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.streams import Stream
 from mocks.toy.client import Client
 

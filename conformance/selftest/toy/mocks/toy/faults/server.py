@@ -1,6 +1,6 @@
 """The faults of the server."""
 
-from mocks.fault import fault
+from mocks.deviations import fault
 from mocks.toy.server import Server
 
 

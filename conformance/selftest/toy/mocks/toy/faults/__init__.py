@@ -1,0 +1,1 @@
+"""What the toy mocks can do wrong, a module a topic."""
