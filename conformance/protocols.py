@@ -18,6 +18,7 @@ from conformance.schemas import Schemas
 from conformance.segmentation import Segmentation, whole
 
 LEVELS = ("must", "should", "may")
+ORIGINS = ("spec", "reading", "suite")
 TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
 """How a role can be reached; ``none`` is one that has no wire, only an upper tester."""
 DATAGRAMS = ("udp", "zmq")
@@ -42,8 +43,10 @@ class Requirement:
     """One normative statement.
 
     ``id`` is ``area.slug`` and never changes; ``level`` is must, should or may; ``binds`` names
-    roles; ``origin`` is ``spec`` or ``suite`` (robustness, never above should); ``tested`` is
-    ``wire``, ``hook`` or ``no``, the last with ``why``; ``needs`` is the IXIT that a test needs.
+    roles; ``origin`` is ``spec``, ``reading`` (the text is open, and ``note`` says what it says and
+    how it is taken) or ``suite`` (robustness), the last two never above should; ``tested`` is
+    ``wire``, ``hook`` or ``no``, the last with ``why``; ``needs`` is the IXIT that a test needs;
+    ``presumes`` names the requirements that its tests rest on.
     """
 
     id: str
@@ -56,12 +59,19 @@ class Requirement:
     needs: str = ""
     note: str = ""
     why: str = ""
+    presumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
             raise ValueError(f"{self.id}: level {self.level!r} is none of {', '.join(LEVELS)}")
-        if self.origin == "suite" and self.level == "must":
-            raise ValueError(f"{self.id}: what the suite asks on its own is never a must")
+        if self.origin not in ORIGINS:
+            raise ValueError(f"{self.id}: origin {self.origin!r} is none of {', '.join(ORIGINS)}")
+        if self.origin != "spec" and self.level == "must":
+            raise ValueError(f"{self.id}: only what the specification says is a must")
+        if self.origin == "reading" and not self.note:
+            raise ValueError(
+                f"{self.id}: a reading has a note: what the text says, how it is taken"
+            )
         if self.tested not in ("wire", "hook", "no") or (self.tested == "no") != bool(self.why):
             raise ValueError(f"{self.id}: tested is wire or hook, or no with a why")
 
@@ -309,7 +319,8 @@ def _requirements(path: Path) -> dict[str, Requirement]:
     for raw in _yaml(path):
         # YAML 1.1 reads a bare `no` as false.
         tested = "no" if raw.get("tested") is False else raw.get("tested", "wire")
-        entry = Requirement(**{**raw, "binds": tuple(raw["binds"]), "tested": tested})
+        lists = {key: tuple(raw.get(key, ())) for key in ("binds", "presumes")}
+        entry = Requirement(**{**raw, **lists, "tested": tested})
         if entry.id in found:
             raise ValueError(f"{path}: {entry.id} stands twice")
         found[entry.id] = entry
