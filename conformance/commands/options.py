@@ -13,6 +13,9 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import transport
 from conformance.protocols import Role, UnknownName
 
+_OF_THE_MOCK = ("mock", "fault", "variant", "transport")
+"""The options each of which says that the reference mock is meant."""
+
 # How a mock is told to speak over a transport other than its own choice, and where.
 _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host}:{port}"}
 
@@ -30,45 +33,47 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--set", metavar="NAME=VALUE", action="append", default=[], help="any other IXIT value"
     )
     parser.add_argument("--max-wait", type=float, default=30.0, metavar="S")
+    parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
+    parser.add_argument("--fault", metavar="NAME", help="the same, with this fault")
+    parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
     parser.add_argument(
-        "--fault", metavar="NAME", help="a fault of the reference mock, if it is tested"
-    )
-    parser.add_argument(
-        "--variant", metavar="NAME", help="a lawful variant of the reference mock, if it is tested"
-    )
-    parser.add_argument(
-        "--transport", choices=protocols.TRANSPORTS, help="over what the reference mock speaks"
+        "--transport", choices=protocols.TRANSPORTS, help="the same, over this transport"
     )
 
 
 def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -> Configuration:
-    """The IUT that is meant: the file's, or the embedded mock, with the options over it.
+    """The IUT that is meant: the command's, the file's or, where it is asked for, the reference
+    mock, with the options over it.
 
     Raises ConfigurationError or UnknownName where the words make no sense.
     """
     file = Path(args.config or configuration.FILE)
     reached = bool(command or args.connect or args.listen)
     base: Configuration | None = None
+    other = ""
     if args.config or file.is_file():
-        base = configuration.load(file)
-        if role and base.role != role:
-            if args.config:
-                raise ConfigurationError(f"{file} is for {base.role}, not for {role}")
-            base = None
+        found = configuration.load(file)
+        if role in (None, found.role):
+            base = found
+        elif args.config:
+            raise ConfigurationError(f"{file} is for {found.role}, not for {role}")
+        else:
+            other = f" (./{file} is for {found.role})"
     if base is None and not role:
         raise ConfigurationError(
             f"say which role to test (PROTOCOL/ROLE), or write {configuration.FILE} "
             "(conformance init PROTOCOL/ROLE)"
         )
-    if args.fault or args.variant or args.transport:
+    if given := [word for word in _OF_THE_MOCK if getattr(args, word)]:
         if reached:
             raise ConfigurationError(
-                "--fault, --variant and --transport are for the reference mock, not for yours"
+                f"--{given[0]} is for the reference mock, not for an implementation of yours"
             )
         base = _mock(protocols.role(role or (base.role if base else "")), args)
-    elif base is None and role:
-        base = Configuration(role) if reached else configuration.embedded(protocols.role(role))
-    assert base is not None
+    elif base is None:
+        base = Configuration(role or "")
+        if not reached:
+            raise ConfigurationError(f"{_unnamed(protocols.role(base.role))}{other}")
     if reached:
         base = replace(base, command=(), connect="", listen="")
     values = _values(base, args.set)
@@ -91,9 +96,18 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
     return found
 
 
+def _unnamed(role: Role) -> str:
+    """What to write where nothing says which implementation of a role is meant."""
+    ways = [f"its command, as in `-- ./my-{role.name}`"]
+    if role.transports != ("none",):
+        address = "--connect ADDR" if role.serves else "--listen ADDR"
+        ways.append(f"{address} for one that is started by hand")
+    return f"say what plays {role}: {', '.join(ways)}, or --mock for the reference mock"
+
+
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
     """The command line that means the same IUT again: these words, the options, the command."""
-    again = list(words)
+    again = [*words, *(["--mock"] if args.mock else [])]
     for option in ("config", "connect", "listen", "fault", "variant", "transport"):
         if value := getattr(args, option):
             again += [f"--{option}", value]

@@ -1,8 +1,8 @@
 """Play one capture against an implementation.
 
 Our side of the capture is sent as it stands there; what the implementation answers is judged.
-Without COMMAND and without ./conformance.toml the reference mock is what answers. Exit 0 if nothing
-of level must is violated, 1 if something is, 3 if nothing could be tried.
+With --mock it is the reference mock that answers. Exit 0 if nothing of level must is violated, 1 if
+something is, 3 if nothing could be tried.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Test an implementation, and write a report.
 
 COMMAND starts the implementation under test; {port}, {socket}, {program} and other placeholders in
-it are filled in. Without COMMAND and without ./conformance.toml the reference mock is tested.
+it are filled in. --mock tests the reference mock; it is never tested unless that is asked for.
 """
 
 import argparse

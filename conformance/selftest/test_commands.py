@@ -98,6 +98,7 @@ def test_list_may_be_cut_off() -> None:
         ["check", str(GOLDEN)],
         ["check", str(GOLDEN / "session-full.jsonl"), "--role", "robot"],
         ["replay", str(GOLDEN / "session-minimal.jsonl")],
+        ["replay", str(GOLDEN / "violation-ready-twice.jsonl")],
         ["replay", str(GOLDEN / "event-log.jsonl"), "--role", "simulator"],
         ["replay", str(GOLDEN / "violation-ready-twice.jsonl"), "--role", "frontend"],
         ["replay", str(GOLDEN / "violation-ready-twice.jsonl"), "--", "no-such-program"],
@@ -232,7 +233,7 @@ def test_check_of_a_broken_capture(
 
 @pytest.mark.parametrize("name", ["session-minimal", "session-incompatible", "session-segmented"])
 def test_replay_against_the_mock(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["replay", str(GOLDEN / f"{name}.jsonl"), "--role", SIMULATOR]
+    words = ["replay", str(GOLDEN / f"{name}.jsonl"), "--role", SIMULATOR, "--mock"]
     assert cli.main(words) == 0
     out = capsys.readouterr().out
     assert "pass: " in out
@@ -242,7 +243,7 @@ def test_replay_against_the_mock(name: str, capsys: pytest.CaptureFixture[str]) 
 
 def test_replay_finds_the_fault_again(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(GOLDEN / "violation-ready-twice.jsonl")
-    assert cli.main(["replay", path, "--timing", "response=0.3"]) == 0
+    assert cli.main(["replay", path, "--mock", "--timing", "response=0.3"]) == 0
     assert cli.main(["replay", path, "--fault", "ready-twice"]) == 1
     assert "fail: ready.once: Ready came 2 times" in capsys.readouterr().out
 
@@ -284,7 +285,7 @@ def test_replay_a_counterexample_that_no_oracle_sees(
     assert cli.main(["replay", str(path), *hangs]) == 1
     out = capsys.readouterr().out
     assert "warn: robustness.unknown-message: expected the program to run" in out
-    assert cli.main(["replay", str(path), "--strict"]) == 0
+    assert cli.main(["replay", str(path), "--strict", "--mock"]) == 0
 
 
 # init

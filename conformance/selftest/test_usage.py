@@ -61,23 +61,30 @@ def complaint(
         (["run", "vexid/simulator"], "did you mean vexide?"),
         (["run", "simulator"], "unknown protocol 'simulator'"),
         (["run"], "say which role to test (PROTOCOL/ROLE)"),
+        (["run", SIMULATOR], "say what plays vexide/simulator: its command, as in `-- ./my-sim"),
+        (["run", "vexide/frontend"], "--listen ADDR for one that is started by hand, or --mock"),
+        (["run", SIMULATOR, "--mock", "--", *IUT], "--mock is for the reference mock"),
+        (["run", SIMULATOR, "--mock", "--connect", "h:1"], "--mock is for the reference mock"),
         (["run", "--", *IUT], "say which role to test (PROTOCOL/ROLE)"),
         (["run", SIMULATOR, "--sed", "1"], "unrecognized arguments: --sed"),
         (["run", SIMULATOR, "--seed", "x"], "argument --seed: invalid int value: 'x'"),
         (["run", SIMULATOR, "--examples", "0"], "'0' is no positive number"),
         (["run", SIMULATOR, "--examples", "many"], "'many' is no positive number"),
         (["run", SIMULATOR, "-n", "some"], "'some' is no positive number"),
-        (["run", SIMULATOR, "--max-wait", "-1"], "expected a number of seconds above 0"),
-        (["run", SIMULATOR, "--requirement", "ready.snt"], "did you mean ready.sent"),
-        (["run", SIMULATOR, "--timing", "respons=1"], "did you mean response?"),
-        (["run", SIMULATOR, "--timing", "response"], "expected NAME=VALUE"),
-        (["run", SIMULATOR, "--timing", "response=soon"], "expected seconds"),
-        (["run", SIMULATOR, "--timing", "response=0"], "expected more than 0 seconds"),
-        (["run", SIMULATOR, "--timing", "response=inf"], "expected a number of seconds above 0"),
-        (["run", SIMULATOR, "--hook", "touch=x"], "unknown hook 'touch'"),
-        (["run", SIMULATOR, "--set", "programs.prnt=x"], "did you mean print?"),
-        (["run", SIMULATOR, "--set", "port=bare"], "did you mean ports?"),
-        (["run", SIMULATOR, "--set", "ports=naked"], "it can be tagged or bare"),
+        (["run", SIMULATOR, "--mock", "--max-wait", "-1"], "expected a number of seconds above 0"),
+        (["run", SIMULATOR, "--mock", "--requirement", "ready.snt"], "did you mean ready.sent"),
+        (["run", SIMULATOR, "--mock", "--timing", "respons=1"], "did you mean response?"),
+        (["run", SIMULATOR, "--mock", "--timing", "response"], "expected NAME=VALUE"),
+        (["run", SIMULATOR, "--mock", "--timing", "response=soon"], "expected seconds"),
+        (["run", SIMULATOR, "--mock", "--timing", "response=0"], "expected more than 0 seconds"),
+        (
+            ["run", SIMULATOR, "--mock", "--timing", "response=inf"],
+            "expected a number of seconds above 0",
+        ),
+        (["run", SIMULATOR, "--mock", "--hook", "touch=x"], "unknown hook 'touch'"),
+        (["run", SIMULATOR, "--mock", "--set", "programs.prnt=x"], "did you mean print?"),
+        (["run", SIMULATOR, "--mock", "--set", "port=bare"], "did you mean ports?"),
+        (["run", SIMULATOR, "--mock", "--set", "ports=naked"], "it can be tagged or bare"),
         (["run", SIMULATOR, "--fault", "ready-twic"], "did you mean ready-twice"),
         (["run", SIMULATOR, "--fault", "ready-twice", "--", *IUT], "for the reference mock"),
         (["run", SIMULATOR, "--connect", "nonsense"], "is no address: expected HOST:PORT"),
@@ -139,6 +146,8 @@ def test_wrong_configuration(
 def test_configuration_of_another_role(complaint: Any, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(TOML)
     assert "not for vexide/frontend" in complaint("run", "vexide/frontend", "--config", "x.toml")
+    (tmp_path / "x.toml").rename(tmp_path / "conformance.toml")
+    assert "(./conformance.toml is for vexide/simulator)" in complaint("run", "vexide/frontend")
 
 
 def test_broken_protocol(place: Place) -> None:
