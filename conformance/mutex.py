@@ -1,7 +1,8 @@
 """The platform's pthread mutex in memory that several processes share, through ctypes.
 
 Functions take the address of the mutex. It belongs to the thread that has locked it, and only that
-thread may unlock it, of several the last one first. Nothing here blocks: whoever waits tries again.
+thread may unlock it, of several the last one first. Nothing here blocks, whatever bytes somebody
+else has put there: whoever waits tries again.
 """
 
 import ctypes
@@ -14,12 +15,14 @@ _ROBUST = 1
 _SHARED = 1
 _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 
-# glibc trusts what it finds in a mutex, and would abort or write anywhere if it is none. Its mutex
-# has the futex at 0 and its kind at 16, both of 32 bits, and from 24 on its place in a list of the
-# thread that holds it. One with a priority ceiling would make us a real-time process.
+# glibc trusts what it finds in a mutex, and would abort, hang or write anywhere if it is none. Its
+# mutex has the futex at 0 and its kind at 16, both of 32 bits, and from 24 on its place in a list
+# of the thread that holds it. One with a priority ceiling would make us a real-time process, one
+# that is elided begins a transaction, which not every processor has.
 _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
-_KIND_ROBUST, _KIND_CEILING = 16, 64
+_KIND_ROBUST = 16
+_KINDS = 3 | _KIND_ROBUST | 32 | 128 | 512  # type, robust, inherits priority, shared, not elided
 _FIXED = struct.Struct("=16x4s4x16s")  # what nobody may change while it is held
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
@@ -66,7 +69,7 @@ def _harmless(address: int) -> bool:
     futex, kind = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
     # Whoever has died has been taken out by the system, and only of a robust one anybody is told.
     orphaned = futex & _OWNER_DIED and (futex & _OWNER or not kind & _KIND_ROBUST)
-    return not (orphaned or kind & _KIND_CEILING)
+    return not (orphaned or kind & ~_KINDS)
 
 
 def unlock(address: int, held: bytes = b"") -> None:
