@@ -4,8 +4,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import VARIABLE, encode, message
-from mocks.deltarobot.both_faults import AfterThird
-from mocks.deltarobot.misreading import Misreader
+from mocks.deltarobot.faults.building import AfterThird, Misreader
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
 from mocks.deviations import fault
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, frame, message
-from mocks.deltarobot.both_faults import AfterThird
+from mocks.deltarobot.faults.building import AfterThird
 from mocks.deltarobot.session import MAGIC, VERSION, Session
 from mocks.deviations import fault
 

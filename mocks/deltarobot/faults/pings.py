@@ -1,6 +1,5 @@
-"""Faults of the server in its pings, and with its clients."""
+"""Faults of the server in its pings, and in what it makes of pongs."""
 
-import os
 import time
 from dataclasses import replace
 from itertools import count
@@ -8,11 +7,10 @@ from random import Random
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.faults.building import die
 from mocks.deltarobot.server import Server
 from mocks.deviations import fault
-from mocks.streams import Stream
 
 
 @fault("no-pings", violates="ping.sent")
@@ -147,16 +145,6 @@ class ServesAfterMagic(Server):
             self.start_pings()
 
 
-@fault("magic-of-another", violates="handshake.closes-partial", subtle=True)
-class MagicOfAnother(Server):
-    """Serves a client that sends no magic once another client has sent one."""
-
-    def handshake(self, frame: Any) -> None:
-        if self.number > 1 and frame.name == "ProtocolVersion":
-            self.missing.discard("ProtocolMagic")
-        super().handshake(frame)
-
-
 @fault("unknown-stops-pings", violates="messages.unknown-skipped", subtle=True)
 class UnknownStopsPings(Server):
     """Sends no more pings once something unknown has come."""
@@ -208,84 +196,3 @@ class DiesOfMissingPongs(Server):
         if len(self.waiting) >= 3:
             die()
         super().next_ping()
-
-
-@fault("one-client-ever", violates="robustness.next-client")
-class OneClientEver(Server):
-    """Closes every connection but the first at once."""
-
-    async def run(self, stream: Stream) -> None:
-        if self.number > 1:
-            await stream.closed()
-        else:
-            await super().run(stream)
-
-
-@fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
-class FourthClientUnserved(Server):
-    """Greets its fourth client, and does no more for it."""
-
-    def welcome(self) -> None:
-        if self.number != 4:
-            super().welcome()
-
-
-@fault("shared-buffer", violates="robustness.next-client", subtle=True)
-class SharedBuffer(Server):
-    """Puts what a client left half said before what the next one says."""
-
-    left: ClassVar[list[bytes]] = []
-
-    def opened(self) -> None:
-        self.heard = b""
-        super().opened()
-        for data in list(self.left):
-            self.left.clear()
-            self.decoder.feed(data)
-
-    def receive(self, data: bytes) -> None:
-        self.heard += data
-        super().receive(data)
-
-    def input_ended(self) -> None:
-        rest = self.decoder.end()
-        if rest and rest[0].raw:
-            self.left.append(rest[0].raw)
-        super().input_ended()
-
-
-@fault("later-magic-reversed", violates="handshake.magic-value", subtle=True)
-class LaterMagicReversed(Server):
-    """Sends the magic reversed, from the second connection on."""
-
-    def send_magic(self) -> None:
-        if self.number == 1:
-            super().send_magic()
-        else:
-            self.send(message("ProtocolMagic", magic="rVRatleD"))
-
-
-@fault("later-version-big-endian", violates="handshake.version-value", subtle=True)
-class LaterVersionBigEndian(Server):
-    """Sends its version in big-endian, from the second connection on."""
-
-    def send_version(self) -> None:
-        self.send(message("ProtocolVersion", version=1 if self.number == 1 else 1 << 24))
-
-
-@fault("later-no-version", violates="handshake.version-sent", subtle=True)
-class LaterNoVersion(Server):
-    """Sends no version, from the second connection on."""
-
-    def send_version(self) -> None:
-        if self.number == 1:
-            super().send_version()
-
-
-@fault("ends-with-its-client", violates="robustness.next-client", subtle=True)
-class EndsWithItsClient(Server):
-    """Ends altogether, and in order, once a client has ended the transmission."""
-
-    def peer_ends(self, value: Any) -> None:
-        super().peer_ends(value)
-        os._exit(0)

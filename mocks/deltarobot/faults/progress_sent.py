@@ -1,10 +1,9 @@
-"""Faults of the server in its exercise."""
+"""Faults of the server in the numbers of an exercise, and in the progress that it tells of."""
 
 import struct
-from itertools import groupby
 from typing import Any, ClassVar
 
-from conformance.deltarobot.codec import encode, frame, message
+from conformance.deltarobot.codec import frame
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
 from mocks.deviations import fault
@@ -14,130 +13,6 @@ CODES = {
     "CurrentDirectionVector": 0x4007,
     "DesiredDirectionVector": 0x4008,
 }
-
-
-@fault("progress-before-curve", violates="exercise.curve-first")
-class ProgressBeforeCurve(Server):
-    """Sends the state before the curve."""
-
-    def begin(self, curve: list[Vector]) -> None:
-        self.send_position([0.0, 0.0, 0.0])
-        super().begin(curve)
-
-
-@fault("no-curve", violates="exercise.curve-first")
-class NoCurve(Server):
-    """Sends no curve."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        pass
-
-
-@fault("first-curve-only", violates="exercise.curve-first", subtle=True)
-class FirstCurveOnly(Server):
-    """Sends the curve of the first exercise of a connection only."""
-
-    begun = False
-
-    def begin(self, curve: list[Vector]) -> None:
-        if not self.begun:
-            super().begin(curve)
-        self.begun = True
-
-
-@fault("points-of-four", violates="exercise.curve-structure")
-class PointsOfFour(Server):
-    """Sends a fourth number with each point, as in the vectors."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        points = b"".join(struct.pack("<4f", *point, 0) for point in curve)
-        self.write(frame(0xF009, points))
-
-
-@fault("counted-curve", violates="exercise.curve-structure", subtle=True)
-class CountedCurve(Server):
-    """Puts the number of points before them."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        contents = encode(message("Curve", points=curve))[6:]
-        self.write(frame(0xF009, struct.pack("<I", len(curve)) + contents))
-
-
-@fault("curve-length-big-endian", violates="frame.variable-length")
-class CurveLengthBigEndian(Server):
-    """Sends the length of the curve with the most significant byte first."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        data = encode(message("Curve", points=curve))
-        self.write(data[:2] + data[5:1:-1] + data[6:])
-
-
-@fault("curve-length-in-points", violates="frame.variable-length")
-class CurveLengthInPoints(Server):
-    """Sends the number of points as the length of the curve."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        data = encode(message("Curve", points=curve))
-        self.write(data[:2] + len(curve).to_bytes(4, "little") + data[6:])
-
-
-@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True)
-class CurveCountsItsHeader(Server):
-    """Counts identifier and length in the length of the curve."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        data = encode(message("Curve", points=curve))
-        self.write(data[:2] + len(data).to_bytes(4, "little") + data[6:])
-
-
-@fault("curve-length-of-16-bits", violates="frame.variable-length", subtle=True)
-class CurveLengthOf16Bits(Server):
-    """Sends only the lower half of the length of the curve."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        data = encode(message("Curve", points=curve))
-        self.write(data[:4] + b"\0\0" + data[6:])
-
-
-@fault("last-point-missing", violates="exercise.curve-values")
-class LastPointMissing(Server):
-    """Leaves out the last point of the curve."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve(curve[:-1])
-
-
-@fault("five-hundred-points", violates="exercise.curve-values", subtle=True)
-class FiveHundredPoints(Server):
-    """Sends no more than 500 points."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve(curve[:500])
-
-
-@fault("five-thousand-points", violates="exercise.curve-values", subtle=True)
-class FiveThousandPoints(Server):
-    """Sends no more than 5000 points."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve(curve[:5000])
-
-
-@fault("last-axes-swapped", violates="exercise.curve-values", subtle=True)
-class LastAxesSwapped(Server):
-    """Swaps Y and Z of the last point."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        *first, (x, y, z) = curve
-        super().send_curve([*first, [x, z, y]])
-
-
-@fault("closed-curve", violates="exercise.curve-values", subtle=True)
-class ClosedCurve(Server):
-    """Sends the first point again at the end of curves of more than two points."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([*curve, curve[0]] if len(curve) > 2 else curve)
 
 
 @fault("vectors-without-u", violates="frame.fixed-lengths")
@@ -308,11 +183,3 @@ class PassesCurvesOn(Server):
 
     def foreign_curve(self, value: Any) -> None:
         self.send(value)
-
-
-@fault("equal-points-once", violates="exercise.curve-values", subtle=True)
-class EqualPointsOnce(Server):
-    """Sends only one of equal points that follow one another."""
-
-    def send_curve(self, curve: list[Vector]) -> None:
-        super().send_curve([point for point, _ in groupby(curve)])

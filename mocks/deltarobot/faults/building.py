@@ -1,10 +1,35 @@
-"""A plain reader of the stream, in which faults can get one thing wrong."""
+"""What several faults are made of: sudden death, a message out of place, a reader to get wrong."""
+
+import os
+import signal
+from typing import Any
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import SIZES, VARIABLE, Decoder, frame
+from mocks.deltarobot.session import Session
 
 Header = tuple[int, int, int]
 """The identifier, the bytes up to the contents, and the bytes of contents."""
+
+
+def die() -> None:
+    """End as a program does that has a grave error."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class AfterThird(Session):
+    """Does something once, after the third message that it sends."""
+
+    sent = 0
+
+    def send(self, value: Any) -> None:
+        super().send(value)
+        self.sent += 1
+        if self.sent == 3:
+            self.after_third()
+
+    def after_third(self) -> None:
+        raise NotImplementedError
 
 
 class Misreader(Decoder):

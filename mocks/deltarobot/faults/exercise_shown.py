@@ -5,9 +5,9 @@ from itertools import groupby
 from typing import Any
 
 from conformance.codec import Frame
-from mocks.deltarobot.both_faults import die
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.faults.building import die
 from mocks.deviations import fault
 
 

@@ -4,8 +4,9 @@ import secrets
 from typing import Any
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot.both_faults import die, frames
 from mocks.deltarobot.client import Client
+from mocks.deltarobot.faults import frames
+from mocks.deltarobot.faults.building import die
 from mocks.deviations import fault
 
 

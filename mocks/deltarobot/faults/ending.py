@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN, message
-from mocks.deltarobot.both_faults import die
+from mocks.deltarobot.faults.building import die
 from mocks.deltarobot.session import END, MAGIC, VERSION, Session
 from mocks.deviations import fault
 from mocks.streams import Stream

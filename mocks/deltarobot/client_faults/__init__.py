@@ -1,1 +1,0 @@
-"""Faults of the client; each breaks one requirement."""

@@ -1,3 +1,0 @@
-"""Faults of the client in frames and segmentation."""
-
-from mocks.deltarobot.both_faults.frames import *  # noqa: F403  both roles have the same

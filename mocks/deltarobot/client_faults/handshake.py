@@ -1,3 +1,0 @@
-"""Faults of the client in the handshake."""
-
-from mocks.deltarobot.both_faults.handshake import *  # noqa: F403  both roles have the same

@@ -1,0 +1,1 @@
+"""Deliberate violations of either mock, a module a topic."""

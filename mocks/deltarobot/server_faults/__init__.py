@@ -1,1 +1,0 @@
-"""Faults of the server; each breaks one requirement."""

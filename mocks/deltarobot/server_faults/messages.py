@@ -1,3 +1,0 @@
-"""Faults of the server with messages of no meaning."""
-
-from mocks.deltarobot.both_faults.messages import *  # noqa: F403  both roles have the same
