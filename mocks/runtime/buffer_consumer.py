@@ -10,11 +10,11 @@ from conformance.runtime.memory.layout import PLANS, Field
 from mocks import upper_tester
 from mocks.runtime.memory import peer
 from mocks.runtime.memory.mapped import FOLDER, Mapped
-from mocks.runtime.memory.peer import Buffer, Peer
+from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
 
-class Consumer(Peer):
+class Consumer(Asked):
     """A process that runs student code. Each of its operations is one method."""
 
     # Finding buffers

@@ -1,75 +1,18 @@
 """The reference owner of buffers: makes them, fills them with data, removes them at its end."""
 
 import argparse
-import os
 from typing import Any
 
 from conformance.runtime.memory.layout import PLANS
 from mocks import upper_tester
 from mocks.runtime.memory import peer
-from mocks.runtime.memory.mapped import Mapped
-from mocks.runtime.memory.peer import Buffer, Peer
-from mocks.streams import note
+from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
 
-class Owner(Peer):
-    """The process that talks to peripherals. Each of its operations is one method."""
-
-    # Connecting
-
-    async def connect(self, type_: str, uid: str) -> Buffer:
-        """The buffer of a peripheral that is connected now, made if it is new."""
-        name = self.name(type_, uid)
-        buffer = self.buffers.get(name)
-        if buffer is None:
-            buffer = self.buffers[name] = self.create(name, type_)
-        await self.set_valid(buffer, True)
-        return buffer
-
-    def name(self, type_: str, uid: str) -> str:
-        return f"rt-{type_}-{uid}-{os.getpid()}"
-
-    def create(self, name: str, type_: str) -> Buffer:
-        peripheral = self.peripheral(type_)
-        layout = self.layout(peripheral)
-        mapped = Mapped.create(name, layout.size)
-        mapped.initialise(layout["mutex"].offset)
-        note(f"made {name}")
-        return Buffer(peripheral, layout, mapped)
-
-    async def disconnect(self, type_: str, uid: str) -> None:
-        buffer = self.buffers.get(self.name(type_, uid))
-        if buffer is None:
-            raise ValueError(f"no {type_} {uid} was ever connected")
-        await self.set_valid(buffer, False)
-
-    # Operations on a buffer
-
-    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
-        # Not as others: it is what makes a buffer valid.
-        await self.acquire(buffer)
-        try:
-            self.put_valid(buffer, valid)
-        finally:
-            self.release(buffer)
-
-    def put_valid(self, buffer: Buffer, valid: bool) -> None:
-        buffer["valid"] = int(valid)
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        """Put sensed values into the read block; returns the warnings."""
-        warnings: list[str] = []
-        raw = {}
-        for name, value in values.items():
-            field = buffer.param("read", name)
-            raw[field] = field.encode(self.clamp(buffer.peripheral[name], value, warnings))
-        async with self.operation(buffer):
-            for field, data in raw.items():
-                buffer.mapped.data[field.offset : field.end] = data
-            self.mark(buffer, "update", values)
-            self.stamp(buffer, "read")
-        return warnings
+class Owner(Owning, Asked):
+    """The owner of any peripherals. Each of its operations is one method."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         if not buffer.layout.control:
@@ -109,16 +52,6 @@ class Owner(Peer):
 
     def value(self, buffer: Buffer, block: str, name: str) -> Any:
         return buffer[f"{block}.params.{name}"]
-
-    # The end
-
-    def close(self) -> None:
-        for buffer in self.buffers.values():
-            self.unlink(buffer)
-        super().close()
-
-    def unlink(self, buffer: Buffer) -> None:
-        buffer.mapped.unlink()
 
     def operations(self) -> dict[str, Operation]:
         async def connect(args: dict[str, Any]) -> Any:

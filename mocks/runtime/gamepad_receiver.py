@@ -10,8 +10,8 @@ from conformance.runtime.memory.catalog import BOOLEAN, REAL, Parameter
 from conformance.runtime.memory.layout import PLANS
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
-from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory import peer
+from mocks.runtime.memory.owning import Owning
 from mocks.runtime.memory.peer import Buffer
 from mocks.streams import note
 from mocks.upper_tester import Operation, Warned
@@ -20,7 +20,7 @@ TYPE = "gamepad"
 AXES = ("lx", "ly", "rx", "ry")
 
 
-class Receiver(Owner):
+class Receiver(Owning):
     """Keeps the last input of every gamepad in a buffer. Each step is a method of its own."""
 
     def __init__(self, *args: Any) -> None:
@@ -96,8 +96,7 @@ class Receiver(Owner):
             return Warned({index: buffer.name for index, buffer in self.pads.items()}, warnings)
 
         mine: dict[str, Callable[..., Any]] = {"buffers": buffers}
-        kept = ("catalog", "layout")
-        return {**{name: o for name, o in super().operations().items() if name in kept}, **mine}
+        return {**super().operations(), **mine}
 
 
 PEER = Receiver

@@ -70,13 +70,6 @@ class Peer:
 
     # The frame of every operation
 
-    def buffer(self, args: Mapping[str, Any]) -> Buffer:
-        """The buffer that an operation names. Raises ValueError where there is none."""
-        try:
-            return self.buffers[args["buffer"].removeprefix("/")]
-        except KeyError:
-            raise ValueError(f"there is no buffer {args['buffer']!r}") from None
-
     @contextlib.asynccontextmanager
     async def operation(self, buffer: Buffer) -> AsyncIterator[None]:
         """Hold the mutex of a buffer that is valid. Raises ValueError where it is not."""
@@ -161,6 +154,17 @@ class Peer:
         for buffer in self.buffers.values():
             buffer.mapped.close()
         self.buffers.clear()
+
+
+class Asked(Peer):
+    """Whoever does operations on buffers that its upper tester names."""
+
+    def buffer(self, args: Mapping[str, Any]) -> Buffer:
+        """The buffer that an operation names. Raises ValueError where there is none."""
+        try:
+            return self.buffers[args["buffer"].removeprefix("/")]
+        except KeyError:
+            raise ValueError(f"there is no buffer {args['buffer']!r}") from None
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.runtime.memory.peer import Buffer, Peer
+from mocks.runtime.memory.peer import Asked, Buffer, Peer
 
 
 @fault("no-mutex", violates="operations.mutex")
@@ -20,7 +20,7 @@ class NoMutex(Peer):
 
 
 @fault("kept-after-failures", violates="operations.mutex-released", subtle=True)
-class KeptAfterFailures(Peer):
+class KeptAfterFailures(Asked):
     """Does not release the mutex of a buffer that turns out to be invalid."""
 
     @contextlib.asynccontextmanager
@@ -34,7 +34,7 @@ class KeptAfterFailures(Peer):
 
 
 @fault("validity-ignored", violates="operations.validity")
-class ValidityIgnored(Peer):
+class ValidityIgnored(Asked):
     """Works with invalid buffers as with others."""
 
     def check_valid(self, buffer: Buffer) -> None:
@@ -42,7 +42,7 @@ class ValidityIgnored(Peer):
 
 
 @fault("validity-remembered", violates="operations.validity", subtle=True)
-class ValidityRemembered(Peer):
+class ValidityRemembered(Asked):
     """Takes for valid what was valid before."""
 
     def __init__(self, *args: Any) -> None:
@@ -56,7 +56,7 @@ class ValidityRemembered(Peer):
 
 
 @fault("validity-before-the-mutex", violates="operations.validity", subtle=True)
-class ValidityBeforeTheMutex(Peer):
+class ValidityBeforeTheMutex(Asked):
     """Looks at the valid bit before it has the mutex, and not again."""
 
     @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from conformance.runtime.memory import catalog
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral
 from conformance.runtime.memory.layout import Layout
 from mocks.deviations import fault
-from mocks.runtime.memory.peer import Peer
+from mocks.runtime.memory.peer import Asked, Peer
 
 
 def altered(text: bytes, alter: Callable[[dict[str, Any]], Any]) -> bytes:
@@ -30,7 +30,7 @@ def retyped(peripheral: Peripheral, types: dict[str, str]) -> Peripheral:
 
 
 @fault("name-first", violates="catalog.yaml", subtle=True)
-class NameFirst(Peer):
+class NameFirst(Asked):
     """Refuses a parameter whose first key is not its name."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -42,7 +42,7 @@ class NameFirst(Peer):
 
 
 @fault("decimal-ids", violates="catalog.yaml", subtle=True)
-class DecimalIds(Peer):
+class DecimalIds(Asked):
     """Takes a device_id in hexadecimal for none."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -50,7 +50,7 @@ class DecimalIds(Peer):
 
 
 @fault("block-style-only", violates="catalog.yaml-flow")
-class BlockStyleOnly(Peer):
+class BlockStyleOnly(Asked):
     """Refuses a catalog in flow style."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -60,7 +60,7 @@ class BlockStyleOnly(Peer):
 
 
 @fault("all-smart", violates="catalog.device-id")
-class AllSmart(Peer):
+class AllSmart(Asked):
     """Gives every buffer a device control block."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -68,7 +68,7 @@ class AllSmart(Peer):
 
 
 @fault("zero-is-no-id", violates="catalog.device-id", subtle=True)
-class ZeroIsNoId(Peer):
+class ZeroIsNoId(Asked):
     """Takes a device_id of 0 for none."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -76,7 +76,7 @@ class ZeroIsNoId(Peer):
 
 
 @fault("nameless-skipped", violates="catalog.required-keys")
-class NamelessSkipped(Peer):
+class NamelessSkipped(Asked):
     """Leaves out a parameter that has no name."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -87,7 +87,7 @@ class NamelessSkipped(Peer):
 
 
 @fault("typeless-is-int", violates="catalog.required-keys", subtle=True)
-class TypelessIsInt(Peer):
+class TypelessIsInt(Asked):
     """Takes a parameter without a type for an int."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -95,7 +95,7 @@ class TypelessIsInt(Peer):
 
 
 @fault("access-required", violates="catalog.optional-keys")
-class AccessRequired(Peer):
+class AccessRequired(Asked):
     """Refuses a parameter that does not say whether it can be read."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -108,7 +108,7 @@ class AccessRequired(Peer):
 
 
 @fault("ascii-names", violates="catalog.names", subtle=True)
-class AsciiNames(Peer):
+class AsciiNames(Asked):
     """Refuses a name with letters beyond ASCII."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -121,7 +121,7 @@ class AsciiNames(Peer):
 
 
 @fault("unknown-is-int", violates="catalog.known-types")
-class UnknownIsInt(Peer):
+class UnknownIsInt(Asked):
     """Takes every type that it does not know for an int."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -133,7 +133,7 @@ class UnknownIsInt(Peer):
 
 
 @fault("open-brackets", violates="catalog.malformed", subtle=True)
-class OpenBrackets(Peer):
+class OpenBrackets(Asked):
     """Does not mind that the bracket behind the length of an array is missing."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -145,7 +145,7 @@ class OpenBrackets(Peer):
 
 
 @fault("int128-is-int64", violates="catalog.known-types", subtle=True)
-class Int128IsInt64(Peer):
+class Int128IsInt64(Asked):
     """Takes the widest integer that there is where a wider one is asked for."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -157,7 +157,7 @@ class Int128IsInt64(Peer):
 
 
 @fault("int-of-16-bits", violates="catalog.types")
-class IntOf16Bits(Peer):
+class IntOf16Bits(Asked):
     """Gives an int 16 bits, as on a small controller."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -165,7 +165,7 @@ class IntOf16Bits(Peer):
 
 
 @fault("long-of-32-bits", violates="catalog.types", subtle=True)
-class LongOf32Bits(Peer):
+class LongOf32Bits(Asked):
     """Gives a long 32 bits, as on another system."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -173,7 +173,7 @@ class LongOf32Bits(Peer):
 
 
 @fault("no-pointers", violates="catalog.other-types")
-class NoPointers(Peer):
+class NoPointers(Asked):
     """Refuses pointers."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -183,7 +183,7 @@ class NoPointers(Peer):
 
 
 @fault("one-element", violates="catalog.arrays")
-class OneElement(Peer):
+class OneElement(Asked):
     """Gives an array the place of one value."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -192,7 +192,7 @@ class OneElement(Peer):
 
 
 @fault("count-of-7-bits", violates="catalog.arrays", subtle=True)
-class CountOf7Bits(Peer):
+class CountOf7Bits(Asked):
     """Takes the length of an array for a signed byte."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -203,7 +203,7 @@ class CountOf7Bits(Peer):
 
 
 @fault("up-to-17", violates="catalog.more-than-16", subtle=True)
-class UpTo17(Peer):
+class UpTo17(Asked):
     """Takes a Smart Device with 17 parameters."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -215,7 +215,7 @@ class UpTo17(Peer):
 
 
 @fault("up-to-15", violates="catalog.at-most-16", subtle=True)
-class UpTo15(Peer):
+class UpTo15(Asked):
     """Refuses a Smart Device with 16 parameters that is not the first of its catalog."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
@@ -226,7 +226,7 @@ class UpTo15(Peer):
 
 
 @fault("16-for-all", violates="catalog.no-limit")
-class SixteenForAll(Peer):
+class SixteenForAll(Asked):
     """Has no layout for any peripheral with more than 16 parameters."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -236,7 +236,7 @@ class SixteenForAll(Peer):
 
 
 @fault("up-to-32", violates="catalog.no-limit", subtle=True)
-class UpTo32(Peer):
+class UpTo32(Asked):
     """Uses no more than the first 32 parameters of a peripheral."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -244,7 +244,7 @@ class UpTo32(Peer):
 
 
 @fault("delay-makes-smart", violates="catalog.ignored-keys")
-class DelayMakesSmart(Peer):
+class DelayMakesSmart(Asked):
     """Takes whatever has a delay for a Smart Device."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -254,7 +254,7 @@ class DelayMakesSmart(Peer):
 
 
 @fault("bounds-of-booleans", violates="catalog.ignored-keys", subtle=True)
-class BoundsOfBooleans(Peer):
+class BoundsOfBooleans(Asked):
     """Refuses a boolean with bounds, unless its peripheral is a Smart Device."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -262,3 +262,16 @@ class BoundsOfBooleans(Peer):
             if param.type == "bool" and param.upper == 0 and peripheral.device_id is None:
                 raise CatalogError(f"{param.name} is a boolean and has bounds")
         return super().layout(peripheral)
+
+
+# An owner that clamps silently violates catalog.clamped-data.
+@fault(
+    "clamped-silently",
+    violates="catalog.clamp-warning",
+    roles=("buffer-consumer", "gamepad-receiver"),
+)
+class ClampedSilently(Peer):
+    """Clamps without a warning."""
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        pass

@@ -8,7 +8,6 @@ from typing import Any
 from conformance.runtime.memory.layout import Field
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned

@@ -1,4 +1,4 @@
-"""What several faults do alike."""
+"""How faults die, where they do not survive what comes."""
 
 import os
 import signal

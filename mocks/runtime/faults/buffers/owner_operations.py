@@ -6,7 +6,6 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.faults.operations import *  # noqa: F403  both roles have the same
 from mocks.runtime.memory.peer import Buffer
 
 

@@ -84,14 +84,6 @@ class UpperBoundForBoth(Consumer):
         return -clamped if below else clamped
 
 
-@fault("clamped-silently", violates="catalog.clamp-warning")
-class ClampedSilently(Consumer):
-    """Clamps without a warning."""
-
-    def warn(self, text: str, warnings: list[str]) -> None:
-        pass
-
-
 @fault("one-warning", violates="catalog.clamp-warning", subtle=True)
 class OneWarning(Consumer):
     """Warns of each parameter once."""

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from conformance.codec import Frame
 from conformance.runtime.codec import RESPONSE, Decoder, encode
 from mocks.deviations import fault
-from mocks.runtime.defects import die
+from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
 

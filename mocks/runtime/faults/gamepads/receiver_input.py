@@ -169,14 +169,6 @@ class LowerUnclamped(Receiver):
         return super().clamp(replace(param, lower=float("-inf")), value, warnings)
 
 
-@fault("clamped-silently", violates="catalog.clamp-warning")
-class ClampedSilently(Receiver):
-    """Clamps without a warning."""
-
-    def warn(self, text: str, warnings: list[str]) -> None:
-        pass
-
-
 @fault("one-warning", violates="catalog.clamp-warning", subtle=True)
 class OneWarning(Receiver):
     """Warns the first time only."""

@@ -1,12 +1,10 @@
 """Faults of the receiver in its buffers."""
 
 import asyncio
-import os
 from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.gamepad_receiver import Receiver
-from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -45,26 +43,6 @@ class SecondIsInvalid(Receiver):
 
     def check_valid(self, buffer: Buffer) -> None:
         pass
-
-
-@fault("no-such-object", violates="buffers.shared-memory")
-class NoSuchObject(Receiver):
-    """Unlinks an object as soon as it has it mapped itself."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        buffer.mapped.unlink()
-        return buffer
-
-
-@fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
-class ShorterThanTold(Receiver):
-    """Makes an object without room for the end of its write block."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        os.truncate(FOLDER / name, buffer.layout.size - 8)
-        return buffer
 
 
 @fault("buttons-for-all", violates="buffers.one-each", subtle=True)
@@ -106,17 +84,6 @@ class ValidCounts(Receiver):
         buffer["valid"] = buffer["valid"] % 100 + 1
 
 
-@fault("no-mutex", violates="operations.mutex")
-class NoMutex(Receiver):
-    """Does not care for the mutex."""
-
-    async def acquire(self, buffer: Buffer) -> None:
-        pass
-
-    def release(self, buffer: Buffer) -> None:
-        pass
-
-
 @fault("impatient", violates="operations.mutex", subtle=True)
 class Impatient(Receiver):
     """Goes on without the mutex if it does not have it within some milliseconds."""
@@ -142,23 +109,6 @@ class WaitsForEver(Receiver):
     async def acquire(self, buffer: Buffer) -> None:
         if not buffer.mapped.trylock(buffer.layout["mutex"].offset):
             await asyncio.Event().wait()
-
-
-@fault("no-mutex-there", violates="format.mutex")
-class NoMutexThere(Receiver):
-    """Has no mutex where it says that there is one."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        kind = buffer.layout["mutex"].offset + 16  # where glibc has it
-        buffer.mapped.data[kind : kind + 4] = b"\xff\xff\xff\x7f"
-        return buffer
-
-    async def acquire(self, buffer: Buffer) -> None:
-        pass
-
-    def release(self, buffer: Buffer) -> None:
-        pass
 
 
 @fault("kept-after-clamping", violates="operations.mutex-released")
@@ -214,14 +164,6 @@ class MadeAgainAfterAbsence(Receiver):
                 buffer.mapped.unlink()
                 self.buffers.pop(buffer.name).mapped.close()
         return found
-
-
-@fault("left-at-exit", violates="lifecycle.removed-at-exit")
-class LeftAtExit(Receiver):
-    """Leaves its buffers behind."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        pass
 
 
 @fault("first-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)

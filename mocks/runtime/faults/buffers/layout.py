@@ -5,7 +5,7 @@ from dataclasses import replace
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
 from mocks.deviations import fault
-from mocks.runtime.memory.peer import Peer
+from mocks.runtime.memory.peer import Asked
 
 
 def moved(layout: Layout, field: Field) -> Layout:
@@ -14,7 +14,7 @@ def moved(layout: Layout, field: Field) -> Layout:
 
 
 @fault("valid-in-the-mutex", violates="format.fields-apart", subtle=True)
-class ValidInTheMutex(Peer):
+class ValidInTheMutex(Asked):
     """Uses the last byte of the mutex, which always seems to be 0, for the valid bit."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -23,7 +23,7 @@ class ValidInTheMutex(Peer):
 
 
 @fault("booleans-share-a-byte", violates="format.fields-apart")
-class BooleansShareAByte(Peer):
+class BooleansShareAByte(Asked):
     """Puts all booleans of a block into one byte."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -38,7 +38,7 @@ class BooleansShareAByte(Peer):
 
 
 @fault("neither-is-read", violates="format.read-block", subtle=True)
-class NeitherIsRead(Peer):
+class NeitherIsRead(Asked):
     """Has a parameter in the read block that can be neither read nor written."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -47,7 +47,7 @@ class NeitherIsRead(Peer):
 
 
 @fault("everything-is-read", violates="format.read-block")
-class EverythingIsRead(Peer):
+class EverythingIsRead(Asked):
     """Has all parameters in the read block."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -56,7 +56,7 @@ class EverythingIsRead(Peer):
 
 
 @fault("write-only-is-not", violates="format.write-block", subtle=True)
-class WriteOnlyIsNot(Peer):
+class WriteOnlyIsNot(Asked):
     """Has no parameter in the write block that cannot be read, unless there are no others."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -65,7 +65,7 @@ class WriteOnlyIsNot(Peer):
 
 
 @fault("everything-is-written", violates="format.write-block")
-class EverythingIsWritten(Peer):
+class EverythingIsWritten(Asked):
     """Has all parameters in the write block."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -74,7 +74,7 @@ class EverythingIsWritten(Peer):
 
 
 @fault("uid-of-64-bits", violates="format.control-widths")
-class UidOf64Bits(Peer):
+class UidOf64Bits(Asked):
     """Has 64 bits for a UID."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -83,7 +83,7 @@ class UidOf64Bits(Peer):
 
 
 @fault("subscription-of-8-bits", violates="format.control-block")
-class SubscriptionOf8Bits(Peer):
+class SubscriptionOf8Bits(Asked):
     """Has 8 bits for the subscription."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -93,7 +93,7 @@ class SubscriptionOf8Bits(Peer):
 
 
 @fault("update-of-8-bits", violates="format.control-block", subtle=True)
-class UpdateOf8Bits(Peer):
+class UpdateOf8Bits(Asked):
     """Has 8 bits for the Update bitmap."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -103,7 +103,7 @@ class UpdateOf8Bits(Peer):
 
 
 @fault("first-bit-last", violates="format.bitmaps")
-class FirstBitLast(Peer):
+class FirstBitLast(Asked):
     """Counts bits from the most significant one on."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
@@ -114,7 +114,7 @@ class FirstBitLast(Peer):
 
 
 @fault("bits-of-the-block", violates="format.bitmaps", subtle=True)
-class BitsOfTheBlock(Peer):
+class BitsOfTheBlock(Asked):
     """Counts only parameters that can be read or written."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:

@@ -5,30 +5,8 @@ import os
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.mapped import FOLDER, Mapped
+from mocks.runtime.memory.mapped import Mapped
 from mocks.runtime.memory.peer import Buffer
-
-
-@fault("no-such-object", violates="buffers.shared-memory")
-class NoSuchObject(Owner):
-    """Unlinks an object as soon as it has it mapped itself."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        if type_ != "arm":
-            buffer.mapped.unlink()
-        return buffer
-
-
-@fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
-class ShorterThanTold(Owner):
-    """Makes the object of what is no Smart Device without room for its last fields."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        if not buffer.layout.control:
-            os.truncate(FOLDER / name, buffer.layout.size - 8)
-        return buffer
 
 
 @fault("one-buffer-a-type", violates="buffers.one-each")
@@ -57,24 +35,6 @@ class PrivateMutex(Owner):
             await asyncio.Event().wait()
         buffer.mapped.unlock(at)
         await super().acquire(buffer)
-
-
-@fault("no-mutex-there", violates="format.mutex")
-class NoMutexThere(Owner):
-    """Tells a place of the mutex where there is none."""
-
-    def create(self, name: str, type_: str) -> Buffer:
-        buffer = super().create(name, type_)
-        place = buffer.layout["mutex"]
-        kind = place.offset + 16  # where glibc has it
-        buffer.mapped.data[kind : kind + 4] = b"\xff\xff\xff\x7f"
-        return buffer
-
-    async def acquire(self, buffer: Buffer) -> None:
-        pass
-
-    def release(self, buffer: Buffer) -> None:
-        pass
 
 
 @fault("valid-with-the-first-data", violates="lifecycle.created-valid")
@@ -178,14 +138,6 @@ class OtherMemoryWhenBack(Owner):
         copy.data[:] = buffer.mapped.data[: buffer.layout.size]
         self.buffers[name] = Buffer(buffer.peripheral, buffer.layout, copy)
         self.buffers[f"{name}-old"] = buffer
-
-
-@fault("left-at-exit", violates="lifecycle.removed-at-exit")
-class LeftAtExit(Owner):
-    """Leaves its buffers behind."""
-
-    def unlink(self, buffer: Buffer) -> None:
-        pass
 
 
 @fault("invalid-left-at-exit", violates="lifecycle.removed-at-exit", subtle=True)

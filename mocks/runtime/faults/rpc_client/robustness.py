@@ -5,7 +5,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import NOTIFICATION, RESPONSE
 from mocks.deviations import fault
-from mocks.runtime.defects import die
+from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_client import CallFailed, Client
 
 

@@ -1,1 +1,0 @@
-"""The faults of the owner of buffers, by what they are about."""

@@ -1,3 +1,0 @@
-"""Faults of the owner in how its buffers are laid out."""
-
-from mocks.runtime.memory.faults.layouts import *  # noqa: F403  both roles have the same

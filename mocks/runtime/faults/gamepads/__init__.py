@@ -1,0 +1,1 @@
+"""Faults of the sender and of the receiver of gamepad input."""

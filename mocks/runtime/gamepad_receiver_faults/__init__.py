@@ -1,1 +1,0 @@
-"""The faults of the receiver of gamepad input, by what they are about."""

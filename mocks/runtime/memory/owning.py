@@ -1,0 +1,77 @@
+"""What all owners of buffers do: they make them, put data into them, remove them at their end."""
+
+import os
+from typing import Any
+
+from mocks.runtime.memory.mapped import Mapped
+from mocks.runtime.memory.peer import Buffer, Peer
+from mocks.streams import note
+
+
+class Owning(Peer):
+    """The process that talks to peripherals."""
+
+    # Connecting
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        """The buffer of a peripheral that is connected now, made if it is new."""
+        name = self.name(type_, uid)
+        buffer = self.buffers.get(name)
+        if buffer is None:
+            buffer = self.buffers[name] = self.create(name, type_)
+        await self.set_valid(buffer, True)
+        return buffer
+
+    def name(self, type_: str, uid: str) -> str:
+        return f"rt-{type_}-{uid}-{os.getpid()}"
+
+    def create(self, name: str, type_: str) -> Buffer:
+        peripheral = self.peripheral(type_)
+        layout = self.layout(peripheral)
+        mapped = Mapped.create(name, layout.size)
+        mapped.initialise(layout["mutex"].offset)
+        note(f"made {name}")
+        return Buffer(peripheral, layout, mapped)
+
+    async def disconnect(self, type_: str, uid: str) -> None:
+        buffer = self.buffers.get(self.name(type_, uid))
+        if buffer is None:
+            raise ValueError(f"no {type_} {uid} was ever connected")
+        await self.set_valid(buffer, False)
+
+    # Operations on a buffer
+
+    async def set_valid(self, buffer: Buffer, valid: bool) -> None:
+        # Not as others: it is what makes a buffer valid.
+        await self.acquire(buffer)
+        try:
+            self.put_valid(buffer, valid)
+        finally:
+            self.release(buffer)
+
+    def put_valid(self, buffer: Buffer, valid: bool) -> None:
+        buffer["valid"] = int(valid)
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        """Put sensed values into the read block; returns the warnings."""
+        warnings: list[str] = []
+        raw = {}
+        for name, value in values.items():
+            field = buffer.param("read", name)
+            raw[field] = field.encode(self.clamp(buffer.peripheral[name], value, warnings))
+        async with self.operation(buffer):
+            for field, data in raw.items():
+                buffer.mapped.data[field.offset : field.end] = data
+            self.mark(buffer, "update", values)
+            self.stamp(buffer, "read")
+        return warnings
+
+    # The end
+
+    def close(self) -> None:
+        for buffer in self.buffers.values():
+            self.unlink(buffer)
+        super().close()
+
+    def unlink(self, buffer: Buffer) -> None:
+        buffer.mapped.unlink()
