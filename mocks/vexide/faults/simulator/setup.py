@@ -1,8 +1,7 @@
-"""Faults of the simulator in the course of a session: setup, Ready, start, changes, exit."""
+"""Faults of the simulator in setup, Ready, start and competition mode."""
 
 from typing import Any
 
-from conformance.vexide.codec import name_of
 from mocks.deviations import fault
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
@@ -162,23 +161,6 @@ class StartsByCompetition(Simulator):
             self.execute()
 
 
-@fault("reports-nothing", violates="execution.reports-changes")
-class ReportsNothing(Simulator):
-    """Runs the program without telling what it does."""
-
-    def report(self) -> None:
-        self.robot.events.clear()
-
-
-@fault("draws-nothing", violates="execution.reports-changes", subtle=True)
-class DrawsNothing(Simulator):
-    """Tells nothing of what the program draws."""
-
-    def send(self, message: Any) -> None:
-        if not (name_of(message) or "").startswith("Screen"):
-            super().send(message)
-
-
 @fault("competition-ignored", violates="competition.update")
 class CompetitionIgnored(Simulator):
     """Keeps the competition mode that the program was started in."""
@@ -208,118 +190,3 @@ class ModeLostWhenDisabled(Simulator):
         if not content["enabled"]:
             content["mode"] = self.robot.competition["mode"]
         super().compete(content)
-
-
-@fault("no-exited", violates="exit.exited-sent")
-class NoExited(Simulator):
-    """Closes the stream at the program's end without Exited."""
-
-    def send(self, message: Any) -> None:
-        if message != "Exited":
-            super().send(message)
-
-
-@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
-class NoExitedAfterCrash(Simulator):
-    """Closes the stream without Exited when the program has crashed."""
-
-    crashed = False
-
-    def exited(self, error: str | None) -> None:
-        self.crashed = error is not None
-        super().exited(error)
-
-    def send(self, message: Any) -> None:
-        if message != "Exited" or not self.crashed:
-            super().send(message)
-
-
-@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
-class NoExitedAfterExit(Simulator):
-    """Closes the stream without Exited when the program has called exit."""
-
-    def send(self, message: Any) -> None:
-        if message != "Exited" or self.settings.program != "exit":
-            super().send(message)
-
-
-@fault("stays-open", violates="exit.closes-stream")
-class StaysOpen(Simulator):
-    """Leaves the stream open after Exited."""
-
-    gone = False  # the program has ended
-
-    def exited(self, error: str | None) -> None:
-        self.gone = True
-        super().exited(error)
-
-    def step(self) -> None:
-        if not self.gone:
-            super().step()
-
-    def close(self) -> None:
-        if not self.gone:
-            super().close()
-
-    def input_ended(self) -> None:
-        self.gone = False
-        super().input_ended()
-
-
-@fault("stays-open-after-crash", violates="exit.closes-stream", subtle=True)
-class StaysOpenAfterCrash(StaysOpen):
-    """Leaves the stream open after Exited when the program has crashed."""
-
-    crashed = False
-
-    def exited(self, error: str | None) -> None:
-        self.crashed = error is not None
-        super().exited(error)
-
-    def close(self) -> None:
-        self.gone = self.gone and self.crashed
-        super().close()
-
-
-@fault("log-after-exited", violates="exit.nothing-after")
-class LogAfterExited(Simulator):
-    """Sends a Log after Exited."""
-
-    def send(self, message: Any) -> None:
-        super().send(message)
-        if message == "Exited":
-            self.log("Info", "the program has ended")
-
-
-@fault("serial-after-exited", violates="exit.nothing-after", subtle=True)
-class SerialAfterExited(Simulator):
-    """Flushes what the program wrote in its last step on a serial channel after Exited."""
-
-    late: tuple[Any, ...] = ()
-
-    def exited(self, error: str | None) -> None:
-        events = self.robot.events
-        self.late = tuple(event for event in events if name_of(event) == "Serial")
-        events[:] = [event for event in events if event not in self.late]
-        super().exited(error)
-
-    def close(self) -> None:
-        for event in self.late:
-            self.send(event)
-        super().close()
-
-
-@fault("crash-unlogged", violates="exit.error-log")
-class CrashUnlogged(Simulator):
-    """Says nothing of the error that ended the program."""
-
-    def exited(self, error: str | None) -> None:
-        super().exited(None)
-
-
-@fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
-class CrashLoggedAsInfo(Simulator):
-    """Logs the error that ended the program at the level Info."""
-
-    def log(self, level: str, message: str) -> None:
-        super().log("Info" if level == "Error" else level, message)

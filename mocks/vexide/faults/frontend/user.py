@@ -1,10 +1,10 @@
 """Faults of the frontend in what its user does: touches, controllers, ports."""
 
-from copy import deepcopy
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
+from mocks.vexide.faults.bases import Altering
 from mocks.vexide.frontend import Frontend
 
 
@@ -60,21 +60,7 @@ class PressedAfterHeld(Frontend):
         super().send_touch(event)
 
 
-class Altering(Frontend):
-    """Alters what it sends: `alter` may change the content of a command, a copy, in place."""
-
-    def send(self, message: Any) -> None:
-        copy = deepcopy(message)
-        name = name_of(copy)
-        if name is not None and isinstance(copy, dict):
-            self.alter(name, copy[name])
-        super().send(copy)
-
-    def alter(self, name: str, content: Any) -> None:
-        raise NotImplementedError
-
-
-class Steering(Altering):
+class Steering(Altering, Frontend):
     """Alters the Raw states of the controller."""
 
     def alter(self, name: str, content: Any) -> None:
@@ -129,7 +115,7 @@ class AdiPort8(Frontend):
 
 
 @fault("last-port-21", violates="types.port-range", subtle=True)
-class LastPort21(Altering):
+class LastPort21(Altering, Frontend):
     """Configures port 21 as well where a device is on port 20."""
 
     def send(self, message: Any) -> None:

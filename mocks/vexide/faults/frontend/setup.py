@@ -1,10 +1,9 @@
-"""Faults of the frontend in the course of a session: setup, start, logs, exit."""
+"""Faults of the frontend in setup and start."""
 
 import asyncio
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.vexide.defects import Hanging
 from mocks.vexide.frontend import Frontend
 
 
@@ -156,69 +155,3 @@ class StartsSignedOnly(Frontend):
     def start(self) -> None:
         if self.signed:
             super().start()
-
-
-@fault("close-is-exit", violates="exit.internal-error")
-class CloseIsExit(Frontend):
-    """Takes a stream that closes without Exited for the program's end."""
-
-    def internal_error(self) -> None:
-        self.conclude("exited", "the robot program has ended")
-
-
-@fault("close-while-running-is-exit", violates="exit.internal-error", subtle=True)
-class CloseWhileRunningIsExit(CloseIsExit):
-    """Takes a stream that closes without Exited for the program's end, if that was running."""
-
-    def internal_error(self) -> None:
-        if self.started:
-            super().internal_error()
-        else:
-            Frontend.internal_error(self)
-
-
-@fault("log-ends", violates="log.tolerated")
-class LogEnds(Frontend):
-    """Ends the session upon a Log."""
-
-    def log(self, content: dict[str, Any]) -> None:
-        super().log(content)
-        self.close()
-
-
-@fault("log-before-ready-stalls", violates="log.tolerated", subtle=True)
-class LogBeforeReadyStalls(Frontend):
-    """Does not see Ready if it comes right after a Log."""
-
-    logged = False
-
-    def handle(self, name: str, content: Any) -> None:
-        if name != "Ready" or not self.logged:
-            super().handle(name, content)
-        self.logged = name == "Log"
-
-
-@fault("trace-hangs", violates="log.tolerated", subtle=True)
-class TraceHangs(Hanging, Frontend):
-    """Stops serving upon a Log of the level Trace."""
-
-    def log(self, content: dict[str, Any]) -> None:
-        super().log(content)
-        self.stuck = content["level"] == "Trace"
-
-
-@fault("logs-hidden", violates="log.accessible")
-class LogsHidden(Frontend):
-    """Shows no Log to its user."""
-
-    def log(self, content: dict[str, Any]) -> None:
-        pass
-
-
-@fault("logs-hidden-after-start", violates="log.accessible", subtle=True)
-class LogsHiddenAfterStart(Frontend):
-    """Shows its user no Log that comes while the program runs."""
-
-    def log(self, content: dict[str, Any]) -> None:
-        if not self.started:
-            super().log(content)

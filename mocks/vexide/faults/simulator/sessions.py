@@ -1,10 +1,10 @@
-"""Faults of the simulator where it meets what is undefined or wrong, or a further session."""
+"""Faults of the simulator in unsettled commands, a second start, and further sessions."""
 
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.vexide import defects
-from mocks.vexide.defects import Hanging, die
+from mocks.vexide.faults.bases import Hanging, die
+from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
@@ -77,51 +77,6 @@ class OneSession(Simulator):
             super().load()
 
 
-@fault("unknown-name-dies", violates="robustness.unknown-message")
-class UnknownNameDies(defects.UnknownNameDies, Simulator):
-    """Dies of a message of a name that it does not know."""
-
-
-@fault("unknown-word-hangs", violates="robustness.unknown-message", subtle=True)
-class UnknownWordHangs(defects.UnknownWordHangs, Simulator):
-    """Stops serving upon an unknown message that is a bare name."""
-
-
-@fault("malformed-dies", violates="robustness.malformed-line")
-class MalformedDies(defects.MalformedDies, Simulator):
-    """Dies of a line that is no message."""
-
-
-@fault("bad-text-dies", violates="robustness.malformed-line", subtle=True)
-class BadTextDies(defects.BadTextDies, Simulator):
-    """Dies of a line that is no UTF-8."""
-
-
-@fault("unfit-hangs", violates="robustness.malformed-line", subtle=True)
-class UnfitHangs(defects.UnfitHangs, Simulator):
-    """Stops serving upon a known message with a value that does not fit."""
-
-
-@fault("strange-field-dies", violates="robustness.unknown-fields")
-class StrangeFieldDies(defects.StrangeFieldDies, Simulator):
-    """Dies of an unknown field in a command."""
-
-
-@fault("strange-inner-field-hangs", violates="robustness.unknown-fields", subtle=True)
-class StrangeInnerFieldHangs(defects.StrangeInnerFieldHangs, Simulator):
-    """Stops serving upon an unknown field inside a value of a command."""
-
-
-@fault("second-handshake-dies", violates="robustness.second-handshake")
-class SecondHandshakeDies(defects.SecondHandshakeDies, Simulator):
-    """Dies of a second Handshake."""
-
-
-@fault("second-handshake-hangs", violates="robustness.second-handshake", subtle=True)
-class SecondHandshakeHangs(defects.SecondHandshakeHangs, Simulator):
-    """Stops serving upon a second Handshake."""
-
-
 @fault("second-start-dies", violates="robustness.second-start")
 class SecondStartDies(Simulator):
     """Dies of a StartExecution while the program runs."""
@@ -140,13 +95,8 @@ class SecondStartRestarts(Simulator):
         self.execute()
 
 
-@fault("outlives-input", violates="robustness.input-end")
-class OutlivesInput(defects.OutlivesInput, Simulator):
-    """Stays when the frontend has closed the stream."""
-
-
 @fault("outlives-input-while-running", violates="robustness.input-end", subtle=True)
-class OutlivesInputWhileRunning(defects.OutlivesInput, Simulator):
+class OutlivesInputWhileRunning(OutlivesInput, Simulator):
     """Stays when the frontend closes the stream while the program runs."""
 
     def lingers(self) -> bool:

@@ -1,12 +1,20 @@
-"""Faults of the simulator in what it tells of the program: signature, logs, screen, serial."""
+"""Faults of the simulator in what it tells of the program: signature, logs, serial data."""
 
 import base64
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
+from mocks.vexide.faults.bases import Altering
 from mocks.vexide.simulator import SIGNATURE, Simulator
-from mocks.vexide.simulator_faults.altering import Altering
+
+
+@fault("reports-nothing", violates="execution.reports-changes")
+class ReportsNothing(Simulator):
+    """Runs the program without telling what it does."""
+
+    def report(self) -> None:
+        self.robot.events.clear()
 
 
 @fault("no-signature", violates="signature.sent")
@@ -85,27 +93,7 @@ class LinesAsLog(Simulator):
         super().send(message)
 
 
-@fault("pixels-in-hex", violates="screen.pixel-buffer")
-class PixelsInHex(Altering):
-    """Writes pixels as hexadecimal digits with blanks."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
-            copy["buffer"] = base64.b64decode(copy["buffer"]).hex(" ")
-
-
-@fault("pixels-of-24-bits", violates="screen.pixel-buffer", subtle=True)
-class PixelsOf24Bits(Altering):
-    """Packs pixels into three bytes each, and loses the last one."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
-            data = base64.b64decode(copy["buffer"])
-            packed = b"".join(data[i : i + 3] for i in range(0, len(data) - 4, 4))
-            copy["buffer"] = base64.b64encode(packed).decode()
-
-
-class Writing(Altering):
+class Writing(Altering, Simulator):
     """Encodes serial data otherwise."""
 
     def alter(self, name: str, content: Any) -> None:
@@ -165,7 +153,7 @@ class SerialWithoutNul(Writing):
 
 
 @fault("link-port-21", violates="types.port-range")
-class LinkPort21(Altering):
+class LinkPort21(Altering, Simulator):
     """Names a port 21 in VEXLinkConnect."""
 
     def alter(self, name: str, content: Any) -> None:
@@ -174,37 +162,9 @@ class LinkPort21(Altering):
 
 
 @fault("unlink-port-21", violates="types.port-range", subtle=True)
-class UnlinkPort21(Altering):
+class UnlinkPort21(Altering, Simulator):
     """Counts the port of VEXLinkDisconnect from one, which shows on the last one only."""
 
     def alter(self, name: str, content: Any) -> None:
         if name == "VEXLinkDisconnect":
             content["port"] += 1
-
-
-@fault("color-256", violates="types.color-range")
-class Color256(Altering):
-    """Writes a full colour as 256."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ScreenDraw":
-            color = content["color"]
-            content["color"] = {key: value + value // 255 for key, value in color.items()}
-
-
-@fault("background-negative", violates="types.color-range", subtle=True)
-class BackgroundNegative(Altering):
-    """Writes -1 for no background colour, where pixels are copied."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ScreenDraw" and "CopyBuffer" in content["command"]:
-            content["background"]["b"] = -1
-
-
-@fault("stride-zero", violates="types.stride-nonzero")
-class StrideZero(Altering):
-    """Writes a stride of zero, as if it followed from the width."""
-
-    def alter(self, name: str, content: Any) -> None:
-        if name == "ScreenDraw" and (copy := content["command"].get("CopyBuffer")):
-            copy["stride"] = 0

@@ -44,6 +44,14 @@ class NegativeVersionHangs(Simulator):
             super().incompatible(offer)
 
 
+@fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
+class AnswersVersionZero(Simulator):
+    """Answers version 1 to a version below it and goes on."""
+
+    def incompatible(self, offer: dict[str, Any]) -> None:
+        self.agree(offer)
+
+
 @fault("no-answer", violates="handshake.answered")
 class NoAnswer(Simulator):
     """Never answers a Handshake."""
@@ -67,14 +75,6 @@ class VersionTwo(Answering):
 
     def reply(self, content: dict[str, Any]) -> None:
         content["version"] = self.offer["version"] + 1
-
-
-@fault("answers-version-zero", violates="handshake.closes-incompatible", subtle=True)
-class AnswersVersionZero(Simulator):
-    """Answers version 1 to a version below it and goes on."""
-
-    def incompatible(self, offer: dict[str, Any]) -> None:
-        self.agree(offer)
 
 
 @fault("own-extension", violates="handshake.extensions-offered")

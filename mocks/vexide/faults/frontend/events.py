@@ -1,0 +1,138 @@
+"""Faults of the frontend in taking events: logs, device states, unsettled ones, the end."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.shapes import Unfit
+from mocks.vexide.faults.bases import Hanging
+from mocks.vexide.frontend import Frontend
+
+
+@fault("close-is-exit", violates="exit.internal-error")
+class CloseIsExit(Frontend):
+    """Takes a stream that closes without Exited for the program's end."""
+
+    def internal_error(self) -> None:
+        self.conclude("exited", "the robot program has ended")
+
+
+@fault("close-while-running-is-exit", violates="exit.internal-error", subtle=True)
+class CloseWhileRunningIsExit(CloseIsExit):
+    """Takes a stream that closes without Exited for the program's end, if that was running."""
+
+    def internal_error(self) -> None:
+        if self.started:
+            super().internal_error()
+        else:
+            Frontend.internal_error(self)
+
+
+@fault("log-ends", violates="log.tolerated")
+class LogEnds(Frontend):
+    """Ends the session upon a Log."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.close()
+
+
+@fault("log-before-ready-stalls", violates="log.tolerated", subtle=True)
+class LogBeforeReadyStalls(Frontend):
+    """Does not see Ready if it comes right after a Log."""
+
+    logged = False
+
+    def handle(self, name: str, content: Any) -> None:
+        if name != "Ready" or not self.logged:
+            super().handle(name, content)
+        self.logged = name == "Log"
+
+
+@fault("trace-hangs", violates="log.tolerated", subtle=True)
+class TraceHangs(Hanging, Frontend):
+    """Stops serving upon a Log of the level Trace."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.stuck = content["level"] == "Trace"
+
+
+@fault("logs-hidden", violates="log.accessible")
+class LogsHidden(Frontend):
+    """Shows no Log to its user."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@fault("logs-hidden-after-start", violates="log.accessible", subtle=True)
+class LogsHiddenAfterStart(Frontend):
+    """Shows its user no Log that comes while the program runs."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        if not self.started:
+            super().log(content)
+
+
+@fault("unknown-status-ends", violates="devices.status-open")
+class UnknownStatusEnds(Frontend):
+    """Ends the session upon a kind of device status that it does not know."""
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        super().unusable(name, error)
+        if name == "DeviceUpdate" and "variant" in str(error):
+            self.close()
+
+
+@fault("unknown-status-hangs", violates="devices.status-open", subtle=True)
+class UnknownStatusHangs(Hanging, Frontend):
+    """Stops serving upon a kind of device status that it does not know."""
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        super().unusable(name, error)
+        self.stuck = name == "DeviceUpdate" and "variant" in str(error)
+
+
+@fault("robot-state-ends", violates="events.undefined-tolerated")
+class RobotStateEnds(Frontend):
+    """Ends the session upon a RobotState."""
+
+    def state(self, content: Any) -> None:
+        self.close()
+
+
+@fault("unlink-hangs", violates="events.undefined-tolerated", subtle=True)
+class UnlinkHangs(Hanging, Frontend):
+    """Stops serving upon a VEXLinkDisconnect."""
+
+    def unlink(self, content: dict[str, Any]) -> None:
+        self.stuck = True
+
+
+class Ending(Frontend):
+    """Ends the session upon a motor's status with a target position of a kind."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name == "DeviceUpdate" and self.ends(value[name]["status"].get("Motor", {"": 0})):
+            self.close()
+        else:
+            super().message(name, value)
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        raise NotImplementedError
+
+
+@fault("null-target-ends", violates="encoding.optional-null")
+class NullTargetEnds(Ending):
+    """Ends the session upon a target position that is null."""
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        return motor.get("target_position", 0) is None
+
+
+@fault("absent-target-ends", violates="encoding.optional-null", subtle=True)
+class AbsentTargetEnds(Ending):
+    """Ends the session upon the status of a motor without a target position."""
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        return "velocity" in motor and "target_position" not in motor

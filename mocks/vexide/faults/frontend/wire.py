@@ -1,0 +1,146 @@
+"""Faults of the frontend in framing, roles, transport, standard error and encoding."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.faults.robustness import OutlivesInput
+from mocks.vexide.frontend import Frontend
+
+
+@fault("blank-before-start", violates="framing.json-lines", subtle=True)
+class BlankBeforeStart(Frontend):
+    """Writes one blank line, before StartExecution."""
+
+    def start(self) -> None:
+        self.write(b"\n")
+        super().start()
+
+
+@fault("byte-order-mark", violates="framing.json-lines", subtle=True)
+class ByteOrderMark(Frontend):
+    """Begins the stream with a byte order mark."""
+
+    def opened(self) -> None:
+        self.write(b"\xef\xbb\xbf")
+        super().opened()
+
+
+@fault("sends-events", violates="roles.own-messages")
+class SendsEvents(Frontend):
+    """Sends a Log of its own to the simulator after the handshake."""
+
+    def set_up(self) -> None:
+        self.send({"Log": {"level": "Info", "message": "the frontend is here"}})
+        super().set_up()
+
+
+@fault("ready-echoed", violates="roles.own-messages", subtle=True)
+class ReadyEchoed(Frontend):
+    """Sends Ready back before it starts the program."""
+
+    def start(self) -> None:
+        self.send("Ready")
+        super().start()
+
+
+class Dropping(Frontend):
+    """Closes when the handshake is finished, on the transports that `dropped` names."""
+
+    dropped: tuple[str, ...]
+
+    def set_up(self) -> None:
+        if self.stream.kind in self.dropped:
+            self.close()
+        else:
+            super().set_up()
+
+
+@fault("pipe-dropped", violates="transport.standard-streams", needs={"transport": "stdio"})
+class PipeDropped(Dropping):
+    """Gives up a simulator on standard streams when the handshake is finished."""
+
+    dropped = ("stdio",)
+
+
+@fault("socket-dropped", violates="transport.others", subtle=True, needs={"transport": "tcp"})
+class SocketDropped(Dropping):
+    """Gives up a simulator on a socket when the handshake is finished."""
+
+    dropped = ("tcp", "unix")
+
+
+@fault("stderr-is-events", violates="stderr.unstructured", needs={"transport": "stdio"})
+class StderrIsEvents(Frontend):
+    """Takes a line of the simulator's standard error for an event where it looks like one."""
+
+    def simulator_said(self, line: str) -> None:
+        super().simulator_said(line)
+        if self.live:
+            self.receive(line.encode() + b"\n")
+
+
+@fault("stderr-exited", violates="stderr.unstructured", subtle=True, needs={"transport": "stdio"})
+class StderrExited(Frontend):
+    """Ends the session when Exited, and nothing else, comes on standard error."""
+
+    def simulator_said(self, line: str) -> None:
+        super().simulator_said(line)
+        if self.live and line.strip() == '"Exited"':
+            self.exited(None)
+
+
+@fault("stderr-hidden", violates="stderr.accessible", needs={"transport": "stdio"})
+class StderrHidden(Frontend):
+    """Does not show what the simulator writes on its standard error."""
+
+    def simulator_said(self, line: str) -> None:
+        pass
+
+
+@fault(
+    "stderr-hidden-in-session",
+    violates="stderr.accessible",
+    subtle=True,
+    needs={"transport": "stdio"},
+)
+class StderrHiddenInSession(Frontend):
+    """Shows standard error only until the handshake is finished."""
+
+    def simulator_said(self, line: str) -> None:
+        if not self.live:
+            super().simulator_said(line)
+
+
+@fault("start-as-object", violates="encoding.externally-tagged", subtle=True)
+class StartAsObject(Frontend):
+    """Sends StartExecution as an object with an empty object in it."""
+
+    def send(self, message: Any) -> None:
+        super().send({"StartExecution": {}} if message == "StartExecution" else message)
+
+
+@fault("mode-autonomous", violates="encoding.externally-tagged", subtle=True)
+class ModeAutonomous(Frontend):
+    """Calls the mode Auto by its full name."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data.replace(b'"mode":"Auto"', b'"mode":"Autonomous"'))
+
+
+@fault("last-gearset-lower-case", violates="encoding.externally-tagged", subtle=True)
+class LastGearsetLowerCase(Frontend):
+    """Writes the gearset of the motor on Smart port 20 in lower case."""
+
+    def write(self, data: bytes) -> None:
+        for color in (b"Red", b"Green", b"Blue"):
+            if b'"Smart":20}' in data:
+                data = data.replace(b'"%s"' % color, b'"%s"' % color.lower())
+        super().write(data)
+
+
+@fault("outlives-input-before-start", violates="robustness.input-end", subtle=True)
+class OutlivesInputBeforeStart(OutlivesInput, Frontend):
+    """Leaves its side of the stream open when the simulator closes before the program runs."""
+
+    def lingers(self) -> bool:
+        return not self.started

@@ -1,0 +1,112 @@
+"""Faults of the simulator in battery and SD card."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.robot import Robot
+from mocks.vexide.simulator import Simulator
+
+
+@fault("battery-full-is-100", violates="battery.default")
+class BatteryFullIs100(Simulator):
+    """Begins with 100 in the battery, as if it were percent."""
+
+    def build(self) -> Robot:
+        robot = super().build()
+        robot.capacity = 100.0
+        return robot
+
+
+@fault("battery-energy-is-voltage", violates="battery.default", subtle=True)
+class BatteryEnergyIsVoltage(Simulator):
+    """Begins with 12.8 Wh in the battery, which is its voltage."""
+
+    def build(self) -> Robot:
+        robot = super().build()
+        robot.capacity = 12.8
+        return robot
+
+
+@fault("capacity-ignored", violates="battery.set-capacity")
+class CapacityIgnored(Simulator):
+    """Ignores SetBatteryCapacity."""
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@fault("capacity-whole", violates="battery.set-capacity", subtle=True)
+class CapacityWhole(Simulator):
+    """Cuts the given capacity to whole watt-hours."""
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        super().set_capacity({"capacity": float(int(content["capacity"]))})
+
+
+@fault("capacity-before-start-only", violates="battery.set-capacity", subtle=True)
+class CapacityBeforeStartOnly(Simulator):
+    """Ignores SetBatteryCapacity while the program runs."""
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        if not self.started:
+            super().set_capacity(content)
+
+
+@fault("never-mounts", violates="sdcard.mounted")
+class NeverMounts(Simulator):
+    """Never mounts an SD card."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@fault("mounts-once", violates="sdcard.mounted", subtle=True)
+class MountsOnce(Simulator):
+    """Mounts no SD card after one has been unmounted."""
+
+    mounted = False
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if content["root"] is None or not self.mounted:
+            super().mount(content)
+        self.mounted = self.mounted or content["root"] is not None
+
+
+@fault("mounts-before-start-only", violates="sdcard.mounted", subtle=True)
+class MountsBeforeStartOnly(Simulator):
+    """Mounts no SD card while the program runs."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if content["root"] is None or not self.started:
+            super().mount(content)
+
+
+@fault("never-unmounts", violates="sdcard.unmounted")
+class NeverUnmounts(Simulator):
+    """Never unmounts the SD card."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if content["root"] is not None:
+            super().mount(content)
+
+
+@fault("absent-root-ends", violates="encoding.optional-null")
+class AbsentRootEnds(Simulator):
+    """Ends the session upon a USD without root, instead of taking it for null."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name == "USD" and "root" not in value["USD"]:
+            self.close()
+        else:
+            super().message(name, value)
+
+
+@fault("null-root-refused", violates="encoding.optional-null", subtle=True)
+class NullRootRefused(Simulator):
+    """Ends the session upon a USD whose root is null; an absent one it takes."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name == "USD" and value["USD"].get("root", "") is None:
+            self.close()
+        else:
+            super().message(name, value)

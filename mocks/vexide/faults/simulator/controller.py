@@ -1,0 +1,97 @@
+"""Faults of the simulator in the controller."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.simulator import Simulator
+
+
+@fault("controller-lost-disabled", violates="controller.stored-while-disabled")
+class ControllerLostDisabled(Simulator):
+    """Drops a ControllerUpdate that comes while the robot is disabled or autonomous."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        mode = self.robot.competition
+        if mode["enabled"] and mode["mode"] == "Driver":
+            super().control(content)
+
+
+@fault(
+    "controller-lost-autonomous",
+    violates="controller.stored-while-disabled",
+    subtle=True,
+)
+class ControllerLostAutonomous(Simulator):
+    """Drops a ControllerUpdate that comes while the robot is autonomous."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if self.robot.competition["mode"] == "Driver":
+            super().control(content)
+
+
+@fault("uuid-sticks", violates="controller.raw-replaces-uuid")
+class UuidSticks(Simulator):
+    """Takes no Raw state once a UUID has been given."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "UUID" or self.robot.gamepad is None:
+            super().control(content)
+
+
+@fault("battery-percent", violates="controller.raw-replaces-uuid", subtle=True)
+class BatteryPercent(Simulator):
+    """Drops a Raw state whose battery level is above 100, as if it were a percentage."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "UUID" or state["battery_level"] <= 100:
+            super().control(content)
+
+
+@fault("rest-unseen", violates="controller.raw-replaces-uuid", subtle=True)
+class RestUnseen(Simulator):
+    """Keeps the Raw state that it has when one with the first axis at rest comes."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "UUID" or state["axis1"]:
+            super().control(content)
+
+
+@fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
+class FirstRawSticks(Simulator):
+    """After a UUID takes the first Raw state, but not the ones that follow."""
+
+    named = False
+    taken = False
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "UUID":
+            self.named, self.taken = True, False
+        elif self.named and self.taken:
+            return
+        else:
+            self.taken = True
+        super().control(content)
+
+
+@fault("raw-survives-uuid", violates="controller.uuid-replaces-raw")
+class RawSurvivesUuid(Simulator):
+    """Keeps the Raw state when a UUID is given."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "Raw":
+            super().control(content)
+
+
+@fault(
+    "raw-survives-uuid-while-running",
+    violates="controller.uuid-replaces-raw",
+    subtle=True,
+)
+class RawSurvivesUuidWhileRunning(Simulator):
+    """Keeps the Raw state when a UUID is given while the program runs; before, it does not."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "Raw" or not self.started:
+            super().control(content)

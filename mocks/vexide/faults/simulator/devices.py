@@ -1,0 +1,161 @@
+"""Faults of the simulator in devices and their states."""
+
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.deviations import fault
+from mocks.shapes import Unfit
+from mocks.vexide.faults.bases import Altering, Hanging
+from mocks.vexide.simulator import Simulator
+
+
+@fault("devices-silent", violates="devices.update-on-change")
+class DevicesSilent(Simulator):
+    """Sends no DeviceUpdate."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) != "DeviceUpdate":
+            super().send(message)
+
+
+@fault("last-port-silent", violates="devices.update-on-change", subtle=True)
+class LastPortSilent(Simulator):
+    """Sends no DeviceUpdate for Smart port 20."""
+
+    def send(self, message: Any) -> None:
+        last = name_of(message) == "DeviceUpdate" and message["DeviceUpdate"]["port"]
+        if last != {"Smart": 20}:
+            super().send(message)
+
+
+@fault("one-device-reported", violates="devices.update-on-change", subtle=True)
+class OneDeviceReported(Simulator):
+    """Sends DeviceUpdates for the device that was configured first, and no other."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            kind, number = next(iter(self.robot.motors))
+            if message["DeviceUpdate"]["port"] != {kind: number}:
+                return
+        super().send(message)
+
+
+@fault("only-at-rest", violates="devices.update-on-change", subtle=True)
+class OnlyAtRest(Simulator):
+    """Sends DeviceUpdates that always tell the state with which a motor began."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            told = message["DeviceUpdate"]
+            motor = told["status"]["Motor"]
+            state = {key: 0.0 if isinstance(motor[key], float) else motor[key] for key in motor}
+            message = {"DeviceUpdate": {**told, "status": {"Motor": state}}}
+        super().send(message)
+
+
+class Phantom(Simulator):
+    """Reports a motor on a port where nothing is."""
+
+    def haunts(self) -> bool:
+        raise NotImplementedError
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if name_of(message) == "DeviceUpdate" and self.haunts():
+            free = next(n for n in range(21) if ("Smart", n) not in self.robot.motors)
+            ghost = {**message["DeviceUpdate"], "port": {"Smart": free}}
+            super().send({"DeviceUpdate": ghost})
+
+
+@fault("phantom-device", violates="devices.only-configured")
+class PhantomDevice(Phantom):
+    """Reports a device on a port where none was configured."""
+
+    def haunts(self) -> bool:
+        return True
+
+
+@fault("phantom-after-others", violates="devices.only-configured", subtle=True)
+class PhantomAfterOthers(Phantom):
+    """Reports a device that was not configured, once, after the tenth report of others."""
+
+    reports = 0
+
+    def haunts(self) -> bool:
+        self.reports += 1
+        return self.reports == 10
+
+
+@fault("unknown-device-closes", violates="devices.config-open")
+class UnknownDeviceCloses(Simulator):
+    """Closes upon the configuration of a kind of device that it does not know."""
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        if name == "ConfigureDevice" and "variant" in str(error):
+            self.close()
+        else:
+            super().unusable(name, error)
+
+
+@fault("unknown-device-stalls", violates="devices.config-open", subtle=True)
+class UnknownDeviceStalls(Hanging, Simulator):
+    """Stops serving after the configuration of a kind of device that it does not know."""
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        super().unusable(name, error)
+        self.stuck = name == "ConfigureDevice" and "variant" in str(error)
+
+
+@fault("unknown-device-deafens", violates="devices.config-open", subtle=True)
+class UnknownDeviceDeafens(Simulator):
+    """Takes nothing more after a device of an unknown kind; what it does itself goes on."""
+
+    deaf = False
+
+    def unusable(self, name: str, error: Unfit) -> None:
+        super().unusable(name, error)
+        self.deaf |= name == "ConfigureDevice"
+
+    def handle(self, name: str, content: Any) -> None:
+        if not self.deaf:
+            super().handle(name, content)
+
+
+class Flagging(Altering, Simulator):
+    """Sets flags in the status of a motor, where `flags` says so."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "DeviceUpdate":
+            content["status"]["Motor"]["flags"] = self.flags()
+
+    def flags(self) -> int:
+        raise NotImplementedError
+
+
+@fault("motor-flags", violates="motor.flags-zero")
+class MotorFlags(Flagging):
+    """Sends flags with each state of a motor."""
+
+    def flags(self) -> int:
+        return 4
+
+
+@fault("motor-flags-later", violates="motor.flags-zero", subtle=True)
+class MotorFlagsLater(Flagging):
+    """Sends flags with the state of a motor from the fifth report on."""
+
+    reports = 0
+
+    def flags(self) -> int:
+        self.reports += 1
+        return 1 if self.reports >= 5 else 0
+
+
+@fault("brake-mode-lower-case", violates="encoding.externally-tagged", subtle=True)
+class BrakeModeLowerCase(Altering, Simulator):
+    """Writes the brake mode of a motor in lower case."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "DeviceUpdate":
+            motor = content["status"]["Motor"]
+            motor["brake_mode"] = motor["brake_mode"].lower()

@@ -1,0 +1,122 @@
+"""Faults of the simulator at the program's end."""
+
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.deviations import fault
+from mocks.vexide.simulator import Simulator
+
+
+@fault("no-exited", violates="exit.exited-sent")
+class NoExited(Simulator):
+    """Closes the stream at the program's end without Exited."""
+
+    def send(self, message: Any) -> None:
+        if message != "Exited":
+            super().send(message)
+
+
+@fault("no-exited-after-crash", violates="exit.exited-sent", subtle=True)
+class NoExitedAfterCrash(Simulator):
+    """Closes the stream without Exited when the program has crashed."""
+
+    crashed = False
+
+    def exited(self, error: str | None) -> None:
+        self.crashed = error is not None
+        super().exited(error)
+
+    def send(self, message: Any) -> None:
+        if message != "Exited" or not self.crashed:
+            super().send(message)
+
+
+@fault("no-exited-after-exit", violates="exit.exited-sent", subtle=True)
+class NoExitedAfterExit(Simulator):
+    """Closes the stream without Exited when the program has called exit."""
+
+    def send(self, message: Any) -> None:
+        if message != "Exited" or self.settings.program != "exit":
+            super().send(message)
+
+
+@fault("stays-open", violates="exit.closes-stream")
+class StaysOpen(Simulator):
+    """Leaves the stream open after Exited."""
+
+    gone = False  # the program has ended
+
+    def exited(self, error: str | None) -> None:
+        self.gone = True
+        super().exited(error)
+
+    def step(self) -> None:
+        if not self.gone:
+            super().step()
+
+    def close(self) -> None:
+        if not self.gone:
+            super().close()
+
+    def input_ended(self) -> None:
+        self.gone = False
+        super().input_ended()
+
+
+@fault("stays-open-after-crash", violates="exit.closes-stream", subtle=True)
+class StaysOpenAfterCrash(StaysOpen):
+    """Leaves the stream open after Exited when the program has crashed."""
+
+    crashed = False
+
+    def exited(self, error: str | None) -> None:
+        self.crashed = error is not None
+        super().exited(error)
+
+    def close(self) -> None:
+        self.gone = self.gone and self.crashed
+        super().close()
+
+
+@fault("log-after-exited", violates="exit.nothing-after")
+class LogAfterExited(Simulator):
+    """Sends a Log after Exited."""
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if message == "Exited":
+            self.log("Info", "the program has ended")
+
+
+@fault("serial-after-exited", violates="exit.nothing-after", subtle=True)
+class SerialAfterExited(Simulator):
+    """Flushes what the program wrote in its last step on a serial channel after Exited."""
+
+    late: tuple[Any, ...] = ()
+
+    def exited(self, error: str | None) -> None:
+        events = self.robot.events
+        self.late = tuple(event for event in events if name_of(event) == "Serial")
+        events[:] = [event for event in events if event not in self.late]
+        super().exited(error)
+
+    def close(self) -> None:
+        for event in self.late:
+            self.send(event)
+        super().close()
+
+
+@fault("crash-unlogged", violates="exit.error-log")
+class CrashUnlogged(Simulator):
+    """Says nothing of the error that ended the program."""
+
+    def exited(self, error: str | None) -> None:
+        super().exited(None)
+
+
+@fault("crash-logged-as-info", violates="exit.error-log", subtle=True)
+class CrashLoggedAsInfo(Simulator):
+    """Logs the error that ended the program at the level Info."""
+
+    def log(self, level: str, message: str) -> None:
+        super().log("Info" if level == "Error" else level, message)

@@ -1,0 +1,66 @@
+"""Faults of the simulator in framing, roles, transport and encoding."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.simulator import Simulator
+
+
+@fault("blank-after-ready", violates="framing.json-lines", subtle=True)
+class BlankAfterReady(Simulator):
+    """Writes one blank line, after Ready."""
+
+    def loaded(self) -> None:
+        super().loaded()
+        self.write(b"\n")
+
+
+@fault("echoes-commands", violates="roles.own-messages")
+class EchoesCommands(Simulator):
+    """Sends each command back, as if to acknowledge it."""
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        self.send({"AdiInput": {"port": 0, "voltage": 0.0}})
+
+
+@fault("echoes-competition", violates="roles.own-messages", subtle=True)
+class EchoesCompetition(Simulator):
+    """Sends a CompetitionMode back, but only while the program runs."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        super().compete(content)
+        if self.started:
+            self.send({"CompetitionMode": content})
+
+
+class DeafWhenReady(Simulator):
+    """Takes no more commands once it is ready, on the transports that `deaf` names."""
+
+    deaf: tuple[str, ...]
+
+    def receive(self, data: bytes) -> None:
+        if not (self.ready and self.stream.kind in self.deaf):
+            super().receive(data)
+
+
+@fault("pipe-deaf", violates="transport.standard-streams", needs={"transport": "stdio"})
+class PipeDeaf(DeafWhenReady):
+    """On its standard streams takes no more commands once it is ready."""
+
+    deaf = ("stdio",)
+
+
+@fault("socket-deaf", violates="transport.others", subtle=True, needs={"transport": "tcp"})
+class SocketDeaf(DeafWhenReady):
+    """On a socket takes no more commands once it is ready."""
+
+    deaf = ("tcp", "unix")
+
+
+@fault("ready-as-object", violates="encoding.externally-tagged", subtle=True)
+class ReadyAsObject(Simulator):
+    """Sends Ready as an object with an empty object in it."""
+
+    def send(self, message: Any) -> None:
+        super().send({"Ready": {}} if message == "Ready" else message)

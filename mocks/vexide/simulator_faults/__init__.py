@@ -1,1 +1,0 @@
-"""The faults of the reference simulator, one module for each area of its requirements."""
