@@ -20,8 +20,9 @@ from conformance import configuration, protocols
 from conformance.configuration import Configuration
 from conformance.iut import Iut
 from conformance.segmentation import whole
-from conformance.vexide import drawn
-from conformance.vexide.play import START, shake_hands, shows
+from conformance.vexide import strategies
+from conformance.vexide.commands import START
+from conformance.vexide.simulator.tester import shake_hands, shows
 
 ROLE = "vexide/simulator"
 SESSIONS = 40
@@ -89,7 +90,7 @@ def rate(seed: int, body: Callable[[list[Any]], None]) -> float:
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(drawn.setups())
+    @hypothesis.given(strategies.setups())
     def run(commands: list[Any]) -> None:
         nonlocal drawn_messages
         drawn_messages += len(commands)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.session import Session
-from conformance.vexide.play import port, received
+from conformance.vexide.commands import port
+from conformance.vexide.tester import received
 
 READY = "Ready"
 EXITED = "Exited"

@@ -1,7 +1,7 @@
 """Test cases for a frontend: the suite plays the simulator."""
 
 from conformance.iut import Iut
-from conformance.vexide.stage import begun
+from conformance.vexide.frontend.tester import begun
 
 SMOKE = "handshake.frontend-begins"
 

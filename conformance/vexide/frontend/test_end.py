@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
-from conformance.vexide.stage import ends, hang_up, in_setup, opened, outcome, starts
+from conformance.vexide.frontend.tester import ends, hang_up, in_setup, opened, outcome, starts
 
 pytestmark = in_one_loop
 

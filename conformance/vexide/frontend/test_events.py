@@ -18,8 +18,8 @@ from conformance.vexide.events import (
     moved,
     update,
 )
-from conformance.vexide.play import received
-from conformance.vexide.stage import finishes, in_setup, opened, shown, started, starts
+from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown, started, starts
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

@@ -10,11 +10,11 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide import drawn
+from conformance.vexide import strategies
 from conformance.vexide.codec import encode
+from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.events import PROGRAM, READY, SIGNATURE, answer, drawing, log
-from conformance.vexide.forms import CUTS, SEPARATORS, SPELLINGS, inside_characters
-from conformance.vexide.stage import (
+from conformance.vexide.frontend.tester import (
     begun,
     finishes,
     in_setup,
@@ -24,6 +24,7 @@ from conformance.vexide.stage import (
     started,
     starts,
 )
+from conformance.vexide.spellings import SEPARATORS, SPELLINGS
 
 pytestmark = in_one_loop
 
@@ -187,7 +188,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 @requirement("framing.long-lines")
 async def test_a_whole_screen(iut: Iut) -> None:
     """A ScreenDraw with all pixels of the screen, about 700 kB, leaves the session going."""
-    width, height = drawn.WIDTH, drawn.HEIGHT
+    width, height = strategies.WIDTH, strategies.HEIGHT
     pixels = {
         "top_left": {"x": 0, "y": 0},
         "bottom_right": {"x": width, "y": height},

@@ -8,9 +8,9 @@ from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised
+from conformance.vexide.commands import raw
 from conformance.vexide.events import answer
-from conformance.vexide.play import raw
-from conformance.vexide.stage import begun, opened, starts
+from conformance.vexide.frontend.tester import begun, opened, starts
 
 pytestmark = in_one_loop
 

@@ -8,9 +8,9 @@ from conformance.cases import explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.segmentation import whole
-from conformance.vexide import drawn
+from conformance.vexide import strategies
 from conformance.vexide.events import PROGRAM, SIGNATURE, answer, log, moved, update
-from conformance.vexide.stage import in_setup, lives_on, opened
+from conformance.vexide.frontend.tester import in_setup, lives_on, opened
 
 pytestmark = in_one_loop
 
@@ -49,7 +49,7 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
 
 
 @requirement("robustness.malformed-line")
-@explore(misses=drawn.misses("simulator"))
+@explore(misses=strategies.misses("simulator"))
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
     """Events that are wrong in one place each are ignored, logged, or end the session."""
     async with in_setup(iut, starting=False) as session:
@@ -99,7 +99,7 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
 
 
 @requirement("robustness.unknown-fields")
-@explore(events=drawn.messages("simulator"))
+@explore(events=strategies.messages("simulator"))
 async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
     """Events that are valid but may make no sense, with unknown fields, do no harm."""
     async with in_setup(iut, starting=False) as session:

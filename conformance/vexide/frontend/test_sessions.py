@@ -16,9 +16,10 @@ from conformance.replay import replay
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.codec import Decoder
+from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED
-from conformance.vexide.play import received
-from conformance.vexide.stage import START, habits
+from conformance.vexide.frontend.tester import habits
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

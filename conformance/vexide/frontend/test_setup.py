@@ -10,10 +10,9 @@ from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.commands import START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
-from conformance.vexide.play import raw
-from conformance.vexide.stage import (
-    START,
+from conformance.vexide.frontend.tester import (
     before,
     habits,
     in_setup,

@@ -5,8 +5,9 @@ import pytest
 from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.vexide.codec import encode
+from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, READY, answer, log
-from conformance.vexide.stage import START, complain, finishes, in_setup, opened, shown, starts
+from conformance.vexide.frontend.tester import complain, finishes, in_setup, opened, shown, starts
 
 pytestmark = in_one_loop
 

@@ -6,8 +6,9 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
-from conformance.vexide.play import raw, received
-from conformance.vexide.stage import habits, in_setup, starts, user
+from conformance.vexide.commands import raw
+from conformance.vexide.frontend.tester import habits, in_setup, starts, user
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

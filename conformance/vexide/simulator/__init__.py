@@ -3,7 +3,7 @@
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Violation
-from conformance.vexide.play import hello
+from conformance.vexide.commands import hello
 
 SMOKE = "handshake.answered"
 

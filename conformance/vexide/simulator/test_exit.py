@@ -13,19 +13,16 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
-from conformance.vexide.play import (
-    START,
-    competition,
+from conformance.vexide.commands import START, competition, motor, raw
+from conformance.vexide.simulator.tester import (
     make_ready,
-    motor,
     probed,
-    raw,
-    received,
     shake_hands,
     shows,
     start,
     visible_program,
 )
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

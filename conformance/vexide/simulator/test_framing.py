@@ -14,22 +14,19 @@ from conformance.segmentation import Segmentation, split_at, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
-from conformance.vexide.forms import CUTS, SEPARATORS, SPELLINGS, inside_characters
-from conformance.vexide.play import (
-    START,
-    competition,
-    hello,
+from conformance.vexide.commands import START, competition, hello, motor, port
+from conformance.vexide.cuts import CUTS, inside_characters
+from conformance.vexide.simulator.tester import (
     holds,
     make_ready,
-    motor,
-    port,
     probed,
-    received,
     shake_hands,
     shows,
     start,
     visible_program,
 )
+from conformance.vexide.spellings import SEPARATORS, SPELLINGS
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

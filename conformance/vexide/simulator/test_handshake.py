@@ -9,16 +9,9 @@ from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
-from conformance.vexide.play import (
-    EXECUTION,
-    START,
-    competition,
-    hello,
-    motor,
-    raw,
-    received,
-    shake_hands,
-)
+from conformance.vexide.commands import START, competition, hello, motor, raw
+from conformance.vexide.simulator.tester import EXECUTION, shake_hands
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

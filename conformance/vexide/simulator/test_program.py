@@ -9,22 +9,19 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
-from conformance.vexide.play import (
+from conformance.vexide.commands import START, competition, motor, raw
+from conformance.vexide.simulator.tester import (
     GREETING,
-    START,
-    competition,
     holds,
     make_ready,
-    motor,
     probed,
-    raw,
-    received,
     serial_bytes,
     serial_until,
     shows,
     start,
     visible_program,
 )
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 

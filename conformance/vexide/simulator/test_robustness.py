@@ -8,26 +8,22 @@ from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised
-from conformance.vexide import drawn
+from conformance.vexide import strategies
 from conformance.vexide.codec import encode
-from conformance.vexide.play import (
+from conformance.vexide.commands import START, adapted, competition, hello, motor
+from conformance.vexide.simulator.tester import (
     EXECUTION,
     GREETING,
-    START,
-    adapted,
-    competition,
     goes_on,
-    hello,
     lives_on,
     make_ready,
-    motor,
-    received,
     serial_until,
     shake_hands,
     shows,
     start,
     visible_program,
 )
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 
@@ -66,7 +62,7 @@ async def test_malformed_line(iut: Iut, line: str) -> None:
 
 
 @requirement("robustness.malformed-line")
-@explore(misses=drawn.misses("frontend"))
+@explore(misses=strategies.misses("frontend"))
 async def test_near_misses(iut: Iut, misses: list[NearMiss]) -> None:
     """Commands that are wrong in one place each are ignored, logged, or end the session."""
     program = await visible_program(iut)
@@ -95,7 +91,7 @@ async def test_unknown_message(iut: Iut, value: Any) -> None:
 
 
 @requirement("robustness.unknown-fields")
-@explore(commands=drawn.messages("frontend"))
+@explore(commands=strategies.messages("frontend"))
 async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
     """Commands that are valid but may make no sense, with unknown fields, do no harm."""
     program = await visible_program(iut)

@@ -9,23 +9,19 @@ from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide import drawn
-from conformance.vexide.play import (
+from conformance.vexide import strategies
+from conformance.vexide.commands import START, adapted, competition, motor, raw
+from conformance.vexide.simulator.tester import (
     EXECUTION,
-    START,
-    adapted,
-    competition,
     lives_on,
     make_ready,
-    motor,
     probed,
-    raw,
-    received,
     shake_hands,
     shows,
     start,
     visible_program,
 )
+from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 
@@ -103,7 +99,7 @@ async def test_setup_after_ready(iut: Iut) -> None:
 
 
 @requirement("setup.commands-handled")
-@explore(commands=drawn.setups(), cuts=drawn.cuts())
+@explore(commands=strategies.setups(), cuts=strategies.cuts())
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
     """Any sequence of sensible setup commands, however it is cut, lets the program run."""
     program = await visible_program(iut)

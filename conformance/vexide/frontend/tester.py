@@ -1,4 +1,4 @@
-"""What test cases play to a frontend, and how they read what it does: the simulator's part."""
+"""The tester of a frontend: plays the simulator and its user, and reads what the frontend does."""
 
 import asyncio
 import contextlib
@@ -11,10 +11,9 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
-from conformance.vexide.play import received
-
-START = "StartExecution"
+from conformance.vexide.tester import received
 
 _POLL = 0.02  # seconds between two looks at what the user sees
 

@@ -1,7 +1,6 @@
-"""The forms in which a stream may bring the same messages: cut into writes, and spelt."""
+"""Ways to cut a stream of lines into writes."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 
@@ -29,19 +28,3 @@ CUTS: Sequence[Segmentation] = (
     inside_characters,
     newline_of_the_last_alone,
 )
-
-
-def _escaped(string: re.Match[str]) -> str:
-    return string[0].replace("e", "\\u0065").replace("o", "\\u006F")
-
-
-SPELLINGS: dict[str, Callable[[str], str]] = {
-    "spaces": lambda text: f"  {text}  ",
-    "tabs-and-carriage-return": lambda text: f"\t{text}\t\r",
-    "spread": lambda text: text.replace(":", " : ").replace(",", " ,\t").replace("{", "{ "),
-    "escapes": lambda text: re.sub('"[^"]*"', _escaped, text),
-}
-"""Other spellings of a line of compact JSON; its newline is not part of it."""
-
-SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
-"""Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""

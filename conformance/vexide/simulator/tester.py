@@ -1,20 +1,19 @@
-"""What test cases say to a simulator, and how they read what it shows: the frontend's part."""
+"""The tester of a simulator: plays the frontend, and reads what the simulator shows."""
 
 import base64
 import binascii
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from conformance.cases import check
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.vexide.commands import START, competition, hello, motor
+from conformance.vexide.tester import received
 
-START = "StartExecution"
-DRIVER = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
 GREETING = b"Hello World!\n"
-BUTTONS = ("l1", "l2", "r1", "r2", "up", "down", "left", "right", "x", "b", "y", "a", "sel", "all")
 
 EXECUTION = (
     "Serial",
@@ -32,55 +31,6 @@ EXECUTION = (
 
 SHOWN = "program shows"
 """What is remembered of the IUT's own program: whether it has shown."""
-
-
-def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
-    """A Handshake command."""
-    return {"Handshake": {"version": version, "extensions": list(extensions), **unknown}}
-
-
-def port(session: Session, number: int) -> Any:
-    """A Smart port in the form that the IUT wants."""
-    bare = session.instance.configuration.value("ports") == "bare"
-    return number if bare else {"Smart": number}
-
-
-def motor(
-    session: Session, number: int, gearset: str = "Green", inertia: float = 1.0
-) -> dict[str, Any]:
-    """A ConfigureDevice command that puts a motor on a Smart port."""
-    device = {"Motor": {"physical_gearset": gearset, "moment_of_inertia": inertia}}
-    return {"ConfigureDevice": {"port": port(session, number), "device": device}}
-
-
-def adapted(session: Session, command: Any) -> Any:
-    """A command with its port, if it has one, in the form that the IUT wants."""
-    match command:
-        case {"ConfigureDevice": {"port": {"Smart": number}, **rest}}:
-            return {"ConfigureDevice": {"port": port(session, number), **rest}}
-    return command
-
-
-def competition(**mode: Any) -> dict[str, Any]:
-    """A CompetitionMode command; what is not given is as in DRIVER."""
-    return {"CompetitionMode": {**DRIVER, **mode}}
-
-
-def raw(axis1: int = 0, **state: Any) -> dict[str, Any]:
-    """A ControllerUpdate command with a raw state, all at rest but what is given."""
-    return {
-        "ControllerUpdate": {
-            "Raw": {
-                "axis1": axis1,
-                **dict.fromkeys(("axis2", "axis3", "axis4"), 0),
-                **{f"button_{name}": False for name in BUTTONS},
-                "battery_level": 100,
-                "battery_capacity": 100,
-                "flags": 0,
-                **state,
-            }
-        }
-    }
 
 
 async def shake_hands(session: Session) -> Message:
@@ -138,11 +88,6 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     else:
         ran = any(message.name in EXECUTION for message in session.received)
         check(ran, f"the program to run after {after}", "the simulator hangs")
-
-
-def received(session: Session, name: str) -> list[Message]:
-    """All messages of a name that have come so far, passed over or not."""
-    return [message for message in session.received if message.name == name]
 
 
 async def shows(iut: Iut, session: Session) -> bool:

@@ -1,0 +1,20 @@
+"""Other spellings of the same JSON, and characters that a text may hold."""
+
+import re
+from collections.abc import Callable
+
+
+def _escaped(string: re.Match[str]) -> str:
+    return string[0].replace("e", "\\u0065").replace("o", "\\u006F")
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "spaces": lambda text: f"  {text}  ",
+    "tabs-and-carriage-return": lambda text: f"\t{text}\t\r",
+    "spread": lambda text: text.replace(":", " : ").replace(",", " ,\t").replace("{", "{ "),
+    "escapes": lambda text: re.sub('"[^"]*"', _escaped, text),
+}
+"""Other spellings of a line of compact JSON; its newline is not part of it."""
+
+SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
+"""Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""
