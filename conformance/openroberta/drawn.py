@@ -24,11 +24,6 @@ def members() -> SearchStrategy[dict[str, Any]]:
     return st.dictionaries(names, values, max_size=5)
 
 
-def cuts() -> SearchStrategy[list[int]]:
-    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
-    return st.lists(st.integers(-40, 400), max_size=6)
-
-
 def programs() -> SearchStrategy[bytes]:
     """Programs of any bytes, some of them like the ends of lines and chunks."""
     odd = st.sampled_from([b"\r\n", b"0\r\n\r\n", b"\0", b"\xff", b"\n"])

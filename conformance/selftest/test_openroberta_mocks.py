@@ -18,12 +18,12 @@ from conformance.selftest.driving import Place
 from conformance.selftest.standing import DEADLINE, ask, ended, mock
 from mocks import streams
 from mocks.openroberta import interpreter
-from mocks.openroberta.desk import Settings, operations
+from mocks.openroberta.files import programs_of
 from mocks.openroberta.lab import Lab
 from mocks.openroberta.robot import Robot
 from mocks.openroberta.robot import Settings as RobotSettings
 from mocks.openroberta.robot import operations as robot_operations
-from mocks.openroberta.shelf import programs_of
+from mocks.openroberta.user import Settings, operations
 
 pytestmark = pytest.mark.asyncio
 

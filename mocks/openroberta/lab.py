@@ -17,17 +17,17 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import UPGRADE, response
 from mocks import streams, upper_tester
 from mocks.openroberta import http
-from mocks.openroberta.desk import OPERATIONS, Desk, Settings, operations
+from mocks.openroberta.files import PROGRAMS, programs_of
 from mocks.openroberta.http import Served
-from mocks.openroberta.known import Known, Program, Step
-from mocks.openroberta.shelf import PROGRAMS, programs_of
+from mocks.openroberta.record import Program, RobotRecord, Step
+from mocks.openroberta.user import OPERATIONS, Settings, UserSide, operations
 from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
 BINARY = {"content-type": "application/octet-stream"}
 
 
-class Lab(Desk):
+class Lab(UserSide):
     """A lab with its robots; each connection of one of them is served on its own."""
 
     # Connections
@@ -132,19 +132,19 @@ class Lab(Desk):
             return None
         return self.command(outcome) if outcome else self.unlinked(robot)
 
-    def unlinked(self, robot: Known) -> Any:
+    def unlinked(self, robot: RobotRecord) -> Any:
         """The answer to a registration whose token nobody has entered."""
         return self.command("abort")
 
-    def registered(self, token: str, data: Mapping[str, Any]) -> Known:
+    def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
         """A robot that begins anew; whoever held the same token has lost it."""
         before = self.robots.get(token)
-        robot = Known(token, data)
+        robot = RobotRecord(token, data)
         if before and before.step is Step.REGISTERING:
             robot.registrations = before.registrations
         return robot
 
-    def forget(self, robot: Known) -> None:
+    def forget(self, robot: RobotRecord) -> None:
         if self.robots.get(robot.token) is robot and robot.step is Step.REGISTERING:
             del self.robots[robot.token]
 
@@ -164,14 +164,14 @@ class Lab(Desk):
     def stranger(self) -> Any:
         return self.refusal(500)
 
-    def told(self, robot: Known, data: Mapping[str, Any]) -> None:
+    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
         robot.data = data
 
-    def back(self, robot: Known) -> None:
+    def back(self, robot: RobotRecord) -> None:
         """It pushes: whatever it ran has ended."""
         robot.step = Step.LINKED
 
-    def pushed(self, robot: Known, command: str) -> Any:
+    def pushed(self, robot: RobotRecord, command: str) -> Any:
         """The answer to a push, and what it makes of its robot."""
         if command == "download":
             robot.step = Step.RUNNING
@@ -179,7 +179,7 @@ class Lab(Desk):
             self.disconnect(robot)
         return self.command(command)
 
-    def disconnect(self, robot: Known) -> None:
+    def disconnect(self, robot: RobotRecord) -> None:
         self.robots.pop(robot.token, None)
 
     async def hold(

@@ -6,9 +6,10 @@ from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
-from conformance.openroberta.lab.held import EARLIEST
-from conformance.openroberta.lab.stage import Robot, Stage, staged
-from conformance.openroberta.lab.timing import after, at_most
+from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.exchange import EARLIEST
+from conformance.openroberta.lab.tester.robot import Robot
+from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
 
 pytestmark = in_one_loop
@@ -16,8 +17,8 @@ pytestmark = in_one_loop
 
 async def refused(robot: Robot, cmd: str, without: str) -> None:
     """Raise Violation unless a request without a field is answered with an error."""
-    held = await robot.ask(PUSHCMD, robot.object(cmd, without))
-    await held.refused()
+    exchange = await robot.ask(PUSHCMD, robot.object(cmd, without))
+    await exchange.refused()
 
 
 def refusal_of(name: str) -> Any:
@@ -25,11 +26,11 @@ def refusal_of(name: str) -> Any:
 
     @requirement(f"refuses.{name}")
     async def test(iut: Iut) -> None:
-        async with staged(iut) as stage:
-            await refused(stage.robot(), "register", name)
-            if stage.offers("pair"):
-                await refused(await stage.linked(), "push", name)
-                await refused(stage.robot(), "register", name)
+        async with playing(iut) as tester:
+            await refused(tester.robot(), "register", name)
+            if tester.offers("pair"):
+                await refused(await tester.linked(), "push", name)
+                await refused(tester.robot(), "register", name)
 
     test.__doc__ = (
         f"A registration without {name}, and a push without it, get an error; and so does a "
@@ -52,24 +53,24 @@ test_without_menuversion = refusal_of("menuversion")
 @requirement("refuses.thrown-away")
 async def test_thrown_away(iut: Iut) -> None:
     """Requests without a field register nobody, and a correct one with that token is held."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         for name in ("robot", "battery", "menuversion"):
-            held = await robot.ask(PUSHCMD, robot.object("register", name))
-            await held.refused(f"refuses.{name}")
-        if stage.offers("pair"):
-            entered = await stage.upper("pair", token=robot.token)
+            exchange = await robot.ask(PUSHCMD, robot.object("register", name))
+            await exchange.refused(f"refuses.{name}")
+        if tester.offers("pair"):
+            entered = await tester.upper("pair", token=robot.token)
             push = await robot.push()
-            message = await push.session.watch("Repeat", within=after(stage, "push_hold"))
+            message = await push.session.watch("Repeat", within=after(tester, "push_hold"))
             check(
                 message is None,
                 "nobody to be registered by a request without a field",
                 f"{robot.token} could push ({'entered' if entered.ok else 'not entered'})",
             )
-        held = await robot.register()
-        await held.taken()
-        if stage.offers("pair"):
-            await robot.linked_by(held)
+        exchange = await robot.register()
+        await exchange.taken()
+        if tester.offers("pair"):
+            await robot.linked_by(exchange)
 
 
 @requirement("refuses.thrown-away")
@@ -78,47 +79,47 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
 
     Neither is it believed, nor does it end the push that is held.
     """
-    async with staged(iut) as stage:
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        robot = await tester.linked()
         waits = await robot.push()
-        message = await waits.session.watch(within=stage.seconds("quiet"))
+        message = await waits.session.watch(within=tester.seconds("quiet"))
         if message is not None:
             raise waits.wrong("no answer for a while", message, "push.held")
         battery = robot.data["battery"]
         wrong = {**robot.object("push", "brickname"), "battery": "1.5"}
         await (await robot.ask(PUSHCMD, wrong)).refused("refuses.brickname")
-        message = await waits.session.watch(within=stage.seconds("quiet"))
-        early = EARLIEST["push_hold"] * stage.seconds("push_hold")
+        message = await waits.session.watch(within=tester.seconds("quiet"))
+        early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         if message is not None and message.at - waits.asked < early:
             raise waits.wrong("no answer upon another push that is refused", message)
-        if stage.offers("state"):
-            seen = (await stage.state(robot)).get("battery", battery)
+        if tester.offers("state"):
+            seen = (await tester.state(robot)).get("battery", battery)
             check(str(seen) != "1.5", f"the battery {battery!r} to be seen", f"{seen!r} is")
         await waits.session.close()
-        await still_served(stage, robot)
+        await still_served(tester, robot)
 
 
-async def still_served(stage: Stage, robot: Robot) -> None:
+async def still_served(tester: RobotsTester, robot: Robot) -> None:
     """Raise Violation unless a robot that is registered can go on."""
-    if stage.offers("run"):
-        await robot.told("run", "Download", None)
+    if tester.offers("run"):
+        await robot.commanded("run", "Download", None)
     else:
-        _, latest = at_most(stage, "push_hold")
+        _, latest = at_most(tester, "push_hold")
         await (await robot.push()).between("Repeat", 0, latest)
 
 
 @requirement("exit.optional")
 async def test_exit_value_at_registration(iut: Iut) -> None:
     """A registration is taken without an exit value, and with one; so is the first push."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for value in (None, 0, 143):
-            robot = stage.robot(nepoexitvalue=value)
-            held = await robot.register()
-            await held.taken()
-            if stage.offers("pair"):
-                await robot.linked_by(held)
+            robot = tester.robot(nepoexitvalue=value)
+            exchange = await robot.register()
+            await exchange.taken()
+            if tester.offers("pair"):
+                await robot.linked_by(exchange)
                 push = await robot.push()
-                message = await push.session.watch("Refusal", within=stage.seconds("quiet"))
+                message = await push.session.watch("Refusal", within=tester.seconds("quiet"))
                 if message is not None:
                     raise push.wrong("no error", message)
 
@@ -128,44 +129,44 @@ async def test_extra_members(iut: Iut) -> None:
     """Members that the protocol does not have do not matter, whatever their values."""
     extra = {"runtimeversion": "2.0", "subtype": None, "response": {"a": [1, {}]}, "": ""}
     extra["log"] = "nothing new. " * 300
-    async with staged(iut) as stage:
-        robot = stage.robot(**extra)
-        held = await robot.register()
-        await held.taken()
-        if stage.offers("pair"):
-            await robot.linked_by(held)
-            await still_served(stage, robot)
+    async with playing(iut) as tester:
+        robot = tester.robot(**extra)
+        exchange = await robot.register()
+        await exchange.taken()
+        if tester.offers("pair"):
+            await robot.linked_by(exchange)
+            await still_served(tester, robot)
 
 
 @requirement("http.json")
 @explore(told=drawn.robots())
 async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
     """A robot may have any name and version, in any script; its registration is held."""
-    async with staged(iut) as stage:
-        robot = stage.robot(**told)
-        held = await robot.register()
-        if stage.offers("pair"):
-            await robot.linked_by(held)
+    async with playing(iut) as tester:
+        robot = tester.robot(**told)
+        exchange = await robot.register()
+        if tester.offers("pair"):
+            await robot.linked_by(exchange)
         else:
-            await held.taken()
+            await exchange.taken()
 
 
 @requirement("http.json")
 async def test_json_in_another_spelling(iut: Iut) -> None:
     """JSON is read with white space in it, in any order, and in UTF-8 or escaped."""
-    async with staged(iut) as stage:
-        robot = stage.robot(brickname="Gr\u00f6\u00dfe \u673a")
+    async with playing(iut) as tester:
+        robot = tester.robot(brickname="Gr\u00f6\u00dfe \u673a")
         told = robot.object("register")
         fields = [f'  "{name}" :\t"{told[name]}"' for name in reversed(MANDATORY)]
         body = "{\r\n" + ",\n".join(fields) + "\n}\n"
         spelt = body.replace("4.14.80\n", "4.14.80\\n").replace("\u00f6", "\\u00F6")
         value = request("POST", PUSHCMD, {"content-type": "application/json"}, spelt.encode())
-        session = await stage.connection()
+        session = await tester.connection()
         await session.send_bytes(encode(value))
-        refusal = await session.watch("Refusal", within=stage.seconds("quiet"))
+        refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
         check(refusal is None, "the registration to be held", "it was refused")
-        if stage.offers("pair"):
-            await stage.user("pair", token=robot.token)
+        if tester.offers("pair"):
+            await tester.user("pair", token=robot.token)
             await session.expect("Repeat", requirement="register.repeat")
 
 
@@ -184,12 +185,12 @@ MALFORMED = {
 @requirement("robustness.malformed")
 async def test_malformed(iut: Iut) -> None:
     """A body that is no JSON object gets an error, and the next robot is served."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for what, body in MALFORMED.items():
-            session = await stage.connection()
+            session = await tester.connection()
             value = request("POST", PUSHCMD, {"content-type": "application/json"}, body)
             await session.send(value)
-            message = await session.expect(within=stage.seconds("response"), to=f"upon {what}")
+            message = await session.expect(within=tester.seconds("response"), to=f"upon {what}")
             refused = message.name == "Refusal"
             check(refused, f"an error upon {what}", f"{message.name} came", message.event)
-        await (await stage.robot().register()).taken()
+        await (await tester.robot().register()).taken()

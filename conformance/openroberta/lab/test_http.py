@@ -6,7 +6,8 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
-from conformance.openroberta.lab.stage import Robot, Stage, staged
+from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 
 pytestmark = in_one_loop
@@ -19,26 +20,26 @@ TLS_HELLO = bytes.fromhex(
 )
 
 
-async def served(stage: Stage, robot: Robot, after: str) -> None:
+async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked where the user can."""
     expected = f"a robot to be served after {after}"
-    held = await robot.register()
-    refusal = await held.session.watch("Refusal", within=stage.seconds("quiet"))
-    check(not refusal and not held.session.ended, expected, "it was not")
-    if stage.offers("pair"):
-        await robot.linked_by(held, None)
+    exchange = await robot.register()
+    refusal = await exchange.session.watch("Refusal", within=tester.seconds("quiet"))
+    check(not refusal and not exchange.session.ended, expected, "it was not")
+    if tester.offers("pair"):
+        await robot.linked_by(exchange, None)
 
 
 @requirement("http.messages")
 async def test_messages(iut: Iut) -> None:
     """All that comes in a whole conversation are messages of HTTP."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
-        held = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
-        await held.answer()
-        if stage.offers("pair"):
+    async with playing(iut) as tester:
+        robot = tester.robot()
+        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
+        await exchange.answer()
+        if tester.offers("pair"):
             await robot.link()
-            if stage.offers("run"):
+            if tester.offers("run"):
                 await robot.fetch()
 
 
@@ -48,52 +49,52 @@ SPELLINGS: Sequence[Callable[[str], str]] = (str.lower, str.upper, str.title, st
 @requirement("http.header-names")
 async def test_header_names(iut: Iut) -> None:
     """Names of header fields may be written in any case."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for spell in SPELLINGS:
-            robot = stage.robot()
+            robot = tester.robot()
             value = request("POST", naming.PUSHCMD, {}, robot.object("register"))
             spelt = {spell(name.title()): text for name, text in value["headers"].items()}
-            session = await stage.connection()
+            session = await tester.connection()
             await session.send({**value, "headers": spelt})
-            refusal = await session.watch("Refusal", within=stage.seconds("quiet"))
+            refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
             names = ", ".join(spelt)
             check(refusal is None, f"the registration with {names} to be held", "it was refused")
-            if stage.offers("pair"):
-                await stage.user("pair", token=robot.token)
-                await session.expect("Repeat", within=stage.seconds("response"))
+            if tester.offers("pair"):
+                await tester.user("pair", token=robot.token)
+                await session.expect("Repeat", within=tester.seconds("response"))
 
 
 @requirement("http.persistence")
 async def test_one_connection(iut: Iut) -> None:
     """A robot that keeps to one connection, as long as the lab keeps it, is served."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         robot.keeps = True
         for _ in range(2):
-            held = await robot.ask(naming.PUSHCMD, robot.object("register", "battery"))
-            await held.refused("refuses.battery")
-        held = await robot.register()
-        await held.taken()
-        if stage.offers("pair"):
-            await robot.linked_by(held, None)
-            if stage.offers("run"):
-                await robot.told("run", "Download", None)
+            exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "battery"))
+            await exchange.refused("refuses.battery")
+        exchange = await robot.register()
+        await exchange.taken()
+        if tester.offers("pair"):
+            await robot.linked_by(exchange, None)
+            if tester.offers("run"):
+                await robot.commanded("run", "Download", None)
 
 
 @requirement("http.persistence")
 async def test_closing(iut: Iut) -> None:
     """A robot that closes each connection after its answer gets that answer, and its end."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         for version in ("1.0", "1.1"):
             told = robot.object("register", "battery")
             value = request("POST", naming.PUSHCMD, {"Connection": "close"}, told)
-            session = await stage.connection()
+            session = await tester.connection()
             await session.send({**value, "version": version})
-            ended = await session.until_closed(stage.seconds("response"))
+            ended = await session.until_closed(tester.seconds("response"))
             check(bool(session.received), "an answer", "none came")
             check(ended, "the connection to be closed after it, as was asked", "it stays open")
-        await served(stage, robot, "connections that were closed")
+        await served(tester, robot, "connections that were closed")
 
 
 CUTS: Sequence[Segmentation] = (
@@ -107,62 +108,62 @@ CUTS: Sequence[Segmentation] = (
 @requirement("http.segmentation")
 async def test_segmentation(iut: Iut) -> None:
     """A registration counts in full however its bytes arrive; so does a wrong one."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for cut in CUTS:
-            robot = stage.robot()
+            robot = tester.robot()
             told = robot.object("register", "firmwarename")
             wrong = await robot.ask(naming.PUSHCMD, told, segmentation=cut)
             await wrong.refused("refuses.firmwarename")
-            held = await robot.register(segmentation=cut)
-            await held.taken()
-            if stage.offers("pair"):
-                await robot.linked_by(held)
+            exchange = await robot.register(segmentation=cut)
+            await exchange.taken()
+            if tester.offers("pair"):
+                await robot.linked_by(exchange)
 
 
 @requirement("robustness.chunked-requests")
 async def test_chunked_request(iut: Iut) -> None:
     """A registration whose body comes in chunks is held like any other, or its length required."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         value = request("POST", naming.PUSHCMD, {"transfer-encoding": "chunked"}, {})
         head = encode({name: part for name, part in value.items() if name != "json"})
         body = encode(request("POST", "/", {}, robot.object("register"))).partition(b"\r\n\r\n")[2]
-        session = await stage.connection()
+        session = await tester.connection()
         await session.send_bytes(
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
         )
-        refusal = await session.watch("Refusal", within=stage.seconds("quiet"))
+        refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
         if refusal is not None and refusal.value["status"] == _LENGTH_REQUIRED:
             return
         check(refusal is None, "the registration to be held", "it was refused")
-        if stage.offers("pair"):
-            await stage.user("pair", token=robot.token)
-            await session.expect("Repeat", within=stage.seconds("response"))
+        if tester.offers("pair"):
+            await tester.user("pair", token=robot.token)
+            await session.expect("Repeat", within=tester.seconds("response"))
 
 
 @requirement("robustness.other-methods")
 async def test_other_methods(iut: Iut) -> None:
     """A registration by another method gets an error."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for method in ("GET", "PUT", "DELETE"):
-            robot = stage.robot()
+            robot = tester.robot()
             robot.headers = _ONCE
-            held = await robot.ask(naming.PUSHCMD, robot.object("register"), method=method)
-            await held.refused()
+            exchange = await robot.ask(naming.PUSHCMD, robot.object("register"), method=method)
+            await exchange.refused()
 
 
 @requirement("robustness.other-paths")
 async def test_other_paths(iut: Iut) -> None:
     """A registration at a path that there is not gets 404, and then at the right one is held."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         robot.headers = _ONCE
         for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
-            held = await robot.ask(path, robot.object("register"))
-            message = await held.answer()
+            exchange = await robot.ask(path, robot.object("register"))
+            message = await exchange.answer()
             status = message.value["status"]
             check(status == 404, f"status 404 at {path}", f"{status} came", message.event)
-        await served(stage, robot, "a wrong path")
+        await served(tester, robot, "a wrong path")
 
 
 HALVES: dict[str, Sequence[bytes]] = {
@@ -182,24 +183,24 @@ HALVES: dict[str, Sequence[bytes]] = {
 @requirement("robustness.half-requests")
 async def test_half_requests(iut: Iut) -> None:
     """A request that breaks off, or does not end, keeps nobody else from being served."""
-    async with staged(iut) as stage:
+    async with playing(iut) as tester:
         for what, pieces in HALVES.items():
-            left, stays = await stage.connection(), await stage.connection()
+            left, stays = await tester.connection(), await tester.connection()
             for piece in pieces:
                 await left.send_bytes(piece)
                 await stays.send_bytes(piece)
             await left.taken()
             await left.close()
-            await served(stage, stage.robot(), f"a request of which only this came: {what}")
+            await served(tester, tester.robot(), f"a request of which only this came: {what}")
 
 
 @requirement("robustness.tls-hello")
 async def test_tls_hello(iut: Iut) -> None:
     """A robot that tries TLS first, before each of its requests, is served over plain HTTP."""
-    async with staged(iut) as stage:
-        robot = stage.robot()
+    async with playing(iut) as tester:
+        robot = tester.robot()
         for _ in range(2):
-            session = await stage.connection()
+            session = await tester.connection()
             await session.send_bytes(TLS_HELLO)
-            await session.until_closed(stage.seconds("quiet"))
-        await served(stage, robot, "a TLS hello")
+            await session.until_closed(tester.seconds("quiet"))
+        await served(tester, robot, "a TLS hello")

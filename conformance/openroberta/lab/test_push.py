@@ -4,8 +4,9 @@ import asyncio
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.openroberta.lab.stage import Robot, Stage, staged
-from conformance.openroberta.lab.timing import at_least, at_most
+from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.robot import Robot
+from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
@@ -16,14 +17,14 @@ TRIES = 3  # pushes of which the quickest counts
 @requirement("push.answered")
 async def test_answered(iut: Iut) -> None:
     """Each of several pushes is answered with repeat when its period is over."""
-    async with staged(iut) as stage:
-        high, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        high, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         took = []
         for _ in range(TRIES):
-            held = await robot.push()
-            took.append(await held.between("Repeat", 0, latest))
-            if min(took) <= high and stage.seconds("push_hold") > 2:
+            exchange = await robot.push()
+            took.append(await exchange.between("Repeat", 0, latest))
+            if min(took) <= high and tester.seconds("push_hold") > 2:
                 break
         if min(took) > high:
             what = f"the quickest of {len(took)} came after {min(took):.2f} s"
@@ -33,36 +34,36 @@ async def test_answered(iut: Iut) -> None:
 @requirement("push.held")
 async def test_held(iut: Iut) -> None:
     """No push is answered at once while there is nothing to do, neither the first nor a later."""
-    async with staged(iut) as stage:
-        shortest = at_least(stage, "push_hold")
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
-        for _ in range(2 if stage.seconds("push_hold") > 2 else TRIES):
-            held = await robot.push()
-            await held.between("Repeat", shortest, latest)
+    async with playing(iut) as tester:
+        shortest = at_least(tester, "push_hold")
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
+        for _ in range(2 if tester.seconds("push_hold") > 2 else TRIES):
+            exchange = await robot.push()
+            await exchange.between("Repeat", shortest, latest)
 
 
 @requirement("push.held")
 async def test_held_for_two(iut: Iut) -> None:
     """The pushes of two robots are held side by side, each for its own period."""
-    async with staged(iut) as stage:
-        shortest = at_least(stage, "push_hold")
-        _, latest = at_most(stage, "push_hold")
-        robots = [await stage.linked(), await stage.linked()]
+    async with playing(iut) as tester:
+        shortest = at_least(tester, "push_hold")
+        _, latest = at_most(tester, "push_hold")
+        robots = [await tester.linked(), await tester.linked()]
         first = await robots[0].push()
-        await asyncio.sleep(stage.seconds("push_hold") * 0.7)
+        await asyncio.sleep(tester.seconds("push_hold") * 0.7)
         second = await robots[1].push()
-        for held in (first, second):
-            await held.between("Repeat", shortest, latest)
+        for exchange in (first, second):
+            await exchange.between("Repeat", shortest, latest)
 
 
 @requirement("push.held")
 async def test_held_after_a_program(iut: Iut) -> None:
     """A push that comes after a program is held like those before it."""
-    async with staged(iut) as stage:
-        shortest = at_least(stage, "push_hold")
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        shortest = at_least(tester, "push_hold")
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         await robot.fetch()
         await (await robot.push()).between("Repeat", shortest, latest)
 
@@ -70,12 +71,12 @@ async def test_held_after_a_program(iut: Iut) -> None:
 @requirement("commands.lab")
 async def test_commands(iut: Iut) -> None:
     """Registrations and pushes are answered with the commands that there are."""
-    async with staged(iut) as stage:
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         await (await robot.push()).between("Repeat", 0, latest)
-        if stage.offers("run"):
-            await robot.told("run", "Download", None)
+        if tester.offers("run"):
+            await robot.commanded("run", "Download", None)
 
 
 @requirement("push.seen")
@@ -84,81 +85,81 @@ async def test_battery_and_name(iut: Iut) -> None:
 
     And these are its own, though other robots have others.
     """
-    async with staged(iut) as stage:
-        robot = await among_others(stage)
-        told = await stage.state(robot)
+    async with playing(iut) as tester:
+        robot = await among_others(tester)
+        told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
         for battery, name in (("7.9", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
             robot.data |= {"battery": battery, "brickname": name}
-            held = await robot.push()
+            exchange = await robot.push()
             for key, wanted in (("battery", battery), ("name", name)):
-                seen = (await stage.state(robot)).get(key)
+                seen = (await tester.state(robot)).get(key)
                 if seen is not None:
-                    seen = await stage.becomes(robot, key, wanted, stage.seconds("response"))
+                    seen = await tester.becomes(robot, key, wanted, tester.seconds("response"))
                     check(str(seen) == wanted, f"the {key} {wanted!r} to be seen", f"{seen!r} is")
-            await held.session.close()
+            await exchange.session.close()
 
 
 @requirement("exit.shown")
 async def test_exit_value(iut: Iut) -> None:
     """The user sees the exit value that a push brings after each of several programs."""
-    async with staged(iut) as stage:
-        robot = await among_others(stage)
+    async with playing(iut) as tester:
+        robot = await among_others(tester)
         for value in (143, 0, 2):
             await robot.fetch()
             robot.data["nepoexitvalue"] = value
-            held = await robot.push()
-            seen = await stage.becomes(robot, "exitvalue", value, stage.seconds("response"))
+            exchange = await robot.push()
+            seen = await tester.becomes(robot, "exitvalue", value, tester.seconds("response"))
             if seen is None:
                 raise NotExercised("needs an operation 'state' that tells exitvalue")
             check(str(seen) == str(value), f"the exit value {value} to be seen", f"{seen!r} is")
-            await held.session.close()
+            await exchange.session.close()
 
 
-async def among_others(stage: Stage) -> Robot:
+async def among_others(tester: RobotsTester) -> Robot:
     """A robot that is linked after one other, and before another."""
-    return [await stage.linked() for _ in range(3)][1]
+    return [await tester.linked() for _ in range(3)][1]
 
 
 @requirement("offline.no-disconnect")
 async def test_lost_connection(iut: Iut) -> None:
     """After a connection that was lost while its push was held, the next push is served."""
-    async with staged(iut) as stage:
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         for _ in range(2):
-            held = await robot.push()
-            await held.session.taken()
-            await held.session.close()
+            exchange = await robot.push()
+            await exchange.session.taken()
+            await exchange.session.close()
         # Until then a lab may not have noticed what was lost.
         await (await robot.push()).between("Repeat", 0, latest)
-        if stage.offers("run"):
-            await robot.told("run", "Download", "offline.no-disconnect")
+        if tester.offers("run"):
+            await robot.commanded("run", "Download", "offline.no-disconnect")
 
 
 @requirement("robustness.repeated-push")
 async def test_program_for_a_lost_push(iut: Iut) -> None:
     """A program that is run just after a connection was lost is not lost with it."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
-        held = await robot.push()
-        await held.session.taken()
-        await held.session.close()
-        await robot.told("run", "Download", "robustness.repeated-push")
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        exchange = await robot.push()
+        await exchange.session.taken()
+        await exchange.session.close()
+        await robot.commanded("run", "Download", "robustness.repeated-push")
         await (await robot.download()).answer("File")
 
 
 @requirement("robustness.run-between-pushes")
 async def test_run_between_pushes(iut: Iut) -> None:
     """A program that is run between two pushes comes with the second one."""
-    async with staged(iut) as stage:
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         await (await robot.push()).between("Repeat", 0, latest)
-        running = asyncio.create_task(stage.upper("run", token=robot.token))
+        running = asyncio.create_task(tester.upper("run", token=robot.token))
         try:
-            await asyncio.wait([running], timeout=stage.seconds("response"))
+            await asyncio.wait([running], timeout=tester.seconds("response"))
             if running.done() and not running.result().ok:
                 return  # its user knows
             message = await (await robot.push()).session.watch("Download", "Refusal", within=latest)
@@ -172,13 +173,13 @@ async def test_run_between_pushes(iut: Iut) -> None:
 @requirement("robustness.repeated-push")
 async def test_repeated_push(iut: Iut) -> None:
     """Where a push comes twice, the program reaches its robot, and both are answered."""
-    async with staged(iut) as stage:
-        _, latest = at_most(stage, "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        _, latest = at_most(tester, "push_hold")
+        robot = await tester.linked()
         first = await robot.push()
         await first.session.taken()
-        told = await robot.told("run", "Download", "robustness.repeated-push")
-        check(told.held is not first, "the newest push to be told", "another was")
+        told = await robot.commanded("run", "Download", "robustness.repeated-push")
+        check(told.exchange is not first, "the newest push to be told", "another was")
         message = await first.session.watch(within=latest)
         check(
             message is not None or first.session.ended,

@@ -5,7 +5,8 @@ import base64
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
-from conformance.openroberta.lab.stage import Robot, Stage, staged
+from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.robot import Robot
 from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -19,16 +20,16 @@ _TELLING = 0.1  # seconds of a period that are enough to tell at once from at it
 @requirement("run.command")
 async def test_command(iut: Iut) -> None:
     """When the user runs a program, the push that is held is answered with download."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
-        await robot.told("run", "Download", "run.command")
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        await robot.commanded("run", "Download", "run.command")
 
 
 @requirement("run.command")
 async def test_command_again(iut: Iut) -> None:
     """So it is for a second program, and a third one, once the one before was run."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        robot = await tester.linked()
         for number in range(3):
             await robot.fetch()
             robot.data["nepoexitvalue"] = number
@@ -37,14 +38,14 @@ async def test_command_again(iut: Iut) -> None:
 @requirement("run.immediately")
 async def test_immediately(iut: Iut) -> None:
     """The push is answered when the user acts, and not when its period is over; twice."""
-    async with staged(iut) as stage:
-        period = stage.seconds("push_hold")
+    async with playing(iut) as tester:
+        period = tester.seconds("push_hold")
         if period < 2 * _TELLING:
             raise NotExercised(
                 f"a push_hold of {period:g} s is too short to tell; "
                 "build the lab with a longer one and declare --timing push_hold=SECONDS"
             )
-        robot = await stage.linked()
+        robot = await tester.linked()
         for _ in range(2):
             await told_at_once(robot, period)
 
@@ -53,11 +54,11 @@ async def told_at_once(robot: Robot, period: float) -> None:
     """Have programs run until one is told at once. Raises Violation where none is."""
     took, after = [], []
     for _ in range(TRIES):
-        told = await robot.told("run", "Download", "run.command")
+        told = await robot.commanded("run", "Download", "run.command")
         await (await robot.download()).answer()
         # It may also be that another push gets the command, at once.
         after.append(told.after)
-        took.append(max(told.message.at - told.held.asked, told.after))
+        took.append(max(told.message.at - told.exchange.asked, told.after))
         if took[-1] < period / 2 and told.after < _TELLING:
             return
     quickest = f"the quickest of {TRIES} came after {min(took):.2f} s"
@@ -66,7 +67,7 @@ async def told_at_once(robot: Robot, period: float) -> None:
     raise Violation(f"download at once, not after {period:g} s", quickest)
 
 
-async def fetched(stage: Stage, robot: Robot) -> tuple[str, bytes, Message]:
+async def fetched(tester: RobotsTester, robot: Robot) -> tuple[str, bytes, Message]:
     """A program as the user's operation told it, and the file that came.
 
     Raises NotExercised where the operation tells nothing of the program.
@@ -86,10 +87,10 @@ async def fetched(stage: Stage, robot: Robot) -> tuple[str, bytes, Message]:
 @requirement("run.bytes")
 async def test_bytes(iut: Iut) -> None:
     """The program comes byte for byte, the second time as well."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        robot = await tester.linked()
         for _ in range(2):
-            _, wanted, file = await fetched(stage, robot)
+            _, wanted, file = await fetched(tester, robot)
             came = content(file.value)
             check(came == wanted, *_difference(wanted, came), file.event)
 
@@ -104,9 +105,9 @@ def _difference(wanted: bytes, came: bytes) -> tuple[str, str]:
 @requirement("run.bytes")
 async def test_fetched_twice(iut: Iut) -> None:
     """A robot that lost the connection while it fetched its program may get it again."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
-        _, wanted, _ = await fetched(stage, robot)
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        _, wanted, _ = await fetched(tester, robot)
         message = await (await robot.download()).answer()
         if message.name == "File":
             check(content(message.value) == wanted, "the same program", "another came")
@@ -115,8 +116,8 @@ async def test_fetched_twice(iut: Iut) -> None:
 @requirement("run.filename")
 async def test_filename(iut: Iut) -> None:
     """The header field Filename of the program has its name, the second time as well."""
-    async with staged(iut) as stage:
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        robot = await tester.linked()
         for _ in range(2):
             told, file = await robot.fetch()
             came = file.value["headers"]["filename"]
@@ -130,26 +131,26 @@ async def test_filename(iut: Iut) -> None:
 @requirement("running.patient")
 async def test_running(iut: Iut) -> None:
     """From the download on the robot is seen as running, long after it would be offline."""
-    async with staged(iut) as stage:
-        silence = 2 * max(stage.seconds("offline"), stage.seconds("push_hold"))
-        stage.worth(silence, "offline", "push_hold")
-        robot = await stage.linked()
+    async with playing(iut) as tester:
+        silence = 2 * max(tester.seconds("offline"), tester.seconds("push_hold"))
+        tester.worth(silence, "offline", "push_hold")
+        robot = await tester.linked()
         await robot.fetch()
-        seen = await stage.becomes(robot, "state", "running", stage.seconds("response"))
+        seen = await tester.becomes(robot, "state", "running", tester.seconds("response"))
         check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
-        seen = await stage.becomes(robot, "state", "offline", silence)
+        seen = await tester.becomes(robot, "state", "offline", silence)
         check(seen == "running", f"it to run after {silence:.1f} s as well", f"it is {seen}")
 
 
 @requirement("running.until-push")
 async def test_running_until_push(iut: Iut) -> None:
     """It is seen as running no more when it pushes again, with or without an exit value."""
-    async with staged(iut) as stage:
-        robot = await stage.linked(nepoexitvalue=None)
+    async with playing(iut) as tester:
+        robot = await tester.linked(nepoexitvalue=None)
         for value in (None, 0):
             await robot.fetch()
             robot.data["nepoexitvalue"] = value
-            held = await robot.push()
-            seen = await stage.becomes(robot, "state", "waiting", stage.seconds("response"))
+            exchange = await robot.push()
+            seen = await tester.becomes(robot, "state", "waiting", tester.seconds("response"))
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")
-            await held.session.close()
+            await exchange.session.close()

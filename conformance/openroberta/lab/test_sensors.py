@@ -5,7 +5,7 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, request
-from conformance.openroberta.lab.stage import Stage, staged
+from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 
@@ -31,11 +31,11 @@ def address(iut: Iut, name: str, example: str) -> str:
     )
 
 
-async def token_of(stage: Stage) -> str:
+async def token_of(tester: RobotsTester) -> str:
     """The token of a robot that is linked, or at least registers."""
-    if stage.offers("pair"):
-        return (await stage.linked()).token
-    robot = stage.robot()
+    if tester.offers("pair"):
+        return (await tester.linked()).token
+    robot = tester.robot()
     await robot.register()
     return robot.token
 
@@ -45,12 +45,12 @@ async def token_of(stage: Stage) -> str:
 async def test_posted(iut: Iut, known: bool) -> None:
     """Sensor data that is posted is taken; that of an unknown robot harms nobody."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
-    async with staged(iut) as stage:
-        robot = stage.robot()
-        token = await token_of(stage) if known else robot.token
+    async with playing(iut) as tester:
+        robot = tester.robot()
+        token = await token_of(tester) if known else robot.token
         for _ in range(2):
-            held = await robot.ask(path, sensors(token))
-            message = await held.session.expect(within=stage.seconds("response"))
+            exchange = await robot.ask(path, sensors(token))
+            message = await exchange.session.expect(within=tester.seconds("response"))
             if known:
                 taken = message.name != "Refusal"
                 check(taken, "sensor data to be taken", "it was refused", message.event)
@@ -62,21 +62,21 @@ async def test_posted(iut: Iut, known: bool) -> None:
 async def test_over_websocket(iut: Iut, known: bool) -> None:
     """The same over a websocket, which stays open."""
     path = address(iut, "sensor_url", "/ws/")
-    async with staged(iut) as stage:
-        robot = stage.robot()
-        token = await token_of(stage) if known else robot.token
-        session = await upgraded(stage, path)
+    async with playing(iut) as tester:
+        robot = tester.robot()
+        token = await token_of(tester) if known else robot.token
+        session = await upgraded(tester, path)
         for _ in range(3):
             await session.send({"opcode": "text", "masked": True, "json": sensors(token)})
-        closed = await session.until_closed(stage.seconds("quiet"))
+        closed = await session.until_closed(tester.seconds("quiet"))
         check(not (known and closed), "the websocket to stay open", "it was closed")
         await (await robot.register()).taken()
 
 
-async def upgraded(stage: Stage, path: str) -> Session:
-    session = await stage.connection()
+async def upgraded(tester: RobotsTester, path: str) -> Session:
+    session = await tester.connection()
     await session.send(request("GET", path, {**UPGRADE, **KEY}))
-    message = await session.expect(within=stage.seconds("response"))
+    message = await session.expect(within=tester.seconds("response"))
     if message.name != "SensorUpgraded":
         raise Violation("a websocket to be opened", f"{message.name} came", event=message.event)
     came = message.value["headers"].get("sec-websocket-accept")

@@ -5,16 +5,16 @@ from typing import Any
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.oracle import CONSTANT
-from conformance.openroberta.robot.lab import Lab, serving
+from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.verdicts import NotExercised
 
 pytestmark = in_one_loop
 
 
-async def course(lab: Lab) -> None:
+async def conversation(tester: LabTester) -> None:
     """A registration and several pushes, with a program between them."""
-    push = await lab.repeats(await lab.link(), 1)
-    await lab.run(push)
+    push = await tester.repeats(await tester.link(), 1)
+    await tester.run(push)
 
 
 def presence_of(name: str) -> Any:
@@ -22,9 +22,9 @@ def presence_of(name: str) -> Any:
 
     @requirement(f"data.{name}")
     async def test(iut: Iut) -> None:
-        async with serving(iut) as lab:
-            await lab.repeats(await lab.link(), 1)
-            for asked in lab.asked:
+        async with playing(iut) as tester:
+            await tester.repeats(await tester.link(), 1)
+            for asked in tester.asked:
                 if asked.data.get(name) is None:
                     raise asked.violation(f"{name} in the object of {asked.name}", "there is none")
 
@@ -46,17 +46,17 @@ test_menuversion = presence_of("menuversion")
 @requirement("data.strings")
 async def test_strings(iut: Iut) -> None:
     """All fields but the exit value are strings, in all requests of a session."""
-    async with serving(iut) as lab:
-        await course(lab)
+    async with playing(iut) as tester:
+        await conversation(tester)
 
 
 @requirement("data.same-object")
 async def test_same_object(iut: Iut) -> None:
     """The object stays the same from the registration to the pushes after a program."""
-    async with serving(iut) as lab:
-        await course(lab)
-        first = lab.asked[0]
-        for asked in lab.asked[1:]:
+    async with playing(iut) as tester:
+        await conversation(tester)
+        first = tester.asked[0]
+        for asked in tester.asked[1:]:
             for name in ("token", *CONSTANT):
                 before, after = first.data.get(name), asked.data.get(name)
                 if None not in (before, after) and before != after:
@@ -66,14 +66,14 @@ async def test_same_object(iut: Iut) -> None:
 @requirement("token.alphabet")
 async def test_alphabet(iut: Iut) -> None:
     """The token consists of digits and letters; that of a registration after an abort, too."""
-    async with serving(iut) as lab:
-        asked = await lab.next("Register", requirement="register.first")
+    async with playing(iut) as tester:
+        asked = await tester.next("Register", requirement="register.first")
         for _ in range(3):
             token = asked.data.get("token")
             good = isinstance(token, str) and token.isascii() and token.isalnum()
             check(good, "a token of digits and letters", f"{str(token)[:80]!r} came")
             await asked.command("abort")
-            following = await lab.watch("Register", within=lab.seconds("response"))
+            following = await tester.watch("Register", within=tester.seconds("response"))
             if following is None:
                 return
             asked = following
@@ -86,22 +86,22 @@ async def test_random(iut: Iut) -> None:
         raise NotExercised("needs a robot that the suite can start twice; give its command")
     tokens = set()
     for _ in range(2):
-        async with serving(iut) as lab:
-            tokens.add(str((await lab.next("Register")).data.get("token")))
+        async with playing(iut) as tester:
+            tokens.add(str((await tester.next("Register")).data.get("token")))
     check(len(tokens) == 2, "another token of another start", f"{min(tokens)!r} came twice")
 
 
 @requirement("exit.integer")
 async def test_exit_value(iut: Iut) -> None:
     """Wherever an exit value comes, it is an integer."""
-    async with serving(iut) as lab:
-        await course(lab)
-        if not any("nepoexitvalue" in asked.data for asked in lab.asked):
+    async with playing(iut) as tester:
+        await conversation(tester)
+        if not any("nepoexitvalue" in asked.data for asked in tester.asked):
             raise NotExercised("this robot sends no exit value, not even after a program")
 
 
 @requirement("robustness.content-type")
 async def test_content_type(iut: Iut) -> None:
     """JSON comes with its Content-Type."""
-    async with serving(iut) as lab:
-        await course(lab)
+    async with playing(iut) as tester:
+        await conversation(tester)

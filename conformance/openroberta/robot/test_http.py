@@ -8,8 +8,9 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, encode, response
-from conformance.openroberta.robot.lab import NAME, Exchange, Lab, serving
-from conformance.openroberta.robot.programs import latest
+from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester.exchange import NAME, Exchange
+from conformance.openroberta.robot.tester.programs import latest
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -22,18 +23,18 @@ Answers = Callable[[Exchange, Any], Awaitable[None]]
 Program = tuple[str, bytes | None] | None
 
 
-async def course(iut: Iut, answers: Answers) -> None:
+async def conversation(iut: Iut, answers: Answers) -> None:
     """A registration, two pushes and a program, each answered in this way.
 
     The same program is run as with plain answers. Raises Inconclusive where it fails with these.
     """
-    if "plain course" not in iut.memory:
-        iut.memory["plain course"] = await _plain(iut)
-    plain = iut.memory["plain course"]
+    if "plain conversation" not in iut.memory:
+        iut.memory["plain conversation"] = await _plain(iut)
+    plain = iut.memory["plain conversation"]
     if isinstance(plain, Violation):
         raise Inconclusive(f"it fails with plain answers, too: {plain}")
-    async with serving(iut) as lab:
-        ran = await _course(lab, answers)
+    async with playing(iut) as tester:
+        ran = await _conversation(tester, answers)
         check(ran == plain, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
 
 
@@ -46,23 +47,23 @@ def _shown(program: Program) -> str:
 
 async def _plain(iut: Iut) -> Program | Violation:
     try:
-        async with serving(iut) as lab:
-            return await _course(lab, Exchange.answer)
+        async with playing(iut) as tester:
+            return await _conversation(tester, Exchange.answer)
     except Violation as violation:
         return violation
 
 
-async def _course(lab: Lab, answers: Answers) -> Program:
-    asked = await lab.next("Register", requirement="register.first")
+async def _conversation(tester: LabTester, answers: Answers) -> Program:
+    asked = await tester.next("Register", requirement="register.first")
     await answers(asked, response(200, {}, {"cmd": "repeat"}))
-    push = await lab.next("Push")
+    push = await tester.next("Push")
     await answers(push, response(200, {}, {"cmd": "repeat"}))
-    push = await lab.next("Push")
+    push = await tester.next("Push")
     await answers(push, response(200, {}, {"cmd": "download"}))
-    asked = await lab.next("DownloadRequest")
-    await answers(asked, response(200, {"Filename": NAME}, lab.program))
-    await lab.next("Push", within=lab.seconds("program") + lab.seconds("response"))
-    return await latest(lab)
+    asked = await tester.next("DownloadRequest")
+    await answers(asked, response(200, {"Filename": NAME}, tester.program))
+    await tester.next("Push", within=tester.seconds("program") + tester.seconds("response"))
+    return await latest(tester)
 
 
 @requirement("http.header-names")
@@ -74,7 +75,7 @@ async def test_header_names(iut: Iut, spell: Callable[[str], str]) -> None:
         spelt = {spell(name): text for name, text in value["headers"].items()}
         await asked.answer({**value, "headers": spelt})
 
-    await course(iut, answers)
+    await conversation(iut, answers)
 
 
 @requirement("http.chunked-answers")
@@ -91,7 +92,7 @@ async def test_chunked(iut: Iut, size: int) -> None:
         coded = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", chunks(pieces)])
         await asked.raw(coded)
 
-    await course(iut, answers)
+    await conversation(iut, answers)
 
 
 @requirement("http.persistence")
@@ -106,7 +107,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
         await asked.session.send({**value, "headers": headers})
         await asked.end()
 
-    await course(iut, answers)
+    await conversation(iut, answers)
 
 
 @requirement("http.persistence")
@@ -117,7 +118,7 @@ async def test_kept_open(iut: Iut) -> None:
         kept = {**value["headers"], "Connection": "keep-alive"}
         await asked.answer(value if asked.closing else {**value, "headers": kept})
 
-    await course(iut, answers)
+    await conversation(iut, answers)
 
 
 CUTS: Sequence[Segmentation] = (byte_by_byte, in_halves, split_at([10, 40, -17, -3, -1]))
@@ -131,7 +132,7 @@ async def test_segmentation(iut: Iut, cut: Segmentation) -> None:
     async def answers(asked: Exchange, value: Any) -> None:
         await asked.answer(value, segmentation=cut)
 
-    await course(iut, answers)
+    await conversation(iut, answers)
 
 
 @requirement("http.json")
@@ -154,4 +155,4 @@ async def _spelt(iut: Iut, form: str) -> None:
             value = response(200, kind, spelt.encode())
         await asked.answer(value)
 
-    await course(iut, answers)
+    await conversation(iut, answers)

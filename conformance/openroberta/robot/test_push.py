@@ -9,7 +9,8 @@ from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import response
-from conformance.openroberta.robot.lab import POLLING, Exchange, serving
+from conformance.openroberta.robot.tester import playing
+from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.verdicts import Inconclusive
 
 pytestmark = in_one_loop
@@ -19,20 +20,20 @@ pytestmark = in_one_loop
 @pytest.mark.parametrize("times", [1, 10])
 async def test_again(iut: Iut, times: int) -> None:
     """Each time that a push is answered with repeat, the next one comes."""
-    async with serving(iut) as lab:
-        await lab.repeats(await lab.link(), times)
+    async with playing(iut) as tester:
+        await tester.repeats(await tester.link(), times)
 
 
 @requirement("push.at-once")
 async def test_at_once(iut: Iut) -> None:
     """The next push comes within a second, at least the quickest of three."""
-    async with serving(iut) as lab:
-        push, quickest = await lab.link(), 60.0
+    async with playing(iut) as tester:
+        push, quickest = await tester.link(), 60.0
         for _ in range(3):
             await push.command("repeat")
             answered = push.session.now
             began = push.session
-            following = await lab.next("Push", within=lab.seconds("push_hold"))
+            following = await tester.next("Push", within=tester.seconds("push_hold"))
             quickest = min(quickest, began.now - answered)
             push = following
             if quickest <= 1:
@@ -46,15 +47,15 @@ async def test_patient(iut: Iut) -> None:
 
     So it is for a later one, and for one after a program.
     """
-    async with serving(iut) as lab:
-        patience = lab.seconds("push_hold")
-        lab.worth(patience, "push_hold")
-        push = await lab.link()
+    async with playing(iut) as tester:
+        patience = tester.seconds("push_hold")
+        tester.worth(patience, "push_hold")
+        push = await tester.link()
         reached = 1
         for number in (1, 6) if patience > 2 else (1, 2, 6):
-            push = await lab.repeats(push, number - reached)
+            push = await tester.repeats(push, number - reached)
             if number > 2:
-                push = await lab.run(push)
+                push = await tester.run(push)
             await push.waits(patience, f"the robot to wait {patience:g} s for its push")
             reached = number
 
@@ -62,14 +63,14 @@ async def test_patient(iut: Iut) -> None:
 @requirement("push.fresh")
 async def test_fresh(iut: Iut) -> None:
     """When the battery's voltage changes, the next push has the new value, and so all later."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for value in ("7.9", "0.1"):
-            changed = await lab.instance.upper("battery", value=value)
+            changed = await tester.instance.upper("battery", value=value)
             if not changed.ok:
                 raise Inconclusive(f"the operation 'battery' failed: {changed.error}")
             for _ in range(2):
-                push = await lab.repeats(push, 1)
+                push = await tester.repeats(push, 1)
                 came = push.data.get("battery")
                 if str(came) != value:
                     raise push.violation(f"the battery {value!r}", f"{came!r} came")
@@ -79,42 +80,42 @@ async def test_fresh(iut: Iut) -> None:
 @explore(extra=drawn.members())
 async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     """Answers may have members that the protocol does not have."""
-    async with serving(iut) as lab:
-        asked = await lab.next("Register", requirement="register.first")
+    async with playing(iut) as tester:
+        asked = await tester.next("Register", requirement="register.first")
         await asked.answer(response(200, {}, {**extra, "cmd": "repeat"}))
-        push = await lab.next("Push")
+        push = await tester.next("Push")
         await push.answer(response(200, {}, {"subtype": "", **extra, "cmd": "repeat"}))
-        push = await lab.next("Push")
+        push = await tester.next("Push")
         await push.answer(response(200, {}, {"last": "abort", **extra, "cmd": "download"}))
-        await lab.next("DownloadRequest")
+        await tester.next("DownloadRequest")
 
 
 @requirement("commands.configuration")
 async def test_configuration(iut: Iut) -> None:
     """The command configuration, which has no use yet, changes nothing."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         await push.command("configuration")
-        await lab.next("Push", within=lab.seconds("startup"))
+        await tester.next("Push", within=tester.seconds("startup"))
 
 
 @requirement("robustness.unknown-command")
 @pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
 async def test_unknown_command(iut: Iut, cmd: Any) -> None:
     """Nor does one that there is not, be it no string at all."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))
-        await lab.next("Push", within=lab.seconds("startup"))
+        await tester.next("Push", within=tester.seconds("startup"))
 
 
 @requirement("robustness.abort-of-push")
 async def test_abort(iut: Iut) -> None:
     """A robot whose push is answered with abort registers again, or stops."""
-    async with serving(iut) as lab:
-        push = await lab.repeats(await lab.link(), 1)
+    async with playing(iut) as tester:
+        push = await tester.repeats(await tester.link(), 1)
         await push.command("abort")
-        following = await lab.watch(*POLLING, within=lab.seconds("response"))
+        following = await tester.watch(*POLLING, within=tester.seconds("response"))
         if following is not None and following.name != "Register":
             raise following.violation("no push after abort", f"{following.name} came")
 
@@ -134,10 +135,10 @@ LOST: dict[str, Callable[[Exchange], Awaitable[None]]] = {
 @pytest.mark.parametrize("how", LOST)
 async def test_lost_answers(iut: Iut, how: str) -> None:
     """A robot whose push is answered with an error, or with nothing, tries again."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         await LOST[how](push)
-        within = lab.seconds("startup") + lab.seconds("response")
-        again = await lab.next("Push", "Register", within=within)
+        within = tester.seconds("startup") + tester.seconds("response")
+        again = await tester.next("Push", "Register", within=within)
         await again.command("repeat")
-        await lab.next("Push", within=within)
+        await tester.next("Push", within=within)

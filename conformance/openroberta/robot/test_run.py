@@ -10,8 +10,9 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
-from conformance.openroberta.robot.lab import BYTES, NAME, POLLING, Lab, head, serving
-from conformance.openroberta.robot.programs import executed, kept, seen
+from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, head
+from conformance.openroberta.robot.tester.programs import executed, scratch_folder, traces
 from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
@@ -28,28 +29,28 @@ PROGRAMS = {
 @requirement("run.requests-file")
 async def test_requests_file(iut: Iut) -> None:
     """Told download, the robot asks for the program; the second time as well."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for _ in range(2):
             await push.command("download")
-            asked = await lab.next("DownloadRequest")
-            await asked.file(lab.program)
-            push = await lab.next(
-                "Push", within=within_program(lab), requirement="run.pushes-after"
+            asked = await tester.next("DownloadRequest")
+            await asked.file(tester.program)
+            push = await tester.next(
+                "Push", within=within_program(tester), requirement="run.pushes-after"
             )
 
 
-def within_program(lab: Lab) -> float:
-    return lab.seconds("program") + lab.seconds("response")
+def within_program(tester: LabTester) -> float:
+    return tester.seconds("program") + tester.seconds("response")
 
 
 @requirement("run.download-push")
 async def test_download_push(iut: Iut) -> None:
     """The request for a program has the whole object, with the token and the command push."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         await push.command("download")
-        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
         left_out = [name for name in push.data if name not in asked.data and name in MANDATORY]
         if left_out:
             raise asked.violation("the whole object", f"it lacks {', '.join(left_out)}")
@@ -62,31 +63,31 @@ async def test_download_push(iut: Iut) -> None:
 @requirement("run.pushes-after")
 async def test_pushes_after(iut: Iut) -> None:
     """After each of three programs, pushes go on."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for _ in range(3):
-            push = await lab.repeats(await lab.run(push), 1)
+            push = await tester.repeats(await tester.run(push), 1)
 
 
 @requirement("run.pushes-after")
 async def test_pushes_after_an_empty_program(iut: Iut) -> None:
     """So they do after a program of no bytes."""
-    async with serving(iut) as lab:
-        await lab.run(await lab.link(), b"")
+    async with playing(iut) as tester:
+        await tester.run(await tester.link(), b"")
 
 
 @requirement("run.silent")
 async def test_silent_while_fetching(iut: Iut) -> None:
     """While its program is on the way, the robot does not push."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         await push.command("download")
-        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
-        other = await lab.watch("Push", within=lab.seconds("quiet"))
+        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+        other = await tester.watch("Push", within=tester.seconds("quiet"))
         if other is None:
             value = response(200, {"Filename": NAME}, BYTES)
             await asked.session.send_bytes(head(value) + BYTES[:100])
-            other = await lab.watch("Push", within=lab.seconds("quiet"))
+            other = await tester.watch("Push", within=tester.seconds("quiet"))
         if other is not None:
             raise other.violation("no push before the program has come", "one came")
 
@@ -100,17 +101,17 @@ async def test_silent_while_running(iut: Iut) -> None:
             "needs a program that this robot runs for half a second or longer: "
             "--set slow_program=TEXT"
         )
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for _ in range(2):
             await push.command("download")
-            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
             await asked.file(slow.encode())
-            other = await lab.watch("Push", "Register", within=0.4)
+            other = await tester.watch("Push", "Register", within=0.4)
             if other is not None:
                 raise other.violation("nothing while a program runs", f"{other.name} came")
-            push = await lab.next(
-                "Push", within=within_program(lab), requirement="run.pushes-after"
+            push = await tester.next(
+                "Push", within=within_program(tester), requirement="run.pushes-after"
             )
 
 
@@ -120,12 +121,12 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
     """A program arrives byte for byte, however its end is told."""
     if iut.configuration.value("program"):
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for number, (what, data) in enumerate(PROGRAMS.items()):
             name = f"prog{number}.bin"
             await push.command("download")
-            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
             if framing == "length" or asked.message.value["version"] == "1.0":
                 await asked.file(data, name)
             elif framing == "chunks":
@@ -135,10 +136,10 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
             else:
                 top = f"HTTP/1.1 200 OK\r\nFilename: {name}\r\nConnection: close\r\n\r\n"
                 await asked.raw(top.encode() + data, ends=True)
-            push = await lab.next(
-                "Push", within=within_program(lab), requirement="run.pushes-after"
+            push = await tester.next(
+                "Push", within=within_program(tester), requirement="run.pushes-after"
             )
-            _, contents = await seen(lab, name)
+            _, contents = await traces(tester, name)
             if not contents:
                 raise NotExercised(
                     "the operation 'executed' tells no bytes, and no file appears in {directory}"
@@ -155,16 +156,16 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
 @requirement("run.stores-name")
 async def test_stores_name(iut: Iut) -> None:
     """The program's name is that of the header field Filename, where there is no other."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for name in ("first.py", "Second_2.py"):
             await push.command("download")
-            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
-            await asked.answer(response(200, {"Filename": name}, lab.program))
-            push = await lab.next(
-                "Push", within=within_program(lab), requirement="run.pushes-after"
+            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            await asked.answer(response(200, {"Filename": name}, tester.program))
+            push = await tester.next(
+                "Push", within=within_program(tester), requirement="run.pushes-after"
             )
-            names, _ = await seen(lab, name)
+            names, _ = await traces(tester, name)
             if not names:
                 raise Inconclusive("no program is seen to have come, under whatever name")
             check(name in names, f"a program named {name!r}", f"there are {', '.join(names[:5])}")
@@ -173,30 +174,30 @@ async def test_stores_name(iut: Iut) -> None:
 @requirement("run.executes")
 async def test_executes(iut: Iut) -> None:
     """Each program is run once, right after it was fetched, before the next push."""
-    async with serving(iut) as lab:
-        push = await lab.link()
-        before = len(await executed(lab))
+    async with playing(iut) as tester:
+        push = await tester.link()
+        before = len(await executed(tester))
         for number in range(1, 4):
-            push = await lab.run(push)
-            count = len(await executed(lab)) - before
+            push = await tester.run(push)
+            count = len(await executed(tester)) - before
             check(count == number, f"{number} programs to have been run", f"{count} were")
-        push = await lab.repeats(push, 1)
-        count = len(await executed(lab)) - before
+        push = await tester.repeats(push, 1)
+        count = len(await executed(tester)) - before
         check(count == 3, "no program to be run by repeat", f"{count} were run after 3 downloads")
 
 
 @requirement("run.executes")
 async def test_executes_while_fetching(iut: Iut) -> None:
     """It is not run before it has come as a whole."""
-    async with serving(iut) as lab:
-        push = await lab.link()
-        before = len(await executed(lab))
+    async with playing(iut) as tester:
+        push = await tester.link()
+        before = len(await executed(tester))
         await push.command("download")
-        asked = await lab.next("DownloadRequest", requirement="run.requests-file")
-        value = response(200, {"Filename": NAME}, lab.program)
+        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+        value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
         await asyncio.sleep(_AGAIN)
-        count = len(await executed(lab)) - before
+        count = len(await executed(tester)) - before
         check(not count, "nothing to be run before the program has come", "it was run")
 
 
@@ -206,13 +207,13 @@ async def test_executes_while_fetching(iut: Iut) -> None:
 @requirement("exit.value")
 async def test_exit_values(iut: Iut) -> None:
     """The first push after a program tells how that one ended, and not an earlier one."""
-    async with serving(iut) as lab:
-        push, told = await lab.link(), 0
+    async with playing(iut) as tester:
+        push, told = await tester.link(), 0
         for value in (0, 7, 0, 143, 1):
-            chosen = await lab.instance.upper("exit", value=value)
+            chosen = await tester.instance.upper("exit", value=value)
             if not chosen.ok:
                 raise Inconclusive(f"the operation 'exit' failed: {chosen.error}")
-            push = await lab.run(push)
+            push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
                 continue
             told += 1
@@ -226,12 +227,12 @@ async def test_exit_values(iut: Iut) -> None:
 @requirement("exit.reported")
 async def test_exit_reported(iut: Iut) -> None:
     """The first push after a program has an exit value, and not only where that is 0."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for value in (0, 143):
-            if lab.instance.upper.offers("exit"):
-                await lab.instance.upper("exit", value=value)
-            push = await lab.run(push)
+            if tester.instance.upper.offers("exit"):
+                await tester.instance.upper("exit", value=value)
+            push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
                 raise push.violation("nepoexitvalue after a program", "there was none")
 
@@ -242,35 +243,35 @@ PATHS = ("../{}", "sub/../../{}", "..\\{}", "{folder}/../{}", "a/{}", "../own/..
 @requirement("robustness.file-paths")
 async def test_file_paths(iut: Iut) -> None:
     """A name with a path in it makes the robot write nothing outside its own folder."""
-    async with serving(iut) as lab:
-        folder = kept(lab)
+    async with playing(iut) as tester:
+        folder = scratch_folder(tester)
         if folder is None:
             raise NotExercised(
                 "needs a robot that keeps its programs in a folder of the suite's: "
                 "put {directory} into its command"
             )
-        push = await lab.link()
+        push = await tester.link()
         for path in PATHS:
             name = f"escaped-{secrets.token_hex(4)}"
             await push.command("download")
-            asked = await lab.next("DownloadRequest", requirement="run.requests-file")
-            await asked.file(lab.program, path.format(name, folder=folder))
-            outside = await _outside(lab, folder)
+            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            await asked.file(tester.program, path.format(name, folder=folder))
+            outside = await _outside(tester, folder)
             check(
                 not outside,
                 f"nothing outside its folder upon the Filename {path.format('x', folder='DIR')!r}",
                 f"{', '.join(outside)} appeared beside it",
             )
-            again = await lab.watch(*POLLING, within=within_program(lab))
+            again = await tester.watch(*POLLING, within=within_program(tester))
             if again is None:
                 return
             if again.name == "Register":
                 await again.command("repeat")
-                again = await lab.next("Push")
+                again = await tester.next("Push")
             push = again
 
 
-async def _outside(lab: Lab, folder: Path) -> list[str]:
+async def _outside(tester: LabTester, folder: Path) -> list[str]:
     """What has appeared beside the robot's folder, within the one of the suite's."""
-    await asyncio.sleep(lab.seconds("quiet"))
+    await asyncio.sleep(tester.seconds("quiet"))
     return [path.name for path in folder.parent.iterdir() if path != folder]

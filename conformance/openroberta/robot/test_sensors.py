@@ -2,7 +2,8 @@
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.lab import Exchange, Lab, serving
+from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.verdicts import NotExercised
 
 pytestmark = in_one_loop
@@ -10,14 +11,14 @@ pytestmark = in_one_loop
 DATA = ("SensorPost", "SensorFrame")
 
 
-async def sensed(lab: Lab, *names: str) -> Exchange:
+async def sensed(tester: LabTester, *names: str) -> Exchange:
     """The first sensor data of these kinds, with a push held. Raises NotExercised without any."""
-    memory = lab.iut.memory
-    push = await lab.link()
-    await lab.repeats(push, 1)
+    memory = tester.iut.memory
+    push = await tester.link()
+    await tester.repeats(push, 1)
     found = None
     if not memory.get("no sensor data"):
-        found = await lab.other(*names, within=lab.seconds("response"))
+        found = await tester.other(*names, within=tester.seconds("response"))
     if found is None:
         memory["no sensor data"] = True
         raise NotExercised("the robot sends no sensor data by itself")
@@ -27,34 +28,34 @@ async def sensed(lab: Lab, *names: str) -> Exchange:
 @requirement("sensors.token")
 async def test_token(iut: Iut) -> None:
     """Sensor data has the token of the robot that sends it."""
-    async with serving(iut) as lab:
-        found = await sensed(lab, *DATA)
-        token, came = lab.asked[0].data.get("token"), found.data.get("token")
+    async with playing(iut) as tester:
+        found = await sensed(tester, *DATA)
+        token, came = tester.asked[0].data.get("token"), found.data.get("token")
         check(came == token, f"the token {token!r}", f"{came!r} came", found.message.event)
 
 
 @requirement("sensors.members")
 async def test_members(iut: Iut) -> None:
     """All of its other members are sensors or motors."""
-    async with serving(iut) as lab:
-        await sensed(lab, *DATA)
+    async with playing(iut) as tester:
+        await sensed(tester, *DATA)
 
 
 @requirement("sensors.values")
 async def test_values(iut: Iut) -> None:
     """All their values are strings."""
-    async with serving(iut) as lab:
-        await sensed(lab, *DATA)
+    async with playing(iut) as tester:
+        await sensed(tester, *DATA)
 
 
 @requirement("sensors.fallback")
 async def test_fallback(iut: Iut) -> None:
     """A robot whose websocket is refused posts its sensor data."""
-    async with serving(iut) as lab:
-        lab.websocket = False
-        first = await sensed(lab, "SensorUpgrade", *DATA)
+    async with playing(iut) as tester:
+        tester.websocket = False
+        first = await sensed(tester, "SensorUpgrade", *DATA)
         if first.name == "SensorPost":
             raise NotExercised("the robot does not try a websocket")
-        found = await lab.other("SensorPost", within=lab.seconds("startup"))
+        found = await tester.other("SensorPost", within=tester.seconds("startup"))
         if found is None:
             raise first.violation("sensor data at a REST address", "none came")

@@ -2,17 +2,18 @@
 
 from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.lab import POLLING, Exchange, Lab, serving
+from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 
 pytestmark = in_one_loop
 
 
-async def updated(lab: Lab, push: Exchange) -> None:
+async def updated(tester: LabTester, push: Exchange) -> None:
     """Tell a robot update. Raises Violation where it fetches nothing, or by another method."""
-    start = len(lab.others)
+    start = len(tester.others)
     await push.command("update")
-    within = lab.seconds("response")
-    found = await lab.other("UpdateRequest", within=within, start=start)
+    within = tester.seconds("response")
+    found = await tester.other("UpdateRequest", within=within, start=start)
     if found is None:
         raise push.violation("a GET below /rest/update/", "none came", "update.gets")
     method = found.message.value["method"]
@@ -23,29 +24,29 @@ async def updated(lab: Lab, push: Exchange) -> None:
 @requirement("update.gets")
 async def test_gets(iut: Iut) -> None:
     """Told update, the robot fetches files by GET."""
-    async with serving(iut) as lab:
-        await updated(lab, await lab.link())
+    async with playing(iut) as tester:
+        await updated(tester, await tester.link())
 
 
 @requirement("update.gets")
 async def test_gets_after_a_program(iut: Iut) -> None:
     """So it does after pushes and a program."""
-    async with serving(iut) as lab:
-        push = await lab.repeats(await lab.link(), 1)
-        await updated(lab, await lab.run(push))
+    async with playing(iut) as tester:
+        push = await tester.repeats(await tester.link(), 1)
+        await updated(tester, await tester.run(push))
 
 
 @requirement("update.stops-pushing")
 async def test_stops_pushing(iut: Iut) -> None:
     """The next that it does at /rest/pushcmd is to register, if it comes back at all; twice."""
-    async with serving(iut) as lab:
-        push = await lab.link()
+    async with playing(iut) as tester:
+        push = await tester.link()
         for _ in range(2):
-            await updated(lab, push)
-            following = await lab.watch(*POLLING, within=lab.seconds("response"))
+            await updated(tester, push)
+            following = await tester.watch(*POLLING, within=tester.seconds("response"))
             if following is None:
                 return
             if following.name != "Register":
                 raise following.violation("a registration after update", f"{following.name} came")
             await following.command("repeat")
-            push = await lab.next("Push", requirement="register.then-push")
+            push = await tester.next("Push", requirement="register.then-push")

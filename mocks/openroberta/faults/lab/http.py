@@ -1,8 +1,5 @@
 """Faults of the lab in HTTP, and in what it survives."""
 
-import asyncio
-import os
-import signal
 from typing import Any
 
 from conformance.codec import Frame
@@ -11,11 +8,6 @@ from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
 from mocks.streams import Stream
-
-
-def die() -> None:
-    """End as a program does that has a grave error."""
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @fault("bare-json", violates="http.messages")
@@ -180,124 +172,3 @@ class BodyInOneRead(Lab):
 
     def served(self, stream: Stream) -> Served:
         return _BodyAtOnce(stream)
-
-
-@fault("takes-get", violates="robustness.other-methods")
-class TakesGet(Lab):
-    """Takes a registration by any method."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        return await super().pushcmd({**value, "method": "POST"}, served)
-
-
-@fault("takes-put", violates="robustness.other-methods", subtle=True)
-class TakesPut(Lab):
-    """Takes a registration by PUT."""
-
-    async def pushcmd(self, value: Any, served: Served) -> Any:
-        method = "POST" if value["method"] == "PUT" else value["method"]
-        return await super().pushcmd({**value, "method": method}, served)
-
-
-@fault("any-path", violates="robustness.other-paths")
-class AnyPath(Lab):
-    """Answers a wrong path with an error of another kind."""
-
-    async def elsewhere(self, value: Any) -> Any:
-        return self.refusal(500)
-
-
-@fault("any-end-of-path", violates="robustness.other-paths", subtle=True)
-class AnyEndOfPath(Lab):
-    """Takes whatever begins with /rest/pushcmd for it."""
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if self.path(frame.value).startswith("/rest/pushcmd"):
-            return await self.pushcmd(frame.value, served)
-        return await super().answer(frame, served)
-
-
-@fault("no-chunks", violates="robustness.chunked-requests")
-class NoChunks(Lab):
-    """Takes a request without a length for an empty one."""
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if "transfer-encoding" in frame.value["headers"]:
-            return self.refusal(400)
-        return await super().answer(frame, served)
-
-
-@fault("malformed-is-fine", violates="robustness.malformed")
-class MalformedIsFine(Lab):
-    """Answers a body that is no JSON with status 200 and an error in words."""
-
-    def malformed(self) -> Any:
-        return response(200, {}, {"rc": "error", "message": "SERVER_ERROR"})
-
-
-@fault("dies-of-malformed", violates="robustness.malformed", subtle=True)
-class DiesOfMalformed(Lab):
-    """Dies of a body that is JSON, but no object."""
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        if content(frame.value) == b"[]":
-            die()
-        return await super().answer(frame, served)
-
-
-@fault("one-at-a-time", violates="robustness.half-requests")
-class OneAtATime(Lab):
-    """Reads no other connection until a request has come as a whole."""
-
-    reading: asyncio.Lock | None = None
-
-    async def connection(self, stream: Stream) -> None:
-        self.reading = self.reading or asyncio.Lock()
-        async with self.reading:
-            await super().connection(stream)
-
-
-@fault("dies-of-gigabytes", violates="robustness.half-requests", subtle=True)
-class DiesOfGigabytes(Lab):
-    """Dies of a request that announces gigabytes."""
-
-    def served(self, stream: Stream) -> Served:
-        return _Greedy(stream)
-
-
-class _Greedy(Served):
-    def __init__(self, stream: Stream) -> None:
-        read = stream.read
-
-        async def greedy() -> bytes:
-            data = await read()
-            if b"Length: 9999999999" in data:
-                die()
-            return data
-
-        stream.read = greedy  # type: ignore[method-assign]
-        super().__init__(stream)
-
-
-@fault("dies-of-tls", violates="robustness.tls-hello")
-class DiesOfTls(Lab):
-    """Dies of a TLS hello."""
-
-    def other(self, frame: Frame, served: Served) -> bool:
-        if frame.name == "TlsHello":
-            die()
-        return super().other(frame, served)
-
-
-@fault("sulks-after-tls", violates="robustness.tls-hello", subtle=True)
-class SulksAfterTls(Lab):
-    """Serves nobody any more after a second TLS hello."""
-
-    hellos = 0
-
-    def other(self, frame: Frame, served: Served) -> bool:
-        self.hellos += frame.name == "TlsHello"
-        return super().other(frame, served)
-
-    async def answer(self, frame: Frame, served: Served) -> Any:
-        return self.refusal(503) if self.hellos > 1 else await super().answer(frame, served)

@@ -8,7 +8,7 @@ EARLIEST = {"register_hold": 0.8, "push_hold": 0.5}
 LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 
 
-class Held:
+class Exchange:
     """A request that waits for its answer on a connection."""
 
     def __init__(self, session: Session, name: str) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mocks import upper_tester
-from mocks.openroberta.known import Known, Program, Step, give
-from mocks.openroberta.shelf import PROGRAMS, UPDATES
+from mocks.openroberta.files import PROGRAMS, UPDATES
+from mocks.openroberta.record import Program, RobotRecord, Step, give
 from mocks.streams import note
 
 OPERATIONS = ("pair", "run", "update", "state", "robots")
@@ -27,17 +27,17 @@ class Settings:
     updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
 
 
-class Desk:
+class UserSide:
     """The robots of a lab, by their tokens."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.robots: dict[str, Known] = {}
+        self.robots: dict[str, RobotRecord] = {}
 
-    def touch(self, robot: Known) -> None:
+    def touch(self, robot: RobotRecord) -> None:
         robot.seen = asyncio.get_running_loop().time()
 
-    def linked(self, token: str) -> Known:
+    def linked(self, token: str) -> RobotRecord:
         """The robot that was linked by this token. Raises ValueError where there is none."""
         robot = self.robots.get(token)
         if robot is None or robot.step is Step.REGISTERING:
@@ -53,7 +53,7 @@ class Desk:
         note(f"{token}: linked")
         self.welcome(robot)
 
-    def welcome(self, robot: Known) -> None:
+    def welcome(self, robot: RobotRecord) -> None:
         give(robot.registrations, "repeat", "repeat")
 
     def run(self, token: str, name: str) -> Program:
@@ -67,7 +67,7 @@ class Desk:
     def update(self, token: str) -> None:
         self.want(self.linked(token), "update")
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         """Tell the robot now, or with its next push."""
         if not give(robot.pushes, command, "repeat"):
             robot.wanted = command
@@ -83,37 +83,37 @@ class Desk:
             "exitvalue": robot.data.get("nepoexitvalue"),
         }
 
-    def state_of(self, robot: Known) -> str:
+    def state_of(self, robot: RobotRecord) -> str:
         if robot.step is Step.RUNNING:
             return "running"
         silent = asyncio.get_running_loop().time() - robot.seen
         return "waiting" if robot.pushes or silent < self.settings.offline else "offline"
 
 
-def operations(desk: Desk) -> Mapping[str, upper_tester.Operation]:
+def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
     """What a user can do, by the page or by the upper tester."""
 
     async def pair(args: dict[str, Any]) -> None:
-        desk.pair(str(args["token"]))
+        lab.pair(str(args["token"]))
 
     async def run(args: dict[str, Any]) -> Any:
-        name = args.get("program") or next(iter(desk.settings.programs))
-        program = desk.run(str(args["token"]), str(name))
+        name = args.get("program") or next(iter(lab.settings.programs))
+        program = lab.run(str(args["token"]), str(name))
         return {"name": program.name, "base64": base64.b64encode(program.data).decode()}
 
     async def update(args: dict[str, Any]) -> None:
-        desk.update(str(args["token"]))
+        lab.update(str(args["token"]))
 
     async def state(args: dict[str, Any]) -> Any:
-        return desk.state(str(args["token"]))
+        return lab.state(str(args["token"]))
 
     async def robots(args: dict[str, Any]) -> Any:
         """What the page shows: the programs, and the robots whose tokens it knows."""
         seen = {
-            token: {**desk.state(token), "sensors": dict(robot.sensors)}
+            token: {**lab.state(token), "sensors": dict(robot.sensors)}
             for token in args.get("tokens", [])
-            if (robot := desk.robots.get(token))
+            if (robot := lab.robots.get(token))
         }
-        return {"programs": list(desk.settings.programs), "robots": seen}
+        return {"programs": list(lab.settings.programs), "robots": seen}
 
     return {"pair": pair, "run": run, "update": update, "state": state, "robots": robots}

@@ -24,7 +24,7 @@ class Program:
 
 
 @dataclass
-class Known:
+class RobotRecord:
     """One robot. Times are the event loop's."""
 
     token: str

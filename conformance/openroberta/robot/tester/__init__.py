@@ -1,4 +1,4 @@
-"""How test cases play a lab towards a robot, over all the connections that it opens."""
+"""The tester of a robot: the lab that the suite plays, over all the connections that it opens."""
 
 import asyncio
 import contextlib
@@ -9,93 +9,17 @@ from wsproto.utilities import generate_accept_token
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.openroberta.codec import UPGRADE, encode, response
-from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.openroberta.codec import UPGRADE, response
+from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
-
-POLLING = ("Register", "Push", "DownloadRequest")
-"""The requests that a test answers; all others are answered as any lab would."""
-
-BYTES = bytes(range(256))
-NAME = "NEPOprog.py"
 
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
 
 
-class Exchange:
-    """A request of the robot, which is to be answered."""
-
-    def __init__(self, lab: "Lab", session: Session, message: Message) -> None:
-        self.lab = lab
-        self.session = session
-        self.message = message
-        self.at = asyncio.get_running_loop().time()
-
-    @property
-    def name(self) -> str:
-        return self.message.name
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        """The robot's data object; empty where it is none."""
-        found: Mapping[str, Any] = self.message.value.get("json", {})
-        return found
-
-    @property
-    def closing(self) -> bool:
-        """Whether the robot wants the connection closed after the answer."""
-        asked = self.message.value
-        said = asked["headers"].get("connection", "").lower()
-        return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
-
-    async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
-        """Send a response; the connection goes on or ends as the robot asked for."""
-        if self.closing and value["status"] != 101:
-            value = {**value, "headers": {**value["headers"], "connection": "close"}}
-        await self.session.send(value, segmentation=segmentation)
-        if self.closing and value["status"] != 101:
-            await self.end()
-
-    async def end(self) -> None:
-        """End the connection behind what was sent."""
-        self.lab.ended.add(self.session)
-        await self.session.finish()
-
-    async def command(self, word: str) -> None:
-        await self.answer(response(200, {}, {"cmd": word}))
-
-    async def file(self, data: bytes = BYTES, name: str = NAME) -> None:
-        names = {"Content-Disposition": f"attachment; filename={name}", "Filename": name}
-        kind = {"Content-Type": "application/octet-stream"}
-        await self.answer(response(200, {**kind, **names}, data))
-
-    async def refuse(self, status: int) -> None:
-        await self.answer(response(status, {}, b""))
-
-    async def raw(self, data: bytes, *, ends: bool = False) -> None:
-        """Send any bytes as the answer, and end the connection if that is what ends it."""
-        await self.session.send_bytes(data)
-        if ends or self.closing:
-            await self.end()
-
-    async def waits(self, seconds: float, expected: str) -> None:
-        """Raise Violation unless the robot waits for its answer for so many seconds."""
-        other = await self.lab.watch(*POLLING, within=seconds)
-        if other is not None:
-            raise other.violation(expected, f"{other.name} came after {other.at - self.at:.2f} s")
-        if self.session.ended:
-            raise self.violation(expected, "it closed the connection")
-
-    def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
-        violation = Violation(expected, came, requirement, self.message.event)
-        violation.session = self.session
-        return violation
-
-
-class Lab:
+class LabTester:
     """A lab for one robot: takes its connections, and keeps what it asks for the test."""
 
     def __init__(self, iut: Iut, instance: Instance) -> None:
@@ -254,12 +178,12 @@ class Lab:
 
     async def accept(self, connections: contextlib.AsyncExitStack) -> None:
         """Take the robot's connections until it is cancelled."""
-        async with asyncio.TaskGroup() as serving:
+        async with asyncio.TaskGroup() as group:
             for _ in range(_MOST):
                 opened = await self._opened(connections)
                 if opened is None:
                     return
-                serving.create_task(self._serve(opened))
+                group.create_task(self._serve(opened))
 
     async def _opened(self, connections: contextlib.AsyncExitStack) -> Session | None:
         while True:
@@ -307,19 +231,14 @@ def _accepted(headers: Mapping[str, str]) -> Any:
     return response(101, {**UPGRADE, "sec-websocket-accept": accept})
 
 
-def head(value: Any) -> bytes:
-    """The bytes of a response without those of its body."""
-    return encode(value).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-
-
 @contextlib.asynccontextmanager
-async def serving(iut: Iut) -> AsyncIterator[Lab]:
+async def playing(iut: Iut) -> AsyncIterator[LabTester]:
     """A lab that waits for a robot, which is started for it."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
-        lab = Lab(iut, instance)
-        accepting = asyncio.create_task(lab.accept(connections))
+        tester = LabTester(iut, instance)
+        accepting = asyncio.create_task(tester.accept(connections))
         try:
-            yield lab
+            yield tester
         finally:
             accepting.cancel()
             await asyncio.gather(accepting, return_exceptions=True)

@@ -1,22 +1,19 @@
 """Faults of the lab in programs, updates and sensor data."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
-from conformance.codec import Frame
-from conformance.openroberta.codec import response
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
-from mocks.openroberta.known import Known, Program, Step
-from mocks.openroberta.lab import BINARY, Lab
+from mocks.openroberta.lab import Lab
+from mocks.openroberta.record import Program, RobotRecord, Step
 
 
 @fault("run-unheard", violates="run.command")
 class RunUnheard(Lab):
     """Tells no robot of programs."""
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         if command != "download":
             super().want(robot, command)
 
@@ -27,7 +24,7 @@ class ThirdRunUnheard(Lab):
 
     runs = 0
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         self.runs += command == "download"
         if self.runs < 3:
             super().want(robot, command)
@@ -46,7 +43,7 @@ class RunWithThePeriod(Lab):
             outcome, wanted.wanted = wanted.wanted, ""
         return outcome
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         robot.wanted = command
 
 
@@ -56,7 +53,7 @@ class LaterRunsWithThePeriod(RunWithThePeriod):
 
     runs = 0
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         self.runs += 1
         (Lab.want if self.runs == 1 else RunWithThePeriod.want)(self, robot, command)
 
@@ -65,7 +62,7 @@ class LaterRunsWithThePeriod(RunWithThePeriod):
 class RunWithTheNextPush(Lab):
     """Lets the push that is held wait, and tells the next one at once."""
 
-    def want(self, robot: Known, command: str) -> None:
+    def want(self, robot: RobotRecord, command: str) -> None:
         robot.wanted = command
 
 
@@ -192,7 +189,7 @@ class OtherFilename(NoFilename):
 class RunningGoesOffline(Lab):
     """Takes a robot for offline that runs a program in silence."""
 
-    def state_of(self, robot: Known) -> str:
+    def state_of(self, robot: RobotRecord) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
         return "offline" if silent > self.settings.offline else super().state_of(robot)
 
@@ -214,7 +211,7 @@ class RunningEndsSoon(Lab):
 class RunningForEver(Lab):
     """Takes a robot for running for good."""
 
-    def back(self, robot: Known) -> None:
+    def back(self, robot: RobotRecord) -> None:
         pass
 
 
@@ -222,155 +219,6 @@ class RunningForEver(Lab):
 class RunningUntilExitValue(Lab):
     """Takes a robot for running until a push brings an exit value."""
 
-    def back(self, robot: Known) -> None:
+    def back(self, robot: RobotRecord) -> None:
         if robot.step is not Step.RUNNING or robot.data.get("nepoexitvalue") is not None:
             super().back(robot)
-
-
-@fault("update-unheard", violates="update.command")
-class UpdateUnheard(Lab):
-    """Tells no robot to update."""
-
-    def update(self, token: str) -> None:
-        self.linked(token)
-
-
-@fault("update-as-download", violates="update.command", subtle=True)
-class UpdateAsDownload(Lab):
-    """Tells a robot to download that has had a program and is to update."""
-
-    def update(self, token: str) -> None:
-        robot = self.linked(token)
-        self.want(robot, "download" if robot.program else "update")
-
-
-@fault("no-files", violates="update.files")
-class NoFiles(Lab):
-    """Has none of the files that it should have."""
-
-    def update_file(self, value: Any) -> Any:
-        return self.refusal(404)
-
-
-@fault("files-for-the-registered", violates="update.files", subtle=True)
-class FilesForTheRegistered(Lab):
-    """Serves files only while a robot is linked."""
-
-    def update_file(self, value: Any) -> Any:
-        return super().update_file(value) if self.robots else self.refusal(403)
-
-
-@fault("files-once", violates="update.files", subtle=True)
-class FilesOnce(Lab):
-    """Serves each file only once."""
-
-    def update_file(self, value: Any) -> Any:
-        self.served_files: set[str] = getattr(self, "served_files", set())
-        if value["path"] in self.served_files:
-            return self.refusal(410)
-        self.served_files.add(value["path"])
-        return super().update_file(value)
-
-
-@fault("files-without-name", violates="update.filename")
-class FilesWithoutName(Lab):
-    """Serves files without a Filename."""
-
-    def update_file(self, value: Any) -> Any:
-        answer = super().update_file(value)
-        return response(answer["status"], BINARY, b"PK")
-
-
-@fault("last-file-without-name", violates="update.filename", subtle=True)
-class LastFileWithoutName(FilesWithoutName):
-    """Serves the last file without a Filename."""
-
-    def update_file(self, value: Any) -> Any:
-        last = value["path"].endswith(list(self.settings.updates)[-1])
-        return super().update_file(value) if last else Lab.update_file(self, value)
-
-
-@fault("update-keeps", violates="update.disconnects")
-class UpdateKeeps(Lab):
-    """Keeps a robot linked that was told update."""
-
-    def disconnect(self, robot: Known) -> None:
-        pass
-
-
-@fault("update-hides", violates="update.disconnects", subtle=True)
-class UpdateHides(UpdateKeeps):
-    """Shows a robot as unknown that was told update, and still gives it programs."""
-
-    hidden: set[str]
-
-    def disconnect(self, robot: Known) -> None:
-        self.hidden = {*getattr(self, "hidden", ()), robot.token}
-
-    def state(self, token: str) -> dict[str, Any]:
-        if token in getattr(self, "hidden", ()):
-            return {"state": "unknown"}
-        return super().state(token)
-
-
-@fault("updated-token-burnt", violates="update.registers-again")
-class UpdatedTokenBurnt(Lab):
-    """Refuses the token of a robot that was told update."""
-
-    def disconnect(self, robot: Known) -> None:
-        super().disconnect(robot)
-        self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
-
-    def key(self, data: Mapping[str, Any]) -> str:
-        return str(data["token"])
-
-    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
-        if self.key(data) in getattr(self, "burnt", ()):
-            return self.refusal(403)
-        return await super().register(data, served)
-
-
-@fault("updated-robot-burnt", violates="update.registers-again", subtle=True)
-class UpdatedRobotBurnt(UpdatedTokenBurnt):
-    """Refuses the address of a robot that was told update, whatever its token."""
-
-    def key(self, data: Mapping[str, Any]) -> str:
-        return str(data["macaddr"])
-
-
-@fault("no-sensors", violates="sensors.accepted")
-class NoSensors(Lab):
-    """Refuses sensor data, and websockets."""
-
-    def sensor_post(self, value: Any) -> Any:
-        return self.refusal(404)
-
-
-@fault("sensors-once", violates="sensors.accepted", subtle=True)
-class SensorsOnce(Lab):
-    """Closes a websocket behind its second message."""
-
-    frames = 0
-
-    def other(self, frame: Frame, served: Served) -> bool:
-        self.frames += frame.name == "SensorFrame"
-        return super().other(frame, served) and self.frames < 2
-
-
-@fault("sensors-of-nine-ports", violates="sensors.accepted", subtle=True)
-class SensorsOfNinePorts(Lab):
-    """Refuses sensor data from a port with a number of two digits."""
-
-    def sensor_post(self, value: Any) -> Any:
-        beyond = any(name[:2].isdigit() for name in value.get("json") or {})
-        return self.refusal(500) if beyond else super().sensor_post(value)
-
-
-@fault("websocket-without-proof", violates="sensors.accepted", subtle=True)
-class WebsocketWithoutProof(Lab):
-    """Does not answer the key of a websocket."""
-
-    def upgrade(self, value: Any) -> Any:
-        answer = super().upgrade(value)
-        headers = {k: v for k, v in answer["headers"].items() if k != "sec-websocket-accept"}
-        return {**answer, "headers": headers}

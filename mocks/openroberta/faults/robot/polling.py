@@ -1,19 +1,12 @@
 """Faults of the robot in what it does when: registrations, pushes, updates, and answers."""
 
 import asyncio
-import os
-import signal
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import naming
 from mocks.deviations import fault
-from mocks.openroberta.robot import COMMANDS, Robot
-
-
-def die() -> None:
-    """End as a program does that has a grave error."""
-    os.kill(os.getpid(), signal.SIGKILL)
+from mocks.openroberta.robot import Robot
 
 
 @fault("pushes-first", violates="register.first")
@@ -188,125 +181,3 @@ class ImpatientAfterAProgram(Robot):
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await super().ask(value, 0.33 if self.executed else patience)
-
-
-@fault("dies-of-configuration", violates="commands.configuration")
-class DiesOfConfiguration(Robot):
-    """Ends at the command configuration."""
-
-    async def disturbed(self, command: str) -> None:
-        if command == "configuration":
-            die()
-        await super().disturbed(command)
-
-
-@fault("stops-at-configuration", violates="commands.configuration", subtle=True)
-class StopsAtConfiguration(Robot):
-    """Waits for a configuration that does not come."""
-
-    async def disturbed(self, command: str) -> None:
-        if command == "configuration":
-            await asyncio.sleep(3600)
-        await super().disturbed(command)
-
-
-@fault("stops-at-unknown", violates="robustness.unknown-command")
-class StopsAtUnknown(Robot):
-    """Stops at a command that it does not know."""
-
-    async def disturbed(self, command: str) -> None:
-        if command and command not in COMMANDS:
-            await asyncio.sleep(3600)
-        await super().disturbed(command)
-
-
-@fault("dies-of-numbers", violates="robustness.unknown-command", subtle=True)
-class DiesOfNumbers(Robot):
-    """Dies of a command that is no string."""
-
-    def command(self, answer: Frame | None) -> str:
-        said = answer.value.get("json", {}) if answer and answer.value else {}
-        if isinstance(said.get("cmd"), int):
-            die()
-        return super().command(answer)
-
-
-@fault("abort-of-push-is-nothing", violates="robustness.abort-of-push")
-class AbortOfPushIsNothing(Robot):
-    """Pushes on when a push is aborted."""
-
-    def command(self, answer: Frame | None) -> str:
-        command = super().command(answer)
-        return "repeat" if command == "abort" and self.sensing else command
-
-
-@fault("first-error-ends", violates="robustness.lost-answers")
-class FirstErrorEnds(Robot):
-    """Stops at an answer that is an error."""
-
-    async def disturbed(self, command: str) -> None:
-        if not command:
-            await asyncio.sleep(3600)
-        await super().disturbed(command)
-
-
-@fault("unavailable-ends", violates="robustness.lost-answers", subtle=True)
-class UnavailableEnds(Robot):
-    """Stops when the lab says that it is unavailable."""
-
-    def command(self, answer: Frame | None) -> str:
-        if answer and answer.value and answer.value.get("status") == 503:
-            die()
-        return super().command(answer)
-
-
-@fault("dies-of-no-http", violates="robustness.lost-answers", subtle=True)
-class DiesOfNoHttp(Robot):
-    """Dies of an answer that is no HTTP."""
-
-    def command(self, answer: Frame | None) -> str:
-        if answer is not None and answer.name is None:
-            die()
-        return super().command(answer)
-
-
-@fault("storms", violates="robustness.no-storm")
-class Storms(Robot):
-    """Tries again at once."""
-
-    async def pause(self) -> None:
-        pass
-
-
-@fault("storms-when-aborted", violates="robustness.no-storm", subtle=True)
-class StormsWhenAborted(Robot):
-    """Registers again at once when it was aborted."""
-
-    latest = ""
-
-    async def register(self) -> str:
-        self.latest = await super().register()
-        return self.latest
-
-    async def pause(self) -> None:
-        if self.latest != "abort":
-            await super().pause()
-
-
-@fault("finds-abort-anywhere", violates="robustness.extra-members", subtle=True)
-class FindsAbortAnywhere(Robot):
-    """Takes an answer for abort that has this word anywhere."""
-
-    def command(self, answer: Frame | None) -> str:
-        return "abort" if answer and b'"abort"' in answer.raw else super().command(answer)
-
-
-@fault("known-members-only", violates="robustness.extra-members")
-class KnownMembersOnly(Robot):
-    """Takes an answer with other members for none."""
-
-    def command(self, answer: Frame | None) -> str:
-        said = answer.value.get("json", {}) if answer and answer.value else {}
-        if said.keys() - {"cmd"}:
-            die()
-        return super().command(answer)

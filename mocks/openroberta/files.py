@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mocks.openroberta.known import Program
+from mocks.openroberta.record import Program
 
 PROGRAMS = {
     "NEPOprog.bin": bytes(range(256)),

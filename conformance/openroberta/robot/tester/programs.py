@@ -4,13 +4,13 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from conformance.openroberta.robot.lab import Lab
+from conformance.openroberta.robot.tester import LabTester
 from conformance.verdicts import Inconclusive
 
 
-async def executed(lab: Lab) -> list[Any]:
+async def executed(tester: LabTester) -> list[Any]:
     """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
-    answered = await lab.instance.upper("executed")
+    answered = await tester.instance.upper("executed")
     if not answered.ok or not isinstance(answered.result, list):
         raise Inconclusive(f"the operation 'executed' told no programs: {answered}"[:300])
     return answered.result
@@ -29,38 +29,38 @@ def bytes_of(entry: Any) -> bytes | None:
         raise Inconclusive(f"what the operation 'executed' tells is no Base64: {error}") from error
 
 
-def kept(lab: Lab) -> Path | None:
+def scratch_folder(tester: LabTester) -> Path | None:
     """The robot's scratch folder, if it has one."""
-    folder = lab.instance.values.get("directory")
+    folder = tester.instance.values.get("directory")
     return Path(folder) if folder else None
 
 
-async def seen(lab: Lab, name: str) -> tuple[list[str], list[bytes]]:
+async def traces(tester: LabTester, name: str) -> tuple[list[str], list[bytes]]:
     """Under what names, and with what bytes, the last program is seen to have come.
 
     Raises NotExercised where there is no way to see it.
     """
     names, contents = [], []
-    folder = kept(lab)
+    folder = scratch_folder(tester)
     if folder:
         files = [path for path in folder.rglob("*") if path.is_file()]
         names += [path.name for path in files]
         contents += [path.read_bytes() for path in files if path.name == name]
-    if lab.instance.upper.offers("executed"):
-        found = await executed(lab)
+    if tester.instance.upper.offers("executed"):
+        found = await executed(tester)
         names += [Path(str(name_of(entry))).name for entry in found]
         contents += [data for entry in found[-1:] if (data := bytes_of(entry)) is not None]
     elif not folder:
-        await lab.instance.upper("executed")
+        await tester.instance.upper("executed")
     return names, contents
 
 
-async def latest(lab: Lab) -> tuple[str, bytes | None] | None:
+async def latest(tester: LabTester) -> tuple[str, bytes | None] | None:
     """The name and bytes of the program that was run last; None where none was, or it is not told.
 
     Raises Inconclusive where the robot does not tell it, though it could.
     """
-    if not lab.instance.upper.offers("executed"):
+    if not tester.instance.upper.offers("executed"):
         return None
-    found = await executed(lab)
+    found = await executed(tester)
     return (str(name_of(found[-1])), bytes_of(found[-1])) if found else None

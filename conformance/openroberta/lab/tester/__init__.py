@@ -1,0 +1,117 @@
+"""The tester of a lab: the robots that the suite plays, and the lab's user by the upper tester."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.openroberta import naming
+from conformance.openroberta.lab.tester.robot import AGAIN, Robot
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+
+
+class RobotsTester:
+    """One lab, its user, and the connections of the robots that the suite plays."""
+
+    def __init__(
+        self, iut: Iut, instance: Instance, connections: contextlib.AsyncExitStack
+    ) -> None:
+        self.iut = iut
+        self.instance = instance
+        self._connections = connections
+        self._reached = False
+
+    def robot(self, **told: Any) -> Robot:
+        return Robot(self, **told)
+
+    async def linked(self, **told: Any) -> Robot:
+        """A robot that is registered."""
+        robot = self.robot(**told)
+        await robot.link()
+        return robot
+
+    async def connection(self, segmentation: Segmentation = whole) -> Session:
+        """A further connection. Raises Violation where the lab takes no more than the first."""
+        opened = self.iut.connect(self.instance, segmentation=segmentation)
+        try:
+            session = await self._connections.enter_async_context(opened)
+        except Unreachable as gone:
+            if not self._reached:
+                raise
+            raise Violation("the lab to take a further connection", str(gone)) from gone
+        self._reached = True
+        return session
+
+    def seconds(self, timing: str) -> float:
+        return self.iut.configuration.seconds(timing)
+
+    def worth(self, seconds: float, *timings: str) -> None:
+        """Raise NotExercised where waiting so long is more than a test may."""
+        limit = self.iut.configuration.max_wait
+        if seconds > limit:
+            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
+            raise NotExercised(
+                f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the lab with "
+                f"shorter times and declare {words}, or raise --max-wait"
+            )
+
+    async def awake(self) -> None:
+        """Wait until the lab answers, so that it reads what comes next when it comes."""
+        robot = self.robot()
+        exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
+        await exchange.answer(requirement="refuses.token")
+
+    # The user
+
+    def offers(self, operation: str) -> bool:
+        return self.instance.upper.offers(operation)
+
+    async def upper(self, operation: str, **arguments: Any) -> Any:
+        """An operation, whether it succeeds or not. Raises NotExercised where it is not offered."""
+        return await self.instance.upper(operation, **arguments)
+
+    async def insists(self, operation: str, **arguments: Any) -> Any:
+        """The same, tried again while it fails: the lab may not have read yet what was sent."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.seconds("response")
+        while True:
+            await asyncio.sleep(AGAIN)
+            answered = await self.upper(operation, **arguments)
+            if answered.ok or loop.time() > deadline:
+                return answered
+
+    async def user(self, operation: str, **arguments: Any) -> Any:
+        """The result of an operation. Raises Inconclusive where it fails, again and again."""
+        answered = await self.insists(operation, **arguments)
+        if not answered.ok:
+            raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+        return answered.result
+
+    async def state(self, robot: Robot) -> Mapping[str, Any]:
+        """What the user sees of a robot. Raises Inconclusive where that cannot be read."""
+        answered = await self.upper("state", token=robot.token)
+        seen = answered.result if answered.ok else answered.error
+        if not isinstance(seen, Mapping) or not isinstance(seen.get("state"), str):
+            raise Inconclusive(f"the operation 'state' answered {str(seen)[:200]}, and no state")
+        return seen
+
+    async def becomes(self, robot: Robot, key: str, wanted: Any, within: float) -> Any:
+        """Wait until the user sees this of a robot; what is seen in the end."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while True:
+            seen = (await self.state(robot)).get(key)
+            if seen == wanted or loop.time() > deadline:
+                return seen
+            await asyncio.sleep(AGAIN)
+
+
+@contextlib.asynccontextmanager
+async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
+    """A lab of its own, and whatever connections a test opens to it."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
+        yield RobotsTester(iut, instance, connections)

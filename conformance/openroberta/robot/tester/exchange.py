@@ -1,0 +1,94 @@
+"""A request of the robot under test, as a test case answers it."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from conformance.openroberta.codec import encode, response
+from conformance.segmentation import Segmentation, whole
+from conformance.session import Message, Session
+from conformance.verdicts import Violation
+
+if TYPE_CHECKING:
+    from conformance.openroberta.robot.tester import LabTester
+
+POLLING = ("Register", "Push", "DownloadRequest")
+"""The requests that a test answers; all others are answered as any lab would."""
+
+BYTES = bytes(range(256))
+NAME = "NEPOprog.py"
+
+
+class Exchange:
+    """A request of the robot, which is to be answered."""
+
+    def __init__(self, tester: "LabTester", session: Session, message: Message) -> None:
+        self.tester = tester
+        self.session = session
+        self.message = message
+        self.at = asyncio.get_running_loop().time()
+
+    @property
+    def name(self) -> str:
+        return self.message.name
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The robot's data object; empty where it is none."""
+        found: Mapping[str, Any] = self.message.value.get("json", {})
+        return found
+
+    @property
+    def closing(self) -> bool:
+        """Whether the robot wants the connection closed after the answer."""
+        asked = self.message.value
+        said = asked["headers"].get("connection", "").lower()
+        return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
+
+    async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
+        """Send a response; the connection goes on or ends as the robot asked for."""
+        if self.closing and value["status"] != 101:
+            value = {**value, "headers": {**value["headers"], "connection": "close"}}
+        await self.session.send(value, segmentation=segmentation)
+        if self.closing and value["status"] != 101:
+            await self.end()
+
+    async def end(self) -> None:
+        """End the connection behind what was sent."""
+        self.tester.ended.add(self.session)
+        await self.session.finish()
+
+    async def command(self, word: str) -> None:
+        await self.answer(response(200, {}, {"cmd": word}))
+
+    async def file(self, data: bytes = BYTES, name: str = NAME) -> None:
+        names = {"Content-Disposition": f"attachment; filename={name}", "Filename": name}
+        kind = {"Content-Type": "application/octet-stream"}
+        await self.answer(response(200, {**kind, **names}, data))
+
+    async def refuse(self, status: int) -> None:
+        await self.answer(response(status, {}, b""))
+
+    async def raw(self, data: bytes, *, ends: bool = False) -> None:
+        """Send any bytes as the answer, and end the connection if that is what ends it."""
+        await self.session.send_bytes(data)
+        if ends or self.closing:
+            await self.end()
+
+    async def waits(self, seconds: float, expected: str) -> None:
+        """Raise Violation unless the robot waits for its answer for so many seconds."""
+        other = await self.tester.watch(*POLLING, within=seconds)
+        if other is not None:
+            raise other.violation(expected, f"{other.name} came after {other.at - self.at:.2f} s")
+        if self.session.ended:
+            raise self.violation(expected, "it closed the connection")
+
+    def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
+        violation = Violation(expected, came, requirement, self.message.event)
+        violation.session = self.session
+        return violation
+
+
+def head(value: Any) -> bytes:
+    """The bytes of a response without those of its body."""
+    return encode(value).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"

@@ -1,0 +1,160 @@
+"""Faults of the lab in updates and in sensor data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta.codec import response
+from mocks.deviations import fault
+from mocks.openroberta.http import Served
+from mocks.openroberta.lab import BINARY, Lab
+from mocks.openroberta.record import RobotRecord
+
+
+@fault("update-unheard", violates="update.command")
+class UpdateUnheard(Lab):
+    """Tells no robot to update."""
+
+    def update(self, token: str) -> None:
+        self.linked(token)
+
+
+@fault("update-as-download", violates="update.command", subtle=True)
+class UpdateAsDownload(Lab):
+    """Tells a robot to download that has had a program and is to update."""
+
+    def update(self, token: str) -> None:
+        robot = self.linked(token)
+        self.want(robot, "download" if robot.program else "update")
+
+
+@fault("no-files", violates="update.files")
+class NoFiles(Lab):
+    """Has none of the files that it should have."""
+
+    def update_file(self, value: Any) -> Any:
+        return self.refusal(404)
+
+
+@fault("files-for-the-registered", violates="update.files", subtle=True)
+class FilesForTheRegistered(Lab):
+    """Serves files only while a robot is linked."""
+
+    def update_file(self, value: Any) -> Any:
+        return super().update_file(value) if self.robots else self.refusal(403)
+
+
+@fault("files-once", violates="update.files", subtle=True)
+class FilesOnce(Lab):
+    """Serves each file only once."""
+
+    def update_file(self, value: Any) -> Any:
+        self.served_files: set[str] = getattr(self, "served_files", set())
+        if value["path"] in self.served_files:
+            return self.refusal(410)
+        self.served_files.add(value["path"])
+        return super().update_file(value)
+
+
+@fault("files-without-name", violates="update.filename")
+class FilesWithoutName(Lab):
+    """Serves files without a Filename."""
+
+    def update_file(self, value: Any) -> Any:
+        answer = super().update_file(value)
+        return response(answer["status"], BINARY, b"PK")
+
+
+@fault("last-file-without-name", violates="update.filename", subtle=True)
+class LastFileWithoutName(FilesWithoutName):
+    """Serves the last file without a Filename."""
+
+    def update_file(self, value: Any) -> Any:
+        last = value["path"].endswith(list(self.settings.updates)[-1])
+        return super().update_file(value) if last else Lab.update_file(self, value)
+
+
+@fault("update-keeps", violates="update.disconnects")
+class UpdateKeeps(Lab):
+    """Keeps a robot linked that was told update."""
+
+    def disconnect(self, robot: RobotRecord) -> None:
+        pass
+
+
+@fault("update-hides", violates="update.disconnects", subtle=True)
+class UpdateHides(UpdateKeeps):
+    """Shows a robot as unknown that was told update, and still gives it programs."""
+
+    hidden: set[str]
+
+    def disconnect(self, robot: RobotRecord) -> None:
+        self.hidden = {*getattr(self, "hidden", ()), robot.token}
+
+    def state(self, token: str) -> dict[str, Any]:
+        if token in getattr(self, "hidden", ()):
+            return {"state": "unknown"}
+        return super().state(token)
+
+
+@fault("updated-token-burnt", violates="update.registers-again")
+class UpdatedTokenBurnt(Lab):
+    """Refuses the token of a robot that was told update."""
+
+    def disconnect(self, robot: RobotRecord) -> None:
+        super().disconnect(robot)
+        self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["token"])
+
+    async def register(self, data: Mapping[str, Any], served: Served) -> Any:
+        if self.key(data) in getattr(self, "burnt", ()):
+            return self.refusal(403)
+        return await super().register(data, served)
+
+
+@fault("updated-robot-burnt", violates="update.registers-again", subtle=True)
+class UpdatedRobotBurnt(UpdatedTokenBurnt):
+    """Refuses the address of a robot that was told update, whatever its token."""
+
+    def key(self, data: Mapping[str, Any]) -> str:
+        return str(data["macaddr"])
+
+
+@fault("no-sensors", violates="sensors.accepted")
+class NoSensors(Lab):
+    """Refuses sensor data, and websockets."""
+
+    def sensor_post(self, value: Any) -> Any:
+        return self.refusal(404)
+
+
+@fault("sensors-once", violates="sensors.accepted", subtle=True)
+class SensorsOnce(Lab):
+    """Closes a websocket behind its second message."""
+
+    frames = 0
+
+    def other(self, frame: Frame, served: Served) -> bool:
+        self.frames += frame.name == "SensorFrame"
+        return super().other(frame, served) and self.frames < 2
+
+
+@fault("sensors-of-nine-ports", violates="sensors.accepted", subtle=True)
+class SensorsOfNinePorts(Lab):
+    """Refuses sensor data from a port with a number of two digits."""
+
+    def sensor_post(self, value: Any) -> Any:
+        beyond = any(name[:2].isdigit() for name in value.get("json") or {})
+        return self.refusal(500) if beyond else super().sensor_post(value)
+
+
+@fault("websocket-without-proof", violates="sensors.accepted", subtle=True)
+class WebsocketWithoutProof(Lab):
+    """Does not answer the key of a websocket."""
+
+    def upgrade(self, value: Any) -> Any:
+        answer = super().upgrade(value)
+        headers = {k: v for k, v in answer["headers"].items() if k != "sec-websocket-accept"}
+        return {**answer, "headers": headers}

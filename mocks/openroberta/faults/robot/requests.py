@@ -1,0 +1,152 @@
+"""Faults of the robot in HTTP."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta import naming
+from mocks.deviations import fault
+from mocks.openroberta.http import Caller
+from mocks.openroberta.robot import Robot
+
+
+class _Raw(Caller):
+    """Sends other bytes than those of a request; `count` is that of the request."""
+
+    count = 0
+
+    async def _exchange(self, data: bytes) -> Frame | None:
+        self.count += 1
+        return await super()._exchange(self.altered(data))
+
+    def altered(self, data: bytes) -> bytes:
+        raise NotImplementedError
+
+
+class _NoHost(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        return data.replace(b"host:", b"x-host:")
+
+
+@fault("no-host", violates="http.messages")
+class NoHost(Robot):
+    """Sends requests without the header field Host."""
+
+    def make_caller(self) -> Caller:
+        return _NoHost(self.settings.url)
+
+
+class _LongLength(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        # Behind the third request its connection ends before its body is whole.
+        return data[:-1] if self.count == 3 else data
+
+    async def next(self) -> Frame | None:
+        if self.count == 3:
+            await self.close()
+            return None
+        return await super().next()
+
+
+@fault("third-request-cut", violates="http.messages", subtle=True)
+class ThirdRequestCut(Robot):
+    """Breaks off its third request, and tries again."""
+
+    def make_caller(self) -> Caller:
+        return _LongLength(self.settings.url)
+
+
+@fault("puts", violates="http.post")
+class Puts(Robot):
+    """Registers and pushes by PUT."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return {**super().post(path, data), "method": "PUT"}
+
+
+@fault("gets-programs", violates="http.post", subtle=True)
+class GetsPrograms(Robot):
+    """Asks for a program by PUT."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        return {**asked, "method": "PUT"} if path == naming.DOWNLOAD else asked
+
+
+class _Array(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = b"content-length: %d" % len(body)
+        head = head.replace(length, b"content-length: %d" % (len(body) + 2))
+        return head + b"\r\n\r\n[" + body + b"]" if body else data
+
+
+@fault("objects-in-arrays", violates="http.json")
+class ObjectsInArrays(Robot):
+    """Sends its object in an array."""
+
+    def make_caller(self) -> Caller:
+        return _Array(self.settings.url)
+
+
+class _Latin(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        head, _, body = data.partition(b"\r\n\r\n")
+        changed = body.replace(b'"brickname": "Toy"', b'"brickname": "T\xf6y"')
+        length = b"content-length: %d" % len(body)
+        head = head.replace(length, b"content-length: %d" % len(changed))
+        return head + b"\r\n\r\n" + changed if self.count > 1 else data
+
+
+@fault("pushes-in-latin-1", violates="http.json", subtle=True)
+class PushesInLatin1(Robot):
+    """Writes its name in Latin-1 in pushes."""
+
+    def make_caller(self) -> Caller:
+        return _Latin(self.settings.url)
+
+
+@fault("no-rest", violates="http.paths")
+class NoRest(Robot):
+    """Registers at /pushcmd only."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post(path.removeprefix("/rest"), data)
+
+
+@fault("program-at-pushcmd", violates="http.paths", subtle=True)
+class ProgramAtPushcmd(Robot):
+    """Asks for a program at /download, and is content with none."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post("/download" if path == naming.DOWNLOAD else path, data)
+
+
+@fault("pushes-with-a-slash", violates="http.paths", subtle=True)
+class PushesWithASlash(Robot):
+    """Pushes at /rest/pushcmd/, where there is nothing."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        pushes = path == naming.PUSHCMD and data["cmd"] == "push"
+        return super().post(f"{path}/" if pushes else path, data)
+
+
+@fault("no-content-type", violates="robustness.content-type")
+class NoContentType(Robot):
+    """Does not say that it sends JSON."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        headers = {k: v for k, v in asked["headers"].items() if k != "content-type"}
+        return {**asked, "headers": headers}
+
+
+@fault("programs-as-forms", violates="robustness.content-type", subtle=True)
+class ProgramsAsForms(Robot):
+    """Calls its object a form where it asks for a program."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        asked = super().post(path, data)
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        return (
+            {**asked, "headers": {**asked["headers"], **form}} if path == naming.DOWNLOAD else asked
+        )
