@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance import captures, locate, protocols
 from conformance.codec import Datagrams
 from conformance.runtime.codec import Decoder, encode
-from conformance.runtime.forms import forms
+from conformance.runtime.encodings import encodings
 from conformance.runtime.objects import DEPTH, LIMIT
 
 FOLDER = locate.folder("captures", "runtime") or Path()
@@ -80,7 +80,7 @@ def test_any_value_both_ways(value: Any) -> None:
 @settings(max_examples=200, database=None, deadline=None)
 @given(value=VALUES)
 def test_every_form_means_the_same(value: Any) -> None:
-    for name, form in forms(value).items():
+    for name, form in encodings(value).items():
         [frame] = Decoder().feed(form)
         assert same(frame.value, value), name
         assert len(form) >= len(encode(value)) or "single" in name

@@ -1,13 +1,13 @@
 """Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
 
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import bench
+from conformance.runtime.memory.tester import memory_tester
 
 SMOKE = "get-value.value"
 
 
 async def smoke(iut: Iut) -> None:
     """It looks at a buffer."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
-        await on.tested("get_value", **buffer.arguments, param="angle")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        await tester.tested("get_value", **buffer.arguments, param="angle")

@@ -5,10 +5,9 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import set_value
-from conformance.runtime.memory.bench import bench
-from conformance.runtime.memory.both.catalogs import *  # noqa: F403  both roles have the same
-from conformance.runtime.memory.told import same
+from conformance.runtime.buffer_consumer.tester import set_value
+from conformance.runtime.memory.answers import same
+from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
 
@@ -41,10 +40,10 @@ UNBOUNDED: list[tuple[str, Any]] = [
 @requirement("catalog.clamped")
 async def test_clamped(iut: Iut) -> None:
     """What is stored of a number beyond a bound is the bound, at either side and for any type."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for name, value, bound in BEYOND:
-            buffer = await on.make("arm")
-            answer = await on.tested("set_value", **buffer.arguments, param=name, value=value)
+            buffer = await tester.make("arm")
+            answer = await tester.tested("set_value", **buffer.arguments, param=name, value=value)
             image = await buffer.look()
             image.holds({f"write.params.{name}": bound})
             check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.error}")
@@ -55,8 +54,8 @@ async def test_clamped(iut: Iut) -> None:
 @requirement("set-value.timestamp")
 async def test_clamped_is_stamped(iut: Iut) -> None:
     """The write block has the time of a value that was clamped, too."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         since = time.time()
         await set_value(buffer, "angle", 9.5)
         (await buffer.look()).stamped("write", since)
@@ -65,8 +64,8 @@ async def test_clamped_is_stamped(iut: Iut) -> None:
 @requirement("catalog.clamped")
 async def test_clamped_without_control_block(iut: Iut) -> None:
     """So it is with what is no Smart Device."""
-    async with bench(iut) as on:
-        buffer = await on.make("panel")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("panel")
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
             await set_value(buffer, "level", value, None)
             (await buffer.look()).holds({"write.params.level": bound})
@@ -75,8 +74,8 @@ async def test_clamped_without_control_block(iut: Iut) -> None:
 @requirement("catalog.clamp-warning")
 async def test_clamp_warning(iut: Iut) -> None:
     """There is a warning whenever a value was clamped, the second time as well as the first."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, value, bound in [*BEYOND, *BEYOND[:3]]:
             answer = await set_value(buffer, name, value, None)
             told = f"a warning where {name} = {value} was clamped to {bound}"
@@ -86,8 +85,8 @@ async def test_clamp_warning(iut: Iut) -> None:
 @requirement("catalog.within-bounds")
 async def test_within_bounds(iut: Iut) -> None:
     """At a bound and between the bounds a value is stored as it is, without a warning."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, value in WITHIN:
             answer = await set_value(buffer, name, value, None)
             (await buffer.look()).holds({f"write.params.{name}": value})
@@ -98,8 +97,8 @@ async def test_within_bounds(iut: Iut) -> None:
 @requirement("catalog.one-bound")
 async def test_no_other_bound(iut: Iut) -> None:
     """Where the catalog sets no bound, every value of the type is stored as it is."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, value in UNBOUNDED:
             if name == "ratio" and buffer.layout["write.params.ratio"].size < 8:
                 value = value / 1e280
@@ -110,8 +109,8 @@ async def test_no_other_bound(iut: Iut) -> None:
 @requirement("catalog.ignored-keys")
 async def test_bounds_of_a_boolean(iut: Iut) -> None:
     """Bounds of a boolean mean nothing: true is stored, though its bounds are both 0."""
-    async with bench(iut, "ignored.yaml") as on:
-        buffer = await on.make("camera")
+    async with memory_tester(iut, "ignored.yaml") as tester:
+        buffer = await tester.make("camera")
         for value in (True, False, True):
             answer = await set_value(buffer, "flash", value, None)
             (await buffer.look()).holds({"write.params.flash": value})
@@ -123,13 +122,13 @@ async def test_bounds_of_a_boolean(iut: Iut) -> None:
 async def test_not_writeable(iut: Iut) -> None:
     """To write what is not writeable warns and changes nothing, each time."""
     cases = {"arm": ["temperature", "touched"], "latch": ["secret"], "panel": ["shown"]}
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, names in cases.items():
-            buffer = await on.make(type_)
+            buffer = await tester.make(type_)
             before = await buffer.look()
             for name in [*names, *names]:
                 value = True if buffer.peripheral[name].type == "bool" else 5
-                answer = await on.ask("set_value", **buffer.arguments, param=name, value=value)
+                answer = await tester.ask("set_value", **buffer.arguments, param=name, value=value)
                 warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
                 check(warned, f"a warning where {name} of {type_} is written", "there was none")
                 (await buffer.look()).only(before, ())
@@ -139,12 +138,12 @@ async def test_not_writeable(iut: Iut) -> None:
 async def test_not_readable(iut: Iut) -> None:
     """To read what is not readable warns, gives no value, and changes nothing."""
     cases = {"arm": ["target", "mode"], "latch": ["secret"], "panel": ["wanted"]}
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, names in cases.items():
-            buffer = await on.make(type_)
+            buffer = await tester.make(type_)
             before = await buffer.look()
             for name in [*names, *names]:
-                answer = await on.ask("get_value", **buffer.arguments, param=name)
+                answer = await tester.ask("get_value", **buffer.arguments, param=name)
                 warned = bool(answer.warnings) or (not answer.ok and bool(answer.error))
                 check(warned, f"a warning where {name} of {type_} is read", "there was none")
                 field = f"write.params.{name}"

@@ -2,10 +2,9 @@
 
 from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import reads, set_value
-from conformance.runtime.memory.bench import bench
-from conformance.runtime.memory.both.layouts import *  # noqa: F403  both roles have the same
+from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import memory_tester
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -14,9 +13,9 @@ pytestmark = in_one_loop
 @requirement("format.bitmaps")
 async def test_every_bit(iut: Iut) -> None:
     """Each parameter that is written has the bit of its place in the catalog, up to the last."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
-            buffer = await on.make(type_)
+            buffer = await tester.make(type_)
             for index, param in enumerate(buffer.peripheral.params):
                 if param.writeable:
                     await buffer.put({"control.write": 0})
@@ -33,8 +32,8 @@ async def test_every_bit(iut: Iut) -> None:
 @requirement("buffers.on-demand")
 async def test_sees_what_is_there(iut: Iut) -> None:
     """Whatever another process puts into a buffer, the next look at it shows."""
-    async with bench(iut) as on:
-        buffer, other = await on.make("arm"), await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer, other = await tester.make("arm"), await tester.make("arm")
         for number in range(1, 6):
             for name in ("angle", "ticks", "track", "touched"):
                 value = sample(buffer.peripheral[name], number)

@@ -6,8 +6,9 @@ import contextlib
 from conformance.cases import check, in_one_loop, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import listed, reads, set_value
-from conformance.runtime.memory.bench import Buffer, bench, new_uid
+from conformance.runtime.buffer_consumer.tester import listed, reads, set_value
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Conclusion
 
 pytestmark = in_one_loop
@@ -26,24 +27,28 @@ def still_there(buffer: Buffer) -> None:
 @requirement("lifecycle.listed")
 async def test_list(iut: Iut) -> None:
     """The buffers that are listed are those that are valid at the moment."""
-    async with bench(iut) as on:
-        arm, panel, idle = await on.make("arm"), await on.make("panel"), await on.make("arm", False)
+    async with memory_tester(iut) as tester:
+        arm, panel, idle = (
+            await tester.make("arm"),
+            await tester.make("panel"),
+            await tester.make("arm", False),
+        )
         for valid, invalid in (([arm, panel], [idle]), ([arm, panel, idle], []), ([panel], [arm])):
             for buffer in valid:
                 await buffer.put({"valid": 1})
             for buffer in invalid:
                 await buffer.put({"valid": 0})
-            names = await listed(on)
+            names = await listed(tester)
             for buffer in valid:
                 is_listed(names, buffer, "valid")
             for buffer in invalid:
                 check(
                     buffer.name not in names, f"{buffer.name}, invalid, not to be listed", "it is"
                 )
-        added = await on.make("limit-switch")
-        is_listed(await listed(on), added, "new")
+        added = await tester.make("limit-switch")
+        is_listed(await listed(tester), added, "new")
         memory.remove(panel.name)
-        gone = panel.name not in await listed(on)
+        gone = panel.name not in await listed(tester)
         check(gone, f"{panel.name}, which is no more, not to be listed", "it is")
 
 
@@ -56,15 +61,15 @@ def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
 @requirement("lifecycle.invalid-absent")
 async def test_invalid_is_absent(iut: Iut) -> None:
     """An operation on an invalid buffer succeeds or fails as one does where there is no buffer."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm", valid=False)
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm", valid=False)
         absent = {**buffer.arguments, "buffer": f"rt-arm-{new_uid()}-xabsent"}
         for name, more in (
             ("get_value", {"param": "angle"}),
             ("set_value", {"param": "angle", "value": 0.5}),
         ):
-            invalid = await on.ask(name, **buffer.arguments, **more)
-            none = await on.ask(name, **absent, **more)
+            invalid = await tester.ask(name, **buffer.arguments, **more)
+            none = await tester.ask(name, **absent, **more)
             check(
                 invalid.ok == none.ok,
                 f"'{name}' on an invalid buffer to {'succeed' if none.ok else 'fail'} as on none",
@@ -75,16 +80,16 @@ async def test_invalid_is_absent(iut: Iut) -> None:
 @requirement("lifecycle.views-stay")
 async def test_valid_again(iut: Iut) -> None:
     """A buffer that was invalid for a while is used again, and shows what is in it now."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         await buffer.put({"read.params.angle": 0.125})
         await reads(buffer, "angle", 0.125)
         await set_value(buffer, "angle", 0.25)
         (await buffer.look()).holds({"write.params.angle": 0.25}, "set-value.value")
         for angle in (0.25, 0.5, 0.75):
             await buffer.put({"valid": 0})
-            await on.ask("get_value", **buffer.arguments, param="angle")
-            await on.ask("set_value", **buffer.arguments, param="angle", value=1.0)
+            await tester.ask("get_value", **buffer.arguments, param="angle")
+            await tester.ask("set_value", **buffer.arguments, param="angle", value=1.0)
             await buffer.put({"valid": 1, "read.params.angle": angle, "control.write": 0})
             await reads(buffer, "angle", angle, None)
             await set_value(buffer, "angle", -angle, None)
@@ -94,21 +99,27 @@ async def test_valid_again(iut: Iut) -> None:
 @requirement("lifecycle.never-unlinks")
 async def test_never_unlinks(iut: Iut) -> None:
     """Buffers are still there while a consumer runs, when one is invalid, and after its end."""
-    async with bench(iut) as on:
-        buffers = [await on.make("arm"), await on.make("panel"), await on.make("arm", valid=False)]
+    async with memory_tester(iut) as tester:
+        buffers = [
+            await tester.make("arm"),
+            await tester.make("panel"),
+            await tester.make("arm", valid=False),
+        ]
         for buffer in buffers:
             param = "angle" if buffer.peripheral.name == "arm" else "level"
-            await on.ask("get_value", **buffer.arguments, param=param)
-            await on.ask("set_value", **buffer.arguments, param=param, value=1)
-        await on.ask("list")
+            await tester.ask("get_value", **buffer.arguments, param=param)
+            await tester.ask("set_value", **buffer.arguments, param=param, value=1)
+        await tester.ask("list")
         await buffers[0].put({"valid": 0})
-        await on.ask("get_value", **buffers[0].arguments, param="angle")
-        await on.ask("list")
+        await tester.ask("get_value", **buffers[0].arguments, param="angle")
+        await tester.ask("list")
         for buffer in buffers:
             still_there(buffer)
-        await on.shut_down()
+        await tester.shut_down()
         # What tidies up behind a process may do so a moment after its end.
-        await on.until(lambda: not all(memory.inode(buffer.name) for buffer in buffers), "quiet")
+        await tester.until(
+            lambda: not all(memory.inode(buffer.name) for buffer in buffers), "quiet"
+        )
         for buffer in buffers:
             still_there(buffer)
 
@@ -116,15 +127,15 @@ async def test_never_unlinks(iut: Iut) -> None:
 @requirement("lifecycle.dies-without-mutex")
 async def test_ends_without_the_mutex(iut: Iut) -> None:
     """A consumer that is told to end in the midst of its operations leaves the mutex free."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
-        upper = on.session.instance.upper
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        upper = tester.session.instance.upper
         asked = [
             asyncio.create_task(upper("set_value", **buffer.arguments, param="mode", value=number))
             for number in range(300)
         ]
         await asyncio.sleep(0)
-        await on.shut_down()
+        await tester.shut_down()
         for task in asked:
             task.cancel()
         with contextlib.suppress(Conclusion):

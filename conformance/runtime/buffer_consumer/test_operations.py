@@ -6,10 +6,10 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import reads, set_value
-from conformance.runtime.memory.bench import bench
-from conformance.runtime.memory.holding import holding, invalidated
+from conformance.runtime.buffer_consumer.tester import reads, set_value
+from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
 
@@ -25,19 +25,19 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or comes to an end."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
         for name, arguments in OPERATIONS.items():
-            await holding(on, buffer, name, {**buffer.arguments, **arguments})
+            await waits_for_mutex(tester, buffer, name, {**buffer.arguments, **arguments})
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
 
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation, one that fails as well, the mutex is free."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         wrong: list[dict[str, Any]] = [
             {"param": "nowhere"},
             {"param": "target"},
@@ -50,29 +50,29 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
         for valid in (1, 0):
             await buffer.put({"valid": valid})
             for arguments in (OPERATIONS["get_value"], *wrong):
-                await on.ask("get_value", **buffer.arguments, **arguments)
+                await tester.ask("get_value", **buffer.arguments, **arguments)
                 await buffer.look()
             for arguments in (OPERATIONS["set_value"], *values):
-                await on.ask("set_value", **buffer.arguments, **arguments)
+                await tester.ask("set_value", **buffer.arguments, **arguments)
                 await buffer.look()
             for arguments in wrong:
-                await on.ask("set_value", **buffer.arguments, **arguments, value=1)
+                await tester.ask("set_value", **buffer.arguments, **arguments, value=1)
                 await buffer.look()
-            await on.ask("list")
+            await tester.ask("list")
             await buffer.look()
 
 
 @requirement("operations.validity")
 async def test_invalid_buffer(iut: Iut) -> None:
     """An operation on a buffer that is not valid changes nothing and has no result."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, name in (("arm", "angle"), ("panel", "level")):
-            buffer = await on.make(type_, valid=False)
+            buffer = await tester.make(type_, valid=False)
             before = await buffer.put({"control.write": 0} if buffer.layout.control else {})
             value = sample(buffer.peripheral[name], 2)
-            await on.ask("set_value", **buffer.arguments, param=name, value=value)
+            await tester.ask("set_value", **buffer.arguments, param=name, value=value)
             (await buffer.look()).only(before, ())
-            answer = await on.ask("get_value", **buffer.arguments, param=name)
+            answer = await tester.ask("get_value", **buffer.arguments, param=name)
             check(
                 not (answer.ok and answer.result is not None),
                 "get_value on an invalid buffer to have no result",
@@ -84,13 +84,13 @@ async def test_invalid_buffer(iut: Iut) -> None:
 @requirement("operations.validity")
 async def test_invalid_afterwards(iut: Iut) -> None:
     """Nor has one on a buffer that was valid when it was looked at before."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         await set_value(buffer, "angle", 0.25)
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
         before = await buffer.put({"valid": 0, "control.write": 0})
-        await on.ask("set_value", **buffer.arguments, param="angle", value=0.5)
-        answer = await on.ask("get_value", **buffer.arguments, param="angle")
+        await tester.ask("set_value", **buffer.arguments, param="angle", value=0.5)
+        answer = await tester.ask("get_value", **buffer.arguments, param="angle")
         (await buffer.look()).only(before, ())
         check(
             not (answer.ok and answer.result is not None),
@@ -102,23 +102,23 @@ async def test_invalid_afterwards(iut: Iut) -> None:
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
     """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, arguments in OPERATIONS.items():
             await buffer.put({"valid": 1})
-            await invalidated(on, buffer, name, {**buffer.arguments, **arguments})
+            await invalidated(tester, buffer, name, {**buffer.arguments, **arguments})
 
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
     """get_value changes nothing; set_value its parameter, its bit and its timestamp only."""
-    async with bench(iut) as on:
-        buffer, other = await on.make("arm"), await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer, other = await tester.make("arm"), await tester.make("arm")
         beside = await other.look()
         for param in buffer.peripheral.params:
             before = await buffer.look()
             if param.readable:
-                await on.tested("get_value", **buffer.arguments, param=param.name)
+                await tester.tested("get_value", **buffer.arguments, param=param.name)
                 (await buffer.look()).only(before, ())
             if param.writeable:
                 await set_value(buffer, param.name, sample(param, 7))
@@ -130,10 +130,10 @@ async def test_nothing_else(iut: Iut) -> None:
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
     """Nor does set_value change more of what is no Smart Device, nor does a list of any."""
-    async with bench(iut) as on:
-        buffer = await on.make("panel")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("panel")
         before = await buffer.look()
-        await on.ask("list")
+        await tester.ask("list")
         (await buffer.look()).only(before, ())
         await set_value(buffer, "label", [9, 8, 7, 6, 5, 4, 3, 2])
         (await buffer.look()).only(before, {"write.params.label", "write.timestamp"})
@@ -142,10 +142,10 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 @requirement("operations.atomic")
 async def test_reads_under_contention(iut: Iut) -> None:
     """A thousand times a value is read while another process writes: never half of that."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         await buffer.put({"read.params.track": [0.0, 0.0, 0.0]})
-        upper, came = on.session.instance.upper, []
+        upper, came = tester.session.instance.upper, []
 
         async def read() -> None:
             for _ in range(ROUNDS // BATCH):
@@ -166,7 +166,7 @@ async def test_reads_under_contention(iut: Iut) -> None:
                     await asyncio.sleep(0)
             await asyncio.sleep(0)
         await reading
-        on.session.note("contention", None, written=number, read=len(came))
+        tester.session.note("contention", None, written=number, read=len(came))
         for answer in came:
             whole = isinstance(answer.result, list) and len({*map(float, answer.result)}) == 1
             check(
@@ -183,11 +183,11 @@ async def test_writes_under_contention(iut: Iut) -> None:
     Whoever finds a new value finds its bit and its time, too; a bit that was cleared comes with a
     new value only.
     """
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         bit = buffer.peripheral.bits(["mode"])
         await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
-        upper = on.session.instance.upper
+        upper = tester.session.instance.upper
         began = time.time()
         await set_value(buffer, "mode", 0)
         first = await buffer.look()
@@ -224,5 +224,5 @@ async def test_writes_under_contention(iut: Iut) -> None:
                     buffer.poke({"control.write": 0, "write.timestamp": 1.0})
             await asyncio.sleep(0)
         await writing
-        on.session.note("contention", None, written=ROUNDS, taken=looks)
+        tester.session.note("contention", None, written=ROUNDS, taken=looks)
         check(looks > 0, "values to be written", "none was seen")

@@ -6,8 +6,8 @@ from typing import Any
 from conformance.cases import check, in_one_loop, requirement
 from conformance.harness.memory import FOLDER
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import listed, reads
-from conformance.runtime.memory.bench import bench, new_uid
+from conformance.runtime.buffer_consumer.tester import listed, reads
+from conformance.runtime.memory.tester import memory_tester, new_uid
 
 pytestmark = in_one_loop
 
@@ -24,11 +24,11 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
     """What cannot be done fails, changes nothing, and the next operation succeeds."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         before = await buffer.look()
         for what, (name, arguments) in ODD.items():
-            answer = await on.ask(name, **buffer.arguments, **arguments)
+            answer = await tester.ask(name, **buffer.arguments, **arguments)
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).only(before, ())
@@ -38,10 +38,10 @@ async def test_odd_operations(iut: Iut) -> None:
 @requirement("robustness.odd-operations")
 async def test_unknown_buffers(iut: Iut) -> None:
     """An operation on a buffer that does not exist fails, and the next one succeeds."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name in (f"rt-arm-{new_uid()}", "", "../rt-arm-1", "x" * 300):
-            answer = await on.ask("get_value", buffer=name, type="arm", param="angle")
+            answer = await tester.ask("get_value", buffer=name, type="arm", param="angle")
             failed = not answer.ok or bool(answer.warnings)
             check(failed, f"get_value of {name[:20]!r} to fail", "it succeeded")
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
@@ -50,21 +50,21 @@ async def test_unknown_buffers(iut: Iut) -> None:
 @requirement("robustness.foreign-objects")
 async def test_foreign_objects(iut: Iut) -> None:
     """What else lies under /dev/shm does not keep a consumer from its buffers."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         uid = new_uid()
         for name, size in (
             *((f"rt-arm-{uid}-xempty", 0), (f"rt-arm-{uid}-xshort", 17)),
             *((f"rt-nothing-{uid}-xother", 4096), (f"conformance-{uid}", 4096)),
         ):
-            on.names.add(name)
+            tester.names.add(name)
             (FOLDER / name).write_bytes(bytes(size))
         directory = FOLDER / f"rt-arm-{uid}-xfolder"
         directory.mkdir()
         try:
             os.symlink(FOLDER / "nowhere", FOLDER / f"rt-arm-{uid}-xlink")
-            on.names.add(f"rt-arm-{uid}-xlink")
-            names = await listed(on)
+            tester.names.add(f"rt-arm-{uid}-xlink")
+            names = await listed(tester)
         finally:
             directory.rmdir()
         check(buffer.name in names, f"{buffer.name} to be listed", f"were {', '.join(names)[:200]}")

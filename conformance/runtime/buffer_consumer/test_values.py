@@ -5,10 +5,10 @@ from typing import Any
 
 from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.using import reads, set_value
-from conformance.runtime.memory.bench import bench
+from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.catalog import REAL
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
 
@@ -30,8 +30,8 @@ EXTREMES: dict[str, list[Any]] = {
 @requirement("get-value.value")
 async def test_get_value(iut: Iut) -> None:
     """get_value answers what is in the read block, up to the ends of the range of its type."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, values in EXTREMES.items():
             for value in values:
                 await buffer.put({f"read.params.{name}": value})
@@ -41,9 +41,9 @@ async def test_get_value(iut: Iut) -> None:
 @requirement("get-value.value")
 async def test_get_value_of_every_type(iut: Iut) -> None:
     """So it does for every type, for single values and arrays."""
-    async with bench(iut, "types.yaml") as on:
-        for type_ in on.catalog:
-            buffer = await on.make(type_)
+    async with memory_tester(iut, "types.yaml") as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.make(type_)
             image = await buffer.look()
             for param in buffer.peripheral.params:
                 await reads(buffer, param.name, image[f"read.params.{param.name}"])
@@ -52,9 +52,9 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
 @requirement("get-value.value")
 async def test_get_value_after_set_value(iut: Iut) -> None:
     """What was written does not count as sensed."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, names in {"arm": ["angle", "trim", "grip"], "panel": ["level"]}.items():
-            buffer = await on.make(type_)
+            buffer = await tester.make(type_)
             for name in names:
                 sensed = (await buffer.look())[f"read.params.{name}"]
                 wanted = sample(buffer.peripheral[name], 10)
@@ -65,9 +65,9 @@ async def test_get_value_after_set_value(iut: Iut) -> None:
 @requirement("set-value.value")
 async def test_set_value(iut: Iut) -> None:
     """set_value puts a value of any type into the write block, and then another."""
-    async with bench(iut, "types.yaml") as on:
-        for type_ in on.catalog:
-            buffer = await on.make(type_)
+    async with memory_tester(iut, "types.yaml") as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.make(type_)
             for param in buffer.peripheral.params:
                 for number in (3, 4):
                     value = sample(param, number)
@@ -79,8 +79,8 @@ async def test_set_value(iut: Iut) -> None:
 async def test_negative_values(iut: Iut) -> None:
     """Negative numbers are stored as such; a whole number will do for a float."""
     cases: dict[str, Any] = {"angle": -1, "speed": -100, "floor": -5, "trim": [-1, -128, 127, 0]}
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         for name, value in cases.items():
             await set_value(buffer, name, value)
             exact = float(value) if buffer.peripheral[name].kind == REAL else value
@@ -90,8 +90,8 @@ async def test_negative_values(iut: Iut) -> None:
 @requirement("set-value.bit")
 async def test_bits(iut: Iut) -> None:
     """The bit of what is written joins those that were set; the same value sets it as well."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         bits = buffer.peripheral.bits
         for others, name in ((["light"], "angle"), ([], "light"), (["angle", "speed"], "light")):
             await buffer.put({"control.write": bits(others)})
@@ -106,8 +106,8 @@ async def test_bits(iut: Iut) -> None:
 @requirement("set-value.bit")
 async def test_bit_of_a_clamped_value(iut: Iut) -> None:
     """A value that was clamped is written, and so it has its bit."""
-    async with bench(iut) as on:
-        buffer = await on.make("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
         await set_value(buffer, "speed", 1000)
         (await buffer.look()).holds({"control.write": buffer.peripheral.bits(["speed"])})
@@ -116,9 +116,9 @@ async def test_bit_of_a_clamped_value(iut: Iut) -> None:
 @requirement("set-value.timestamp")
 async def test_timestamp(iut: Iut) -> None:
     """Whenever a value is written, even the same again, the write block has the time of it."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, name in (("arm", "mode"), ("panel", "level")):
-            buffer = await on.make(type_)
+            buffer = await tester.make(type_)
             for value in (5, 5, 6):
                 await buffer.put({"write.timestamp": 1.0})
                 since = time.time()

@@ -2,8 +2,7 @@
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import bench
-from conformance.runtime.memory.both.catalogs import *  # noqa: F403  both roles have the same
+from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
 
@@ -11,13 +10,13 @@ pytestmark = in_one_loop
 @requirement("catalog.clamped-data")
 async def test_clamped_data(iut: Iut) -> None:
     """Sensed values beyond their bounds are clamped with a warning, integers as well."""
-    async with bench(iut) as on:
-        arm, panel = await on.connect("arm"), await on.connect("panel")
+    async with memory_tester(iut) as tester:
+        arm, panel = await tester.connect("arm"), await tester.connect("panel")
         for buffer, name, value, bound in [
             *((arm, "angle", 9.5, 1.5), (arm, "speed", -101, -100), (arm, "power", 201, 200)),
             *((arm, "floor", -6, -5), (panel, "level", -1, 0)),
         ]:
             await buffer.put({f"read.params.{name}": 0})
-            answer = await on.tested("set_data", **buffer.arguments, values={name: value})
+            answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})
             check(bool(answer.warnings), f"a warning about {name}, {value}", "there was none")

@@ -7,9 +7,10 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import Bench, Buffer, bench
+from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import UID, fitted, sample
-from conformance.runtime.memory.told import answers
+from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Inconclusive
 
 pytestmark = in_one_loop
@@ -32,35 +33,35 @@ EXTREMES: dict[str, list[Any]] = {
 @requirement("set-data.values")
 async def test_values(iut: Iut) -> None:
     """Every value of a parameter is stored as its type has it, up to the ends of its range."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for name, values in EXTREMES.items():
             for value in values:
-                await on.tested("set_data", **buffer.arguments, values={name: value})
+                await tester.tested("set_data", **buffer.arguments, values={name: value})
                 (await buffer.look()).holds({f"read.params.{name}": value})
 
 
 @requirement("set-data.values")
 async def test_values_of_every_type(iut: Iut) -> None:
     """Parameters of every type, single ones and arrays, are set at once, each to its own value."""
-    async with bench(iut, "types.yaml") as on:
-        for type_ in on.catalog:
-            buffer = await on.connect(type_)
+    async with memory_tester(iut, "types.yaml") as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.connect(type_)
             params = buffer.peripheral.params
             for number in (1, 2):
                 values = {param.name: sample(param, number + i) for i, param in enumerate(params)}
-                await on.tested("set_data", **buffer.arguments, values=values)
+                await tester.tested("set_data", **buffer.arguments, values=values)
                 (await buffer.look()).holds({f"read.params.{n}": v for n, v in values.items()})
 
 
 @requirement("set-data.values")
 async def test_values_one_after_the_other(iut: Iut) -> None:
     """What was set before stays when other parameters are set."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         first, second = {"angle": 0.5, "touched": True}, {"ticks": 99, "trim": [1, 2, 3, 4]}
-        await on.tested("set_data", **buffer.arguments, values=first)
-        await on.tested("set_data", **buffer.arguments, values=second)
+        await tester.tested("set_data", **buffer.arguments, values=first)
+        await tester.tested("set_data", **buffer.arguments, values=second)
         image = await buffer.look()
         image.holds({f"read.params.{n}": v for n, v in {**first, **second}.items()})
 
@@ -68,38 +69,38 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
 @requirement("set-data.bits")
 async def test_bits(iut: Iut) -> None:
     """The bits of what is set join those that were set before; the same value sets one, too."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         bits = buffer.peripheral.bits
         await buffer.put({"control.update": bits(["speed"])})
         for angle in (0.5, 0.25, 0.25):
-            await on.tested("set_data", **buffer.arguments, values={"angle": angle})
+            await tester.tested("set_data", **buffer.arguments, values={"angle": angle})
             (await buffer.look()).holds({"control.update": bits(["speed", "angle"])})
-        await on.tested("set_data", **buffer.arguments, values={"light": True, "ticks": 5})
+        await tester.tested("set_data", **buffer.arguments, values={"light": True, "ticks": 5})
         (await buffer.look()).holds({"control.update": bits(["speed", "angle", "light", "ticks"])})
         await buffer.put({"control.update": 0})
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.25})
+        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.25})
         (await buffer.look()).holds({"control.update": bits(["angle"])})
 
 
 @requirement("set-data.timestamp")
 async def test_timestamp(iut: Iut) -> None:
     """Whenever data are set, even the same again, the read block has the time of it."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, name in (("arm", "light"), ("panel", "shown")):
-            buffer = await on.connect(type_)
+            buffer = await tester.connect(type_)
             for value in (True, True, False):
                 await buffer.put({"read.timestamp": 1.0})
                 since = time.time()
-                await on.tested("set_data", **buffer.arguments, values={name: value})
+                await tester.tested("set_data", **buffer.arguments, values={name: value})
                 (await buffer.look()).stamped("read", since)
 
 
 async def takes(iut: Iut, operation: str, block: str) -> None:
     """An operation takes the values of the bits that are set, and of no others."""
     bitmap = f"control.{operation.removeprefix('get_')}"
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         own = ["temperature"] if block == "read" else ["target", "mode"]
         shared = [
             "angle",
@@ -118,21 +119,21 @@ async def takes(iut: Iut, operation: str, block: str) -> None:
             values = {name: sample(buffer.peripheral[name], number + 5) for name in names}
             fields = {f"{block}.params.{name}": value for name, value in values.items()}
             await buffer.put({**fields, bitmap: buffer.peripheral.bits(names)})
-            answer = await on.tested(operation, **buffer.arguments)
+            answer = await tester.tested(operation, **buffer.arguments)
             answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
 
 
 async def clears(iut: Iut, operation: str) -> None:
     """An operation clears its bitmap, from the first bit to the last; the next finds nothing."""
     field = f"control.{operation.removeprefix('get_')}"
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         await buffer.fill()
         for names in (["angle", "light"], ["light"], ["angle", "speed", "trim", "track"]):
             await buffer.put({field: buffer.peripheral.bits(names)})
-            await on.tested(operation, **buffer.arguments)
+            await tester.tested(operation, **buffer.arguments)
             (await buffer.look()).holds({field: 0})
-        again = await on.tested(operation, **buffer.arguments)
+        again = await tester.tested(operation, **buffer.arguments)
         check(
             not again.result,
             f"the operation '{operation}' to find nothing where it has just been run",
@@ -164,9 +165,9 @@ async def test_get_update_clears(iut: Iut) -> None:
     await clears(iut, "get_update")
 
 
-async def names_read(on: Bench, buffer: Buffer) -> list[str]:
+async def names_read(tester: Tester, buffer: Buffer) -> list[str]:
     """What get_read answers."""
-    answer = await on.tested("get_read", **buffer.arguments)
+    answer = await tester.tested("get_read", **buffer.arguments)
     result = answer.result or []
     if not isinstance(result, list) or not all(isinstance(name, str) for name in result):
         raise Inconclusive(f"get_read is to answer names, it answered {str(result)[:200]}")
@@ -176,11 +177,11 @@ async def names_read(on: Bench, buffer: Buffer) -> list[str]:
 @requirement("get-read.names")
 async def test_get_read(iut: Iut) -> None:
     """get_read answers the parameters whose bits are set, none of them twice, and no others."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for names in (["angle", "light", "ticks"], ["light"], [], ["speed", "touched"]):
             await buffer.put({"control.read": buffer.peripheral.bits(names)})
-            came = await names_read(on, buffer)
+            came = await names_read(tester, buffer)
             check(
                 came == sorted(names),
                 f"get_read to answer {', '.join(sorted(names)) or 'nothing'}",
@@ -197,23 +198,23 @@ async def test_get_read_clears(iut: Iut) -> None:
 @requirement("set-read.sets")
 async def test_set_read(iut: Iut) -> None:
     """set_read sets the bits of parameters, and get_read finds them."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for names in (["angle"], ["light", "speed"], ["ticks", "touched", "temperature"]):
             await buffer.put({"control.read": 0})
-            await on.tested("set_read", **buffer.arguments, params=names)
+            await tester.tested("set_read", **buffer.arguments, params=names)
             (await buffer.look()).holds({"control.read": buffer.peripheral.bits(names)})
 
 
 @requirement("set-valid.sets")
 async def test_set_valid(iut: Iut) -> None:
     """set_valid sets and clears the bit, whatever it was before."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_ in ("arm", "panel"):
-            buffer = await on.connect(type_)
+            buffer = await tester.connect(type_)
             for before, wanted in ((1, False), (0, False), (0, True), (1, True)):
                 await buffer.put({"valid": before})
-                await on.tested("set_valid", **buffer.arguments, valid=wanted)
+                await tester.tested("set_valid", **buffer.arguments, valid=wanted)
                 came = (await buffer.look())["valid"]
                 check(
                     bool(came) == wanted,
@@ -225,8 +226,8 @@ async def test_set_valid(iut: Iut) -> None:
 @requirement("set-sub.fields")
 async def test_set_sub(iut: Iut) -> None:
     """set_sub sets the bitmap of the subscription and its delay."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         bits = buffer.peripheral.bits
         for names, delay in (
             (["angle", "light"], 40),
@@ -234,7 +235,7 @@ async def test_set_sub(iut: Iut) -> None:
             (["ticks"], 65535),
             (["light"], 256),
         ):
-            await subscribe(on, buffer, 7, names, delay)
+            await subscribe(tester, buffer, 7, names, delay)
             image = await buffer.look()
             image.holds({"control.subscription": bits(names)})
             came = image.raw("control.delay")
@@ -249,8 +250,8 @@ async def test_set_sub(iut: Iut) -> None:
 @requirement("set-sub.fields")
 async def test_set_sub_uid(iut: Iut) -> None:
     """Every bit of a UID counts, of 88 or what there is: where UIDs differ, the bytes differ."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         mine, bits = fitted(UID, buffer.layout), 8 * buffer.layout["control.uid"].size
         seen: dict[bytes, int] = {}
         for uid in (
@@ -258,7 +259,7 @@ async def test_set_sub_uid(iut: Iut) -> None:
             0,
             *(mine ^ (1 << bit) for bit in (0, 7, 8, 31, 32, 63, 64, 71, 72, 80, 87) if bit < bits),
         ):
-            await subscribe(on, buffer, uid, ["angle"], 40)
+            await subscribe(tester, buffer, uid, ["angle"], 40)
             raw = (await buffer.look()).raw("control.uid")
             same = seen.setdefault(raw, uid)
             check(
@@ -266,7 +267,7 @@ async def test_set_sub_uid(iut: Iut) -> None:
                 f"{buffer.place('control.uid')} to differ for the UIDs {same} and {uid}",
                 f"it is {raw.hex()} for both",
             )
-        await subscribe(on, buffer, mine, ["angle"], 40)
+        await subscribe(tester, buffer, mine, ["angle"], 40)
         again = seen.get((await buffer.look()).raw("control.uid"))
         check(again == mine, "the same bytes whenever a UID is set", "they differ")
 
@@ -278,9 +279,9 @@ def numbers(value: int, size: int) -> list[bytes]:
     return made + ([struct.pack(f"={reals[size]}", value)] if size in reals else [])
 
 
-async def subscribe(on: Bench, buffer: Buffer, uid: int, names: list[str], delay: int) -> None:
+async def subscribe(tester: Tester, buffer: Buffer, uid: int, names: list[str], delay: int) -> None:
     """Run set_sub. Raises Inconclusive where it does not take the UID."""
     more = {"params": names, "delay": delay}
-    answer = await on.with_uid("set_sub", uid, **buffer.arguments, **more)
+    answer = await tester.with_uid("set_sub", uid, **buffer.arguments, **more)
     if not answer.ok:
         raise Inconclusive(f"set_sub failed with the UID {uid}: {str(answer.error)[:300]}")

@@ -2,10 +2,10 @@
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import Buffer, bench, new_uid
-from conformance.runtime.memory.both.layouts import *  # noqa: F403  both roles have the same
-from conformance.runtime.memory.holding import holding
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.held_mutex import waits_for_mutex
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -14,9 +14,9 @@ pytestmark = in_one_loop
 @requirement("buffers.shared-memory")
 async def test_objects(iut: Iut) -> None:
     """The buffer of each type is an object under /dev/shm that is as long as its layout says."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            buffer = await on.connect(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.connect(type_)
             size = buffer.layout.size
             check(
                 buffer.object.size >= size,
@@ -28,12 +28,12 @@ async def test_objects(iut: Iut) -> None:
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
     """Two peripherals of a type, and one of another with the same UID, have three buffers."""
-    async with bench(iut) as on:
-        first = await on.connect("arm")
-        second = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        first = await tester.connect("arm")
+        second = await tester.connect("arm")
         uid = new_uid()
-        third = await on.connect("panel", uid)
-        fourth = await on.connect("limit-switch", uid)
+        third = await tester.connect("panel", uid)
+        fourth = await tester.connect("limit-switch", uid)
         every = [first, second, third, fourth]
         check(
             len({buffer.object.inode for buffer in every}) == len(every),
@@ -41,9 +41,9 @@ async def test_one_buffer_each(iut: Iut) -> None:
             f"there are {', '.join(buffer.name for buffer in every)}",
         )
         before = {buffer.name: await buffer.fill() for buffer in every}
-        await on.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
-        await on.tested("set_read", **second.arguments, params=["speed"])
-        await on.with_uid("disconnect", uid, type="panel")
+        await tester.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
+        await tester.tested("set_read", **second.arguments, params=["speed"])
+        await tester.with_uid("disconnect", uid, type="panel")
         for buffer in (first, fourth):
             (await buffer.look()).only(before[buffer.name], ())
 
@@ -51,11 +51,11 @@ async def test_one_buffer_each(iut: Iut) -> None:
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
     """Who waits for the mutex goes on once another process has unlocked it."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for angle in (0.25, -0.25, 0.5):
             arguments = {**buffer.arguments, "values": {"angle": angle}}
-            await holding(on, buffer, "set_data", arguments)
+            await waits_for_mutex(tester, buffer, "set_data", arguments)
         (await buffer.look()).holds({"read.params.angle": 0.5})
 
 
@@ -63,16 +63,16 @@ async def bit_of(buffer: Buffer, name: str) -> int:
     """The bitmap that set_data makes of one parameter."""
     await buffer.put({"control.update": 0})
     value = sample(buffer.peripheral[name], 3)
-    await buffer.bench.tested("set_data", **buffer.arguments, values={name: value})
+    await buffer.tester.tested("set_data", **buffer.arguments, values={name: value})
     return int((await buffer.look())["control.update"])
 
 
 @requirement("format.bitmaps")
 async def test_every_bit(iut: Iut) -> None:
     """Each parameter has the bit of its place in the catalog, up to the last of 16."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
-            buffer = await on.connect(type_)
+            buffer = await tester.connect(type_)
             for index, param in enumerate(buffer.peripheral.params):
                 if param.readable:
                     expect(buffer, "control.update", 1 << index, await bit_of(buffer, param.name))
@@ -82,18 +82,18 @@ async def test_every_bit(iut: Iut) -> None:
 async def test_other_bitmaps(iut: Iut) -> None:
     """In each of the bitmaps the first, an inner and the last bit are of the same parameters."""
     chosen = ["angle", "track", "light"]
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         bits = buffer.peripheral.bits(chosen)
         await buffer.put({"control.read": 0})
-        await on.tested("set_read", **buffer.arguments, params=chosen)
-        await on.with_uid("set_sub", 5, **buffer.arguments, params=chosen, delay=40)
+        await tester.tested("set_read", **buffer.arguments, params=chosen)
+        await tester.with_uid("set_sub", 5, **buffer.arguments, params=chosen, delay=40)
         image = await buffer.look()
         for bitmap in ("control.read", "control.subscription"):
             expect(buffer, bitmap, bits, image[bitmap])
         for bitmap in ("write", "update"):
             await buffer.put({f"control.{bitmap}": bits})
-            answer = await on.tested(f"get_{bitmap}", **buffer.arguments)
+            answer = await tester.tested(f"get_{bitmap}", **buffer.arguments)
             came = sorted(answer.result) if isinstance(answer.result, dict) else answer.result
             check(
                 came == sorted(chosen),

@@ -3,7 +3,8 @@
 from conformance.cases import check, in_one_loop, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import Bench, Buffer, bench, new_uid
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -11,10 +12,10 @@ pytestmark = in_one_loop
 OFTEN = 100
 
 
-async def connected(on: Bench, buffer: Buffer, uid: int, whether: bool) -> None:
+async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
     """Connect a peripheral again, or disconnect it; its buffer has to stay, with all its bytes."""
     operation = "connect" if whether else "disconnect"
-    answer = await on.with_uid(operation, uid, type=buffer.peripheral.name)
+    answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
     check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.error}")
     buffer.kept()
 
@@ -22,9 +23,9 @@ async def connected(on: Bench, buffer: Buffer, uid: int, whether: bool) -> None:
 @requirement("lifecycle.created-valid")
 async def test_first_connect(iut: Iut) -> None:
     """The first connect of a peripheral of any type makes a buffer that is valid."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            buffer = await on.connect(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.connect(type_)
             valid = (await buffer.look())["valid"]
             check(valid != 0, f"{buffer.place('valid')} to be set", "it is not")
 
@@ -32,12 +33,12 @@ async def test_first_connect(iut: Iut) -> None:
 @requirement("lifecycle.disconnect")
 async def test_disconnect(iut: Iut) -> None:
     """The valid bit follows the connection, a hundred times over; another peripheral's does not."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         uid = new_uid()
-        buffer, other = await on.connect("arm", uid), await on.connect("arm")
+        buffer, other = await tester.connect("arm", uid), await tester.connect("arm")
         for number in range(2 * OFTEN):
             wanted = number % 2 == 1
-            await connected(on, buffer, uid, wanted)
+            await connected(tester, buffer, uid, wanted)
             # At first after each, then they come faster than anybody looks.
             if number < 6 or number >= 2 * OFTEN - 2:
                 came = (await buffer.look())["valid"]
@@ -52,21 +53,21 @@ async def test_disconnect(iut: Iut) -> None:
 @requirement("lifecycle.kept")
 async def test_kept(iut: Iut) -> None:
     """A hundred connects and disconnects leave the object what it is, and each names the same."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         uid = new_uid()
-        buffer = await on.connect("arm", uid)
+        buffer = await tester.connect("arm", uid)
         for number in range(OFTEN):
-            await connected(on, buffer, uid, False)
+            await connected(tester, buffer, uid, False)
             if number in (0, 1, OFTEN - 1):
                 buffer.peek()
-            again = await on.connect("arm", uid)
+            again = await tester.connect("arm", uid)
             check(
                 again.object.inode == buffer.object.inode,
                 f"the buffer of a peripheral that is back to be {buffer.name}",
                 f"it is {again.name} (inode {again.object.inode})",
             )
             again.object.close()
-            on.buffers.remove(again)
+            tester.buffers.remove(again)
         buffer.kept()
         buffer.peek()
 
@@ -74,15 +75,15 @@ async def test_kept(iut: Iut) -> None:
 @requirement("lifecycle.views-stay")
 async def test_views_stay(iut: Iut) -> None:
     """A view that was opened before shows, after the next connect, what is set then."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for type_, name, value in (("arm", "angle", 0.25), ("panel", "level", 17)):
             uid = new_uid()
-            buffer = await on.connect(type_, uid)
+            buffer = await tester.connect(type_, uid)
             before = await buffer.fill()
-            await connected(on, buffer, uid, False)
+            await connected(tester, buffer, uid, False)
             (await buffer.look()).only(before, {"valid", "mutex"})
-            await connected(on, buffer, uid, True)
-            await on.tested("set_data", **buffer.arguments, values={name: value})
+            await connected(tester, buffer, uid, True)
+            await tester.tested("set_data", **buffer.arguments, values={name: value})
             image = await buffer.look()
             image.holds({f"read.params.{name}": value})
             check(image["valid"] != 0, f"{buffer.place('valid')} to be set", "it is not")
@@ -91,12 +92,18 @@ async def test_views_stay(iut: Iut) -> None:
 @requirement("lifecycle.removed-at-exit")
 async def test_removed_at_exit(iut: Iut) -> None:
     """Once the owner has ended, no buffer is left: of none that is connected, and of no other."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         uid = new_uid()
-        buffers = [await on.connect("arm"), await on.connect("panel"), await on.connect("arm", uid)]
-        await connected(on, buffers[2], uid, False)
-        await on.shut_down()
-        await on.until(lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response")
+        buffers = [
+            await tester.connect("arm"),
+            await tester.connect("panel"),
+            await tester.connect("arm", uid),
+        ]
+        await connected(tester, buffers[2], uid, False)
+        await tester.shut_down()
+        await tester.until(
+            lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response"
+        )
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

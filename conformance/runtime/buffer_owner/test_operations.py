@@ -7,9 +7,9 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.operating import OPERATIONS, run
-from conformance.runtime.memory.bench import bench, new_uid
-from conformance.runtime.memory.holding import holding, invalidated
+from conformance.runtime.buffer_owner.tester import OPERATIONS, run
+from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
+from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -22,33 +22,33 @@ STEPS = 8192  # times that is written meanwhile, at most
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or comes to an end."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for name, operation in OPERATIONS.items():
             await buffer.fill()
-            await holding(on, buffer, name, {**buffer.arguments, **operation.arguments})
+            await waits_for_mutex(tester, buffer, name, {**buffer.arguments, **operation.arguments})
 
 
 @requirement("operations.mutex")
 async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
     """Nor do a disconnect and a connect, which set the valid bit."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         uid = new_uid()
-        buffer = await on.connect("arm", uid)
+        buffer = await tester.connect("arm", uid)
         for name in ("disconnect", "connect"):
-            await holding(on, buffer, name, {"type": "arm", "uid": on.uid(uid)})
+            await waits_for_mutex(tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)})
 
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation the mutex is free, also on a buffer that is invalid."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for valid in (1, 0):
             await buffer.fill()
             await buffer.put({"valid": valid})
             for name in OPERATIONS:
-                await run(on, buffer, name)
+                await run(tester, buffer, name)
                 await buffer.put({"valid": valid})
 
 
@@ -62,26 +62,26 @@ WRONG: dict[str, dict[str, Any]] = {
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_after_failures(iut: Iut) -> None:
     """After an operation that fails the mutex is free, too."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for name, arguments in WRONG.items():
-            await on.ask(name, **buffer.arguments, **arguments)
+            await tester.ask(name, **buffer.arguments, **arguments)
             await buffer.look()
         for values in ({"speed": "fast"}, {"track": [1, 2]}, {"trim": [1, 2, 3, 4, 5]}):
-            await on.ask("set_data", **buffer.arguments, values=values)
+            await tester.ask("set_data", **buffer.arguments, values=values)
             await buffer.look()
 
 
 @requirement("operations.validity")
 async def test_invalid_buffer(iut: Iut) -> None:
     """An operation on a buffer that is not valid changes nothing and has no result."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         await buffer.fill()
         before = await buffer.put({"valid": 0})
         for name in ON_VALID:
-            answer = await run(on, buffer, name)
+            answer = await run(tester, buffer, name)
             (await buffer.look()).only(before, ())
             check(
                 not (answer.ok and answer.result),
@@ -93,41 +93,41 @@ async def test_invalid_buffer(iut: Iut) -> None:
 @requirement("operations.validity")
 async def test_valid_after_disconnect(iut: Iut) -> None:
     """Nor has any on a buffer whose peripheral is disconnected, and all have after it is back."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         uid = new_uid()
-        buffer = await on.connect("arm", uid)
+        buffer = await tester.connect("arm", uid)
         before = await buffer.fill()
-        await on.with_uid("disconnect", uid, type="arm")
+        await tester.with_uid("disconnect", uid, type="arm")
         for name in ON_VALID:
-            await run(on, buffer, name)
+            await run(tester, buffer, name)
         (await buffer.look()).only(before, {"valid"})
-        await on.with_uid("connect", uid, type="arm")
+        await tester.with_uid("connect", uid, type="arm")
         buffer.kept()
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         (await buffer.look()).holds({"read.params.angle": 0.5})
 
 
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
     """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for name in ("set_data", "get_write"):
             await buffer.fill()
             await buffer.put({"valid": 1})
             arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
-            await invalidated(on, buffer, name, arguments)
+            await invalidated(tester, buffer, name, arguments)
 
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
     """An operation changes no field but its own, nor any byte of another buffer."""
-    async with bench(iut) as on:
-        buffer, other = await on.connect("arm"), await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer, other = await tester.connect("arm"), await tester.connect("arm")
         beside = await other.fill()
         for name, operation in OPERATIONS.items():
             before = await buffer.fill()
-            answer = await run(on, buffer, name)
+            answer = await run(tester, buffer, name)
             check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.error}")
             (await buffer.look()).only(before, operation.changes)
         (await other.look()).only(beside, ())
@@ -136,10 +136,10 @@ async def test_nothing_else(iut: Iut) -> None:
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
     """Data for what is no Smart Device change its read block, and nothing else."""
-    async with bench(iut) as on:
-        buffer = await on.connect("panel")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("panel")
         before = await buffer.fill()
-        await on.tested("set_data", **buffer.arguments, values={"level": 42})
+        await tester.tested("set_data", **buffer.arguments, values={"level": 42})
         (await buffer.look()).only(before, {"read.params.level", "read.timestamp"})
 
 
@@ -151,8 +151,8 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
     Nor are they lost: whoever clears the bits of what was written has its values.
     """
     names = ["angle", "track", "grip", "light"]
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         bits, bitmap = buffer.peripheral.bits(names), f"control.{name.removeprefix('get_')}"
         await buffer.put({bitmap: 0})
         taken: list[Any] = []
@@ -160,7 +160,7 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
 
         async def take() -> None:
             for _ in range(ROUNDS // 50):
-                asked = (on.session.instance.upper(name, **buffer.arguments) for _ in range(50))
+                asked = (tester.session.instance.upper(name, **buffer.arguments) for _ in range(50))
                 for answer in await asyncio.gather(*asked):
                     check(answer.ok, f"the operation '{name}' to succeed", f"{answer.error}")
                     if answer.result:
@@ -181,7 +181,9 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
                 buffer.poke({bitmap: bits})
             await asyncio.sleep(0)
         await taking
-        on.session.note("contention", None, written=number, cleared=len(cleared), taken=len(taken))
+        tester.session.note(
+            "contention", None, written=number, cleared=len(cleared), taken=len(taken)
+        )
         for result in taken:
             _whole(name, names, result)
         # Not all digits of a float need be written.

@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import bench
+from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
 
@@ -19,41 +19,41 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
     """What cannot be done fails, changes nothing, and the next operation succeeds."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for what, (name, arguments) in ODD.items():
             before = await buffer.fill()
-            answer = await on.ask(name, **buffer.arguments, **arguments)
+            answer = await tester.ask(name, **buffer.arguments, **arguments)
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).only(before, ())
-            await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+            await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
 
 
 @requirement("robustness.odd-operations")
 async def test_unknown_parameter_to_read(iut: Iut) -> None:
     """An unknown parameter to read is refused with the others, or passed over."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         before = await buffer.fill()
         await buffer.put({"control.read": 0})
-        await on.ask("set_read", **buffer.arguments, params=["angle", "nowhere"])
+        await tester.ask("set_read", **buffer.arguments, params=["angle", "nowhere"])
         image = await buffer.look()
         image.only(before, {"control.read"})
         bits = buffer.peripheral.bits(["angle"])
         expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
         check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
 
 
 @requirement("robustness.odd-operations")
 async def test_unknown_buffers(iut: Iut) -> None:
     """An operation on a buffer that does not exist fails, and the next one succeeds."""
-    async with bench(iut) as on:
-        buffer = await on.connect("arm")
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
         for name in ("rt-arm-none", "", "../arm", "x" * 300):
-            answer = await on.ask("set_data", buffer=name, type="arm", values={"angle": 0.5})
+            answer = await tester.ask("set_data", buffer=name, type="arm", values={"angle": 0.5})
             check(not answer.ok, f"set_data of {name[:20]!r} to fail", "it succeeded")
-        answer = await on.ask("connect", type="nothing", uid="1")
+        answer = await tester.ask("connect", type="nothing", uid="1")
         check(not answer.ok, "to connect what is not in the catalog to fail", "it succeeded")
-        await on.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+        await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})

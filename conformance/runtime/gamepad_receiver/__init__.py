@@ -1,13 +1,13 @@
 """Test cases for a receiver of gamepad input: the suite sends it, and looks at the buffers."""
 
 from conformance.iut import Iut
-from conformance.runtime.gamepad_receiver.playing import pad, receiver
+from conformance.runtime.gamepad_receiver.tester import gamepad_tester, pad
 
 SMOKE = "lifecycle.created-valid"
 
 
 async def smoke(iut: Iut) -> None:
     """The first message of a gamepad makes a buffer that is valid."""
-    async with receiver(iut) as on:
-        await on.play({"0": pad(lx=0.5)})
-        await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.play({"0": pad(lx=0.5)})
+        await tester.made("0")

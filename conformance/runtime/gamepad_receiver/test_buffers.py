@@ -5,7 +5,7 @@ import asyncio
 from conformance.cases import check, in_one_loop, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.gamepad_receiver.playing import AXES, TYPE, pad, receiver
+from conformance.runtime.gamepad_receiver.tester import AXES, TYPE, gamepad_tester, pad
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -14,36 +14,36 @@ pytestmark = in_one_loop
 @requirement("lifecycle.created-valid")
 async def test_first_message(iut: Iut) -> None:
     """The first message of a gamepad makes a buffer, which is valid."""
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for index in ("0", "2"):
-            await on.play({index: pad(1, lx=0.5)})
-            buffer = await on.made(index)
-            deadline = on.session.now + on.session.seconds("response")
+            await tester.play({index: pad(1, lx=0.5)})
+            buffer = await tester.made(index)
+            deadline = tester.session.now + tester.session.seconds("response")
             while not (await buffer.look())["valid"]:
                 place = buffer.place("valid")
-                check(on.session.now < deadline, f"{place} to be set", "it is not")
+                check(tester.session.now < deadline, f"{place} to be set", "it is not")
 
 
 @requirement("lifecycle.created-valid")
 async def test_back_again(iut: Iut) -> None:
     """A gamepad that is back is valid, whatever was made of its absence."""
     about = "lifecycle.created-valid"
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for number in range(1, 4):
             values = {"lx": number / 8}
-            image = await on.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
+            image = await tester.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
             valid = image["valid"] != 0
             check(valid, f"{image.buffer.place('valid')} to be set", "it is not", image.event)
-            await on.plays({"1": pad(1, lx=number / 8)}, "1", values, about)
-            await on.play({})
+            await tester.plays({"1": pad(1, lx=number / 8)}, "1", values, about)
+            await tester.play({})
 
 
 @requirement("buffers.shared-memory")
 async def test_object(iut: Iut) -> None:
     """The buffer is an object under /dev/shm that is as long as its layout says."""
-    async with receiver(iut) as on:
-        await on.play({"0": pad(1, lx=0.5)})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.play({"0": pad(1, lx=0.5)})
+        buffer = await tester.made("0")
         size = buffer.layout.size
         came = f"it has {buffer.object.size}"
         check(buffer.object.size >= size, f"{buffer.name} to have {size} bytes", came)
@@ -52,79 +52,79 @@ async def test_object(iut: Iut) -> None:
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
     """A message about one gamepad changes nothing of another, but that it may be taken for gone."""
-    async with receiver(iut) as on:
-        before = await on.plays({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
+    async with gamepad_tester(iut) as tester:
+        before = await tester.plays({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
         for number in range(5):
-            await on.plays({"0": pad(number, lx=number / 8)}, "0", {"lx": number / 8})
+            await tester.plays({"0": pad(number, lx=number / 8)}, "0", {"lx": number / 8})
         (await before.buffer.look()).only(before, {"valid"})
 
 
 @requirement("operations.nothing-else")
 async def test_nothing_else(iut: Iut) -> None:
     """A message changes the parameters and the timestamp of the read block, and nothing else."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
-        names = [f"read.params.{param.name}" for param in on.catalog[TYPE].params]
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
+        names = [f"read.params.{param.name}" for param in tester.catalog[TYPE].params]
         fields = {} if "write.timestamp" not in buffer.layout.fields else {"write.timestamp": 5.0}
         before = await buffer.put(fields)
-        image = await on.plays({"0": pad(6, ly=-0.5)}, "0", {"ly": -0.5})
+        image = await tester.plays({"0": pad(6, ly=-0.5)}, "0", {"ly": -0.5})
         image.only(before, {*names, "read.timestamp"})
 
 
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, a message changes nothing; afterwards one does."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
         async with buffer.held():
             before = buffer.peek()
-            await on.play({"0": pad(2, lx=-0.5)})
-            await asyncio.sleep(on.session.seconds("quiet"))
+            await tester.play({"0": pad(2, lx=-0.5)})
+            await asyncio.sleep(tester.session.seconds("quiet"))
             buffer.peek().only(before, ())
-        await on.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25}, "format.mutex")
+        await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25}, "format.mutex")
 
 
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
     """Who waits for the mutex goes on once another process has unlocked it."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
         for lx in (0.25, -0.25):
             async with buffer.held():
-                await on.play({"0": pad(1, lx=lx)})
-                await asyncio.sleep(on.session.seconds("quiet"))
+                await tester.play({"0": pad(1, lx=lx)})
+                await asyncio.sleep(tester.session.seconds("quiet"))
             # It may have given that one up; the next one counts.
-            await on.plays({"0": pad(1, lx=lx / 2)}, "0", {"lx": lx / 2}, None)
+            await tester.plays({"0": pad(1, lx=lx / 2)}, "0", {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After a message the mutex is free, be its values proper, clamped or none."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
         odd = [pad(1, lx=9.0), {**pad(), "ly": "up"}, {**pad(), "btn": None}, {"btn": 1}]
         for number, one in enumerate(odd, 1):
-            await on.play({"0": one})
-            await on.plays({"1": pad(1, lx=number / 8)}, "1", {"lx": number / 8})
+            await tester.play({"0": one})
+            await tester.plays({"1": pad(1, lx=number / 8)}, "1", {"lx": number / 8})
             await buffer.look()
-        await on.plays({"0": pad(1, lx=0.125)}, "0", {"lx": 0.125})
+        await tester.plays({"0": pad(1, lx=0.125)}, "0", {"lx": 0.125})
 
 
 @requirement("lifecycle.kept")
 async def test_kept(iut: Iut) -> None:
     """Message after message the buffer is the same, also after some without the gamepad."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
         for number in range(30):
             others = {"1": pad(number)} if number % 3 else {}
-            await on.play(others)
-            await on.plays({"0": pad(lx=number / 32), **others}, "0", {"lx": number / 32})
-            again = await on.made("0")
+            await tester.play(others)
+            await tester.plays({"0": pad(lx=number / 32), **others}, "0", {"lx": number / 32})
+            again = await tester.made("0")
             check(
                 again is buffer,
                 f"{buffer.name} to stay the buffer of the gamepad 0",
@@ -135,11 +135,13 @@ async def test_kept(iut: Iut) -> None:
 @requirement("lifecycle.removed-at-exit")
 async def test_removed_at_exit(iut: Iut) -> None:
     """Once the receiver has ended, no buffer is left."""
-    async with receiver(iut) as on:
-        await on.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
-        buffers = [await on.made(index) for index in ("0", "5")]
-        await on.shut_down()
-        await on.until(lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response")
+    async with gamepad_tester(iut) as tester:
+        await tester.play({index: pad(**dict.fromkeys(AXES, 0.5)) for index in ("0", "5")})
+        buffers = [await tester.made(index) for index in ("0", "5")]
+        await tester.shut_down()
+        await tester.until(
+            lambda: not any(memory.inode(buffer.name) for buffer in buffers), "response"
+        )
         for buffer in buffers:
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")

@@ -7,8 +7,14 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.forms import forms
-from conformance.runtime.gamepad_receiver.playing import AXES, TYPE, Receiver, pad, receiver
+from conformance.runtime.encodings import encodings
+from conformance.runtime.gamepad_receiver.tester import (
+    AXES,
+    TYPE,
+    GamepadTester,
+    gamepad_tester,
+    pad,
+)
 from conformance.runtime.memory.catalog import BOOLEAN
 from conformance.verdicts import Violation
 
@@ -18,9 +24,9 @@ BUTTONS = 17
 FRACTIONS = {"lx": -0.5, "ly": 0.75, "rx": 0.25, "ry": -0.125}
 
 
-def pressed(on: Receiver, btn: int) -> dict[str, bool]:
+def pressed(tester: GamepadTester, btn: int) -> dict[str, bool]:
     """The boolean parameters of a gamepad, as the bits say."""
-    names = [param.name for param in on.catalog[TYPE].params if param.kind == BOOLEAN]
+    names = [param.name for param in tester.catalog[TYPE].params if param.kind == BOOLEAN]
     return {name: bool(btn >> index & 1) for index, name in enumerate(names)}
 
 
@@ -32,22 +38,22 @@ def single(value: float) -> float:
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
     """Each axis of a message is put into the parameter of its name, message after message."""
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for number in range(6):
             axes = {axis: FRACTIONS[AXES[(index + number) % 4]] for index, axis in enumerate(AXES)}
-            await on.plays({"0": pad(**axes)}, "0", axes)
+            await tester.plays({"0": pad(**axes)}, "0", axes)
         odd = {"lx": 0.1, "ly": -0.7, "rx": 1 / 3, "ry": 0.0}
-        await on.plays({"0": pad(**odd)}, "0", {name: single(v) for name, v in odd.items()})
-        await on.plays({"0": pad()}, "0", dict.fromkeys(AXES, 0.0))
+        await tester.plays({"0": pad(**odd)}, "0", {name: single(v) for name, v in odd.items()})
+        await tester.plays({"0": pad()}, "0", dict.fromkeys(AXES, 0.0))
 
 
 @requirement("receiver.buttons")
 async def test_buttons(iut: Iut) -> None:
     """Each bit of btn is a button of its own, from the first to the seventeenth; or none is set."""
     several = [0b101, (1 << BUTTONS) - 1, 0x10001, 0]
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for btn in (*(1 << bit for bit in range(BUTTONS)), *several):
-            await on.plays({"0": pad(btn)}, "0", pressed(on, btn), None)
+            await tester.plays({"0": pad(btn)}, "0", pressed(tester, btn), None)
 
 
 @requirement("receiver.several")
@@ -56,36 +62,36 @@ async def test_several(iut: Iut) -> None:
     pads = {"0": 0.25, "1": 0.125, "3": -0.25, "12": 0.5}
     # Together they are longer than a short buffer.
     pads |= {str(index): index / 64 for index in range(4, 12)}
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for sign in (1, -1):
-            await on.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
+            await tester.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
             for index, lx in pads.items():
-                await on.shows(index, {"lx": sign * lx}, None)
-        await on.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75, **pressed(on, 2)}, None)
-        await on.shows("0", {"lx": -0.25}, None)
-        inodes = [(await on.made(index)).object.inode for index in pads]
+                await tester.shows(index, {"lx": sign * lx}, None)
+        await tester.plays({"3": pad(2, lx=0.75)}, "3", {"lx": 0.75, **pressed(tester, 2)}, None)
+        await tester.shows("0", {"lx": -0.25}, None)
+        inodes = [(await tester.made(index)).object.inode for index in pads]
         check(len({*inodes}) == len(pads), "a buffer for each gamepad", f"inodes {inodes}")
 
 
 @requirement("receiver.whole-numbers")
 async def test_whole_numbers(iut: Iut) -> None:
     """Axes that are sent as integers, as JavaScript does with 0, 1 and -1, count as well."""
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for axes in ({"lx": 1, "ly": 0}, {"lx": -1, "ly": 0}, {"lx": 0, "ly": 1}):
             exact = {name: float(value) for name, value in axes.items()}
-            await on.plays({"0": pad(rx=0.5, **axes)}, "0", exact, None)
+            await tester.plays({"0": pad(rx=0.5, **axes)}, "0", exact, None)
 
 
 @requirement("encoding.wider-forms")
 async def test_wider_forms(iut: Iut) -> None:
     """Input means the same with wider integers, lengths and counts, and narrower floats."""
-    async with receiver(iut) as on:
-        for number, name in enumerate(forms(None), 1):
+    async with gamepad_tester(iut) as tester:
+        for number, name in enumerate(encodings(None), 1):
             axes = {**FRACTIONS, "lx": number / 64}
             value = {"gamepads": {"0": pad(number, **axes)}}
-            await on.session.send_bytes(forms(value)[name])
+            await tester.session.send_bytes(encodings(value)[name])
             try:
-                await on.shows("0", {**axes, **pressed(on, number)}, None)
+                await tester.shows("0", {**axes, **pressed(tester, number)}, None)
             except Violation as missing:
                 expected = f"input in {name} to count: {missing.expected}"
                 raise Violation(expected, missing.came, event=missing.event) from missing
@@ -94,17 +100,17 @@ async def test_wider_forms(iut: Iut) -> None:
 @requirement("set-data.timestamp")
 async def test_timestamp(iut: Iut) -> None:
     """With every message the read block has the time of it, though nothing has changed."""
-    async with receiver(iut) as on:
-        await on.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
-        buffer = await on.made("0")
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
         for btn, lx in ((1, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (0, 0.0)):
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
-            await on.play({"0": pad(btn, lx=lx)})
-            deadline = on.session.now + on.session.seconds("response")
+            await tester.play({"0": pad(btn, lx=lx)})
+            deadline = tester.session.now + tester.session.seconds("response")
             while True:
                 image = await buffer.look()
-                if image["read.timestamp"] != 1.0 or on.session.now > deadline:
+                if image["read.timestamp"] != 1.0 or tester.session.now > deadline:
                     break
                 await asyncio.sleep(0.005)
             image.stamped("read", since)
@@ -121,31 +127,31 @@ BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
 @requirement("catalog.clamped")
 async def test_clamped(iut: Iut) -> None:
     """An axis beyond its bounds is stored as the bound; the others stay as they are."""
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for axes, stored in BEYOND:
-            await on.plays({"0": pad(**axes)}, "0", stored, None)
+            await tester.plays({"0": pad(**axes)}, "0", stored, None)
 
 
 @requirement("catalog.clamp-warning")
 async def test_clamp_warning(iut: Iut) -> None:
     """There is a warning whenever an axis was clamped."""
-    async with receiver(iut) as on:
-        process = on.session.instance.process
-        await on.plays({"0": pad(lx=0.5)}, "0", {"lx": 0.5})
+    async with gamepad_tester(iut) as tester:
+        process = tester.session.instance.process
+        await tester.plays({"0": pad(lx=0.5)}, "0", {"lx": 0.5})
         for axes, stored in BEYOND:
-            await on.buffer("0")
-            on.warnings.clear()
+            await tester.buffer("0")
+            tester.warnings.clear()
             before = process.stderr.text if process else ""
-            await on.plays({"0": pad(**axes)}, "0", stored, "catalog.clamped")
-            deadline = on.session.now + on.session.seconds("response")
+            await tester.plays({"0": pad(**axes)}, "0", stored, "catalog.clamped")
+            deadline = tester.session.now + tester.session.seconds("response")
             while True:
-                if on.warnings or (process and process.stderr.text != before):
+                if tester.warnings or (process and process.stderr.text != before):
                     break
-                if on.session.now > deadline:
+                if tester.session.now > deadline:
                     expected = f"a warning where {axes} was clamped"
                     raise Violation(expected, "none was answered, and none printed to stderr")
                 await asyncio.sleep(0.02)
-                await on.buffer("0")
+                await tester.buffer("0")
 
 
 ODD: dict[str, Any] = {
@@ -176,19 +182,19 @@ NOISE: dict[str, bytes] = {
 @requirement("receiver.odd-messages")
 async def test_odd_messages(iut: Iut) -> None:
     """After each message that is odd, or none at all, the next proper one counts."""
-    async with receiver(iut) as on:
+    async with gamepad_tester(iut) as tester:
         for number, (what, odd) in enumerate({**ODD, **NOISE}.items(), 1):
             if isinstance(odd, bytes):
-                await on.session.send_bytes(odd)
+                await tester.session.send_bytes(odd)
             else:
-                await on.session.send(odd)
-            await on.session.taken()
-            await still_plays(on, number / 64, what)
+                await tester.session.send(odd)
+            await tester.session.taken()
+            await still_plays(tester, number / 64, what)
 
 
-async def still_plays(on: Receiver, lx: float, after: str) -> None:
+async def still_plays(tester: GamepadTester, lx: float, after: str) -> None:
     """Raise Violation unless a proper message counts. What came before it may count, too."""
     try:
-        await on.plays({"1": pad(1, lx=lx)}, "1", {"lx": lx})
+        await tester.plays({"1": pad(1, lx=lx)}, "1", {"lx": lx})
     except Violation as dead:
         raise Violation(f"a proper message after '{after}' to count", dead.came) from dead

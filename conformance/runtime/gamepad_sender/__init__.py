@@ -1,7 +1,7 @@
 """Test cases for a gamepad sender: the suite receives what it sends."""
 
 from conformance.iut import Iut
-from conformance.runtime.operating import takes_part
+from conformance.runtime.tester import takes_part
 
 SMOKE = "gamepad.form"
 

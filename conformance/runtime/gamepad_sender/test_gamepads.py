@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.codec import GAMEPADS
-from conformance.runtime.gamepad_sender.playing import (
+from conformance.runtime.gamepad_sender.tester import (
     AXES,
     BUTTONS,
     along,

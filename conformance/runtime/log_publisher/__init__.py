@@ -1,7 +1,7 @@
 """Test cases for a log publisher: the suite reads what it publishes."""
 
 from conformance.iut import Iut
-from conformance.runtime.log_publisher.logging import publishing
+from conformance.runtime.log_publisher.tester import publishing
 
 SMOKE = "log.form"
 

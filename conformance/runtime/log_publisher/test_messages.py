@@ -6,9 +6,9 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.keywords import equal
+from conformance.keywords import equal, shown
 from conformance.runtime.codec import LOG
-from conformance.runtime.log_publisher.logging import (
+from conformance.runtime.log_publisher.tester import (
     LEVELS,
     LOGGER,
     log,
@@ -16,7 +16,6 @@ from conformance.runtime.log_publisher.logging import (
     published,
     publishing,
 )
-from conformance.runtime.rpc import shown
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop

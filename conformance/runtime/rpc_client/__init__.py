@@ -1,7 +1,7 @@
 """Test cases for an RPC client: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.runtime.calling import calling
+from conformance.runtime.rpc_client.tester import calling
 
 SMOKE = "rpc.request-form"
 

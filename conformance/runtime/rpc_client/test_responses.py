@@ -5,11 +5,10 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.keywords import equal
-from conformance.runtime.calling import calling
+from conformance.keywords import equal, shown
 from conformance.runtime.codec import encode
-from conformance.runtime.forms import forms
-from conformance.runtime.rpc import shown
+from conformance.runtime.encodings import encodings
+from conformance.runtime.rpc_client.tester import calling
 from conformance.segmentation import byte_by_byte, split_at
 
 pytestmark = in_one_loop
@@ -122,9 +121,9 @@ RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 async def test_wider_forms(iut: Iut) -> None:
     """A response means the same with wider integers, lengths and counts, and narrower floats."""
     async with calling(iut) as caller:
-        for name in forms(None):
+        for name in encodings(None):
             call = await caller.call("method")
-            await caller.session.send_bytes(forms(call.answer(None, RESULT))[name])
+            await caller.session.send_bytes(encodings(call.answer(None, RESULT))[name])
             await caller.succeeds(call, RESULT, f"its response in {name}")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.calling import Call, calling
+from conformance.runtime.rpc_client.tester import Call, calling
 from conformance.verdicts import NotExercised
 
 pytestmark = in_one_loop

@@ -1,7 +1,7 @@
 """Test cases for an RPC server: the suite plays its clients."""
 
 from conformance.iut import Iut
-from conformance.runtime.rpc import ABSENT, call
+from conformance.runtime.rpc_server.tester import ABSENT, call
 
 SMOKE = "rpc.response-form"
 

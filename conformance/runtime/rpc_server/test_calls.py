@@ -6,7 +6,8 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.rpc import (
+from conformance.keywords import shown
+from conformance.runtime.rpc_server.tester import (
     ABSENT,
     answers,
     call,
@@ -14,7 +15,6 @@ from conformance.runtime.rpc import (
     check_success,
     procedure,
     request,
-    shown,
 )
 from conformance.verdicts import NotExercised
 

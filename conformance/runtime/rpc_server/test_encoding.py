@@ -7,8 +7,8 @@ import pytest
 from conformance.cases import absent, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.codec import RESPONSE, encode
-from conformance.runtime.forms import forms
-from conformance.runtime.rpc import answers, call, check_success, procedure, request
+from conformance.runtime.encodings import encodings
+from conformance.runtime.rpc_server.tester import answers, call, check_success, procedure, request
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
 
@@ -22,8 +22,8 @@ async def test_wider_forms(iut: Iut) -> None:
     """A request means the same with wider integers, lengths and counts, and narrower floats."""
     async with iut.session() as session:
         echo = await procedure(iut, session, "echo")
-        for number, name in enumerate(forms(None)):
-            await session.send_bytes(forms(request(number, echo, *PARAMS))[name])
+        for number, name in enumerate(encodings(None)):
+            await session.send_bytes(encodings(request(number, echo, *PARAMS))[name])
             came = await answers(session, [number], f" in {name}", None)
             check_success(came[number], PARAMS, f"echo in {name}", None)
 

@@ -8,7 +8,7 @@ from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
 from conformance.runtime.codec import RESPONSE, encode
-from conformance.runtime.rpc import (
+from conformance.runtime.rpc_server.tester import (
     ABSENT,
     answers,
     call,

@@ -9,7 +9,7 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import RESPONSE, encode
-from conformance.runtime.rpc import of, procedure, request
+from conformance.runtime.rpc_server.tester import of, procedure, request
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
 

@@ -1,7 +1,7 @@
 """Test cases for an update publisher: the suite receives its updates."""
 
 from conformance.iut import Iut
-from conformance.runtime.operating import takes_part
+from conformance.runtime.tester import takes_part
 
 SMOKE = "update.form"
 

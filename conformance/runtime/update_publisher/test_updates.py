@@ -4,11 +4,10 @@ from typing import Any
 
 from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.keywords import equal
+from conformance.keywords import equal, shown
 from conformance.runtime.codec import UPDATE
-from conformance.runtime.operating import done
-from conformance.runtime.rpc import shown
-from conformance.runtime.update_publisher.updating import (
+from conformance.runtime.tester import done
+from conformance.runtime.update_publisher.tester import (
     LARGEST,
     LINGERING,
     ONE,

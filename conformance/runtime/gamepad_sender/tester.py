@@ -1,11 +1,11 @@
-"""How test cases play on gamepads, and look at what is sent of it."""
+"""The tester of a gamepad sender: plays on gamepads, and looks at what is sent of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from conformance.keywords import shown
 from conformance.runtime.codec import GAMEPADS, mark
-from conformance.runtime.operating import done
-from conformance.runtime.rpc import shown
+from conformance.runtime.tester import done
 from conformance.session import Session
 from conformance.verdicts import Violation
 

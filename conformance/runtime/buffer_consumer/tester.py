@@ -1,10 +1,11 @@
-"""What the test cases of a consumer do with buffers."""
+"""The tester of a consumer of buffers: has it read and write, and look for buffers."""
 
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.bench import Bench, Buffer
-from conformance.runtime.memory.told import same
+from conformance.runtime.memory.answers import same
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Inconclusive, Violation
 
 
@@ -15,7 +16,7 @@ async def set_value(
 
     `about` is the requirement that it counts against, None for the one that the test decides.
     """
-    answer = await buffer.bench.ask("set_value", **buffer.arguments, param=name, value=value)
+    answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
     if not answer.ok:
         expected = f"set_value of {name} = {value!r} to succeed"
         raise Violation(expected, f"it failed: {str(answer.error)[:300]}", about)
@@ -26,7 +27,7 @@ async def reads(
     buffer: Buffer, name: str, value: Any, about: str | None = "get-value.value"
 ) -> None:
     """Raise Violation unless get_value answers this value; `about` as with set_value."""
-    answer = await buffer.bench.ask("get_value", **buffer.arguments, param=name)
+    answer = await buffer.tester.ask("get_value", **buffer.arguments, param=name)
     if not answer.ok or not same(value, answer.result, buffer.peripheral[name].kind):
         place = buffer.place(f"read.params.{name}")
         came = f"answered {str(answer.result)[:200]}" if answer.ok else f"failed: {answer.error}"
@@ -35,9 +36,9 @@ async def reads(
         )
 
 
-async def listed(on: Bench) -> list[str]:
+async def listed(tester: Tester) -> list[str]:
     """The names that `list` answers."""
-    answer = await on.tested("list")
+    answer = await tester.tested("list")
     names = answer.result
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Inconclusive(f"'list' is to answer names of buffers: {str(names)[:200]}")

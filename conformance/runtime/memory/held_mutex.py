@@ -5,22 +5,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.bench import Bench, Buffer
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.tester import Tester
 from conformance.session import PATIENCE
 from conformance.verdicts import Violation
 
 
-async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, Any]) -> None:
+async def waits_for_mutex(
+    tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
+) -> None:
     """Run an operation while the tester holds the mutex, which it has to wait for.
 
     Raises Violation of operations.mutex where it does not, unless the buffer is not the same any
     more, and of format.mutex where it never goes on. An operation that gives up instead is tried
     again once the mutex is free.
     """
-    quiet, response = on.session.seconds("quiet"), on.session.seconds("response")
+    quiet, response = tester.session.seconds("quiet"), tester.session.seconds("response")
     async with buffer.held():
         before = buffer.peek()
-        asked = asyncio.create_task(on.ask(name, **arguments))
+        asked = asyncio.create_task(tester.ask(name, **arguments))
         await asyncio.wait({asked}, timeout=quiet)
         during = buffer.peek()
         try:
@@ -44,10 +47,12 @@ async def holding(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, 
             "format.mutex",
         )
     if not asked.result().ok:
-        await on.tested(name, **arguments)
+        await tester.tested(name, **arguments)
 
 
-async def invalidated(on: Bench, buffer: Buffer, name: str, arguments: Mapping[str, Any]) -> None:
+async def invalidated(
+    tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
+) -> None:
     """Run an operation on a buffer that becomes invalid while it waits for the mutex.
 
     Raises Violation of operations.validity where it then changes anything or has a result. One
@@ -56,8 +61,8 @@ async def invalidated(on: Bench, buffer: Buffer, name: str, arguments: Mapping[s
     asked: asyncio.Task[Answer] | None = None
     try:
         async with buffer.held():
-            asked = asyncio.create_task(on.ask(name, **arguments))
-            await asyncio.wait({asked}, timeout=on.session.seconds("quiet"))
+            asked = asyncio.create_task(tester.ask(name, **arguments))
+            await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
             if asked.done():
                 return
             buffer.poke({"valid": 0})

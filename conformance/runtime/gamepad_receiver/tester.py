@@ -1,4 +1,4 @@
-"""How test cases play gamepads to a receiver, and wait until their buffers show it."""
+"""The tester of a gamepad receiver: sends it input, and waits until its buffers show it."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import ROBOT, Bench, Buffer, Image
+from conformance.runtime.memory.buffer import Buffer, Image
+from conformance.runtime.memory.tester import ROBOT, Tester
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
 
@@ -21,8 +22,8 @@ def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
     return {**dict.fromkeys(AXES, 0.0), **axes, "btn": btn}
 
 
-class Receiver(Bench):
-    """A bench with a receiver: its gamepads and their buffers by index."""
+class GamepadTester(Tester):
+    """The tester of a receiver: its gamepads, and their buffers by index."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -95,12 +96,12 @@ class Receiver(Bench):
 
 
 @contextlib.asynccontextmanager
-async def receiver(iut: Iut) -> AsyncIterator[Receiver]:
-    """A bench with a receiver of its own, which listens; nothing of it is left behind."""
-    made: Receiver | None = None
+async def gamepad_tester(iut: Iut) -> AsyncIterator[GamepadTester]:
+    """The tester of a receiver of its own, which listens; nothing is left behind."""
+    made: GamepadTester | None = None
     try:
         async with iut.session() as session:
-            made = Receiver(session)
+            made = GamepadTester(session)
             await made.load(ROBOT)
             yield made
             # Whatever it has made must not be left behind, even if it has to be killed.

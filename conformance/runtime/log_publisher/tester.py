@@ -1,13 +1,13 @@
-"""How test cases have a program log, and find the message that comes of it."""
+"""The tester of a log publisher: has a program log, and finds the message that comes of it."""
 
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.iut import Iut
+from conformance.keywords import shown
 from conformance.runtime.codec import LOG
-from conformance.runtime.operating import connected, done
-from conformance.runtime.rpc import shown
+from conformance.runtime.tester import connected, done
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
 

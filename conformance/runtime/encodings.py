@@ -12,7 +12,7 @@ _STR, _BIN, _EXT = 0xD9, 0xC4, 0xC7
 _ARRAY, _MAP = 0xDC, 0xDE
 
 
-def forms(value: Any) -> Mapping[str, bytes]:
+def encodings(value: Any) -> Mapping[str, bytes]:
     """A value's encodings by their names: all its integers, lengths and counts at least so wide."""
     made = {f"{8 * width} bits": _wide(value, width) for width in _WIDTHS}
     made["signed integers"] = _wide(value, 1, _SIGNED)

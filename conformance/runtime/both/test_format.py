@@ -3,19 +3,21 @@
 import tempfile
 from pathlib import Path
 
-from conformance.cases import explore, requirement
+from conformance.cases import explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory import drawn
-from conformance.runtime.memory.bench import bench
 from conformance.runtime.memory.catalog import load
+from conformance.runtime.memory.tester import memory_tester
+
+pytestmark = in_one_loop
 
 
 @requirement("format.fields-apart")
 async def test_fields_apart(iut: Iut) -> None:
     """No two fields of a buffer share a byte, and none lies beyond its end."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            await on.layout(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            await tester.layout(type_)
 
 
 @requirement("format.fields-apart")
@@ -25,9 +27,9 @@ async def test_any_catalog(iut: Iut, text: str) -> None:
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "catalog.yaml"
         path.write_text(text, encoding="utf-8")
-        async with bench(iut, None) as on:
-            on.catalog = load(text)
-            on.session.note("catalog file", None, content=text)
-            await on.tested("catalog", path=str(path))
-            for type_ in on.catalog:
-                await on.layout(type_)
+        async with memory_tester(iut, None) as tester:
+            tester.catalog = load(text)
+            tester.session.note("catalog file", None, content=text)
+            await tester.tested("catalog", path=str(path))
+            for type_ in tester.catalog:
+                await tester.layout(type_)

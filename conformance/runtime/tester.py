@@ -1,4 +1,4 @@
-"""How test cases have an IUT do something."""
+"""What the testers of several roles do: connect with an IUT, and have it do something."""
 
 import asyncio
 import contextlib

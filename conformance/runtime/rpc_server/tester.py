@@ -1,4 +1,4 @@
-"""What the test cases of RPC have in common: requests, responses, and the procedures to call."""
+"""The tester of an RPC server: its requests, the responses to them, and the procedures to call."""
 
 import difflib
 import json
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from conformance.iut import Iut
+from conformance.keywords import shown
 from conformance.runtime.codec import RESPONSE
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised, Violation
@@ -26,10 +27,6 @@ def request(number: int, method: str, *params: Any) -> list[Any]:
 
 def notification(method: str, *params: Any) -> list[Any]:
     return [2, method, list(params)]
-
-
-def response(number: Any, error: Any, result: Any) -> list[Any]:
-    return [1, number, error, result]
 
 
 async def answers(
@@ -120,11 +117,6 @@ def names(iut: Iut) -> list[str]:
     """What the IUT calls the procedures that it is not declared not to have."""
     declared = iut.configuration.procedures
     return [name for name in (declared.get(each, each) for each in iut.role.procedures) if name]
-
-
-def shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 120 else f"{text[:119]}…"
 
 
 def alike(sent: Any, came: Any) -> bool:

@@ -1,10 +1,11 @@
-"""What the test cases of an owner do with each of its operations."""
+"""The tester of an owner of buffers: each of its operations, and what it may change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.runtime.memory.bench import Bench, Buffer, new_uid
+from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.tester import Tester, new_uid
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-async def run(on: Bench, buffer: Buffer, name: str) -> Any:
+async def run(tester: Tester, buffer: Buffer, name: str) -> Any:
     """Run one of the operations on an arm; its answer."""
     arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
-    return await on.ask(name, **arguments)
+    return await tester.ask(name, **arguments)

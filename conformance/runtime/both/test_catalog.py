@@ -3,26 +3,28 @@
 import contextlib
 from collections.abc import Iterator
 
-from conformance.cases import check, requirement
+from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.bench import ROBOT, Bench, bench, catalogs, new_uid
 from conformance.runtime.memory.catalog import load
-from conformance.runtime.memory.fitting import check_widths
 from conformance.runtime.memory.layout import SHORT, UID_BYTES, Layout
+from conformance.runtime.memory.layout_checks import check_widths
+from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_tester, new_uid
 from conformance.verdicts import Violation
 
+pytestmark = in_one_loop
 
-async def understood(on: Bench, name: str, access: bool = True) -> dict[str, Layout]:
+
+async def understood(tester: Tester, name: str, access: bool = True) -> dict[str, Layout]:
     """The IUT's layout of every type of a catalog that it must take. Raises Violation.
 
     Every parameter has its place then, in the blocks it belongs to: that is looked at there.
     """
     path = catalogs() / name
-    on.catalog = load(path.read_bytes())
-    await on.tested("catalog", path=str(path))
-    for type_ in on.catalog:
-        await on.tested("layout", type=type_)
-    return {type_: await on.layout(type_, access) for type_ in on.catalog}
+    tester.catalog = load(path.read_bytes())
+    await tester.tested("catalog", path=str(path))
+    for type_ in tester.catalog:
+        await tester.tested("layout", type=type_)
+    return {type_: await tester.layout(type_, access) for type_ in tester.catalog}
 
 
 @contextlib.contextmanager
@@ -36,52 +38,52 @@ def counting_as(name: str) -> Iterator[None]:
 
 async def refused(iut: Iut, name: str, type_: str = "sensor") -> bool:
     """Whether the IUT refuses a catalog: when it reads it, or at the latest when it uses it."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         try:
-            return not await _used(on, name, type_)
+            return not await _used(tester, name, type_)
         except Violation:
             # It ended instead. One that only does not answer has not refused anything.
-            process = on.session.instance.process
-            if process and await process.wait(on.session.seconds("quiet")):
+            process = tester.session.instance.process
+            if process and await process.wait(tester.session.seconds("quiet")):
                 return True
             raise
 
 
-async def _used(on: Bench, name: str, type_: str) -> bool:
+async def _used(tester: Tester, name: str, type_: str) -> bool:
     """Whether nothing fails of what one does with a catalog."""
-    if not (await on.ask("catalog", path=str(catalogs() / name))).ok:
+    if not (await tester.ask("catalog", path=str(catalogs() / name))).ok:
         return False
-    if not (await on.ask("layout", type=type_)).ok:
+    if not (await tester.ask("layout", type=type_)).ok:
         return False
-    if "connect" not in on.session.role.hooks:
+    if "connect" not in tester.session.role.hooks:
         return True
-    answer = await on.with_uid("connect", new_uid(), type=type_)
+    answer = await tester.with_uid("connect", new_uid(), type=type_)
     if isinstance(answer.result, dict):
-        on.names.add(str(answer.result.get("buffer")))
+        tester.names.add(str(answer.result.get("buffer")))
     return answer.ok
 
 
 @requirement("catalog.yaml")
 async def test_styles_of_yaml(iut: Iut) -> None:
     """The order of keys, quotes, comments, indentation and forms of numbers make no difference."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.yaml"):
-            await understood(on, "styles.yaml")
+            await understood(tester, "styles.yaml")
 
 
 @requirement("catalog.yaml-flow")
 async def test_flow_style(iut: Iut) -> None:
     """Flow style and anchors are YAML as well."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.yaml-flow"):
-            await understood(on, "flow.yaml")
+            await understood(tester, "flow.yaml")
 
 
 @requirement("catalog.optional-keys")
 async def test_name_and_type_are_enough(iut: Iut) -> None:
     """A parameter of which only name and type are told is one."""
-    async with bench(iut, None) as on:
-        await understood(on, "minimal.yaml", access=False)
+    async with memory_tester(iut, None) as tester:
+        await understood(tester, "minimal.yaml", access=False)
 
 
 @requirement("catalog.required-keys")
@@ -103,42 +105,42 @@ async def test_unknown_types(iut: Iut) -> None:
 @requirement("catalog.names")
 async def test_identifiers(iut: Iut) -> None:
     """Every legal Python identifier is a name."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.names"):
-            await understood(on, "names.yaml")
+            await understood(tester, "names.yaml")
 
 
 @requirement("catalog.types")
 async def test_types(iut: Iut) -> None:
     """Every type of integer, float or boolean takes as many bytes as in ctypes."""
-    async with bench(iut, None) as on:
-        await understood(on, "types.yaml")
+    async with memory_tester(iut, None) as tester:
+        await understood(tester, "types.yaml")
 
 
 @requirement("catalog.other-types")
 async def test_other_types(iut: Iut) -> None:
     """Characters, pointers and long doubles have their place in a buffer, too."""
-    async with bench(iut, None) as on:
-        await understood(on, "other-types.yaml")
+    async with memory_tester(iut, None) as tester:
+        await understood(tester, "other-types.yaml")
 
 
 @requirement("catalog.arrays")
 async def test_arrays(iut: Iut) -> None:
     """An array takes the bytes of all its values, be it of one or of 255."""
-    async with bench(iut) as on:
+    async with memory_tester(iut) as tester:
         for name in (ROBOT, "types.yaml"):
-            await on.load(name)
-            for type_, peripheral in on.catalog.items():
+            await tester.load(name)
+            for type_, peripheral in tester.catalog.items():
                 if any(param.count for param in peripheral.params):
-                    await on.layout(type_)
+                    await tester.layout(type_)
 
 
 @requirement("catalog.at-most-16")
 async def test_16_parameters(iut: Iut) -> None:
     """A Smart Device may have 16 parameters."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.at-most-16"):
-            await understood(on, "sixteen.yaml")
+            await understood(tester, "sixteen.yaml")
 
 
 @requirement("catalog.more-than-16")
@@ -158,57 +160,57 @@ async def test_unclosed_brackets(iut: Iut) -> None:
 @requirement("catalog.no-limit")
 async def test_more_than_16_parameters(iut: Iut) -> None:
     """What is no Smart Device may have 17 parameters, or 40."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.no-limit"):
-            await understood(on, "many.yaml")
+            await understood(tester, "many.yaml")
 
 
 @requirement("catalog.device-id")
 async def test_device_id(iut: Iut) -> None:
     """A buffer has a device control block if its catalog entry has a device_id, be it 0."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            await on.layout(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            await tester.layout(type_)
 
 
 @requirement("catalog.ignored-keys")
 async def test_ignored_keys(iut: Iut) -> None:
     """delay and subscribed make nothing a Smart Device, and bounds of booleans are no mistake."""
-    async with bench(iut, None) as on:
+    async with memory_tester(iut, None) as tester:
         with counting_as("catalog.ignored-keys"):
-            await understood(on, "ignored.yaml")
+            await understood(tester, "ignored.yaml")
 
 
 @requirement("format.read-block")
 async def test_read_block(iut: Iut) -> None:
     """The read block has the parameters that are readable; all four kinds of access are there."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            await on.layout(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            await tester.layout(type_)
 
 
 @requirement("format.write-block")
 async def test_write_block(iut: Iut) -> None:
     """The write block has the parameters that are writeable; all four kinds of access are there."""
-    async with bench(iut) as on:
-        for type_ in on.catalog:
-            await on.layout(type_)
+    async with memory_tester(iut) as tester:
+        for type_ in tester.catalog:
+            await tester.layout(type_)
 
 
 @requirement("format.control-block")
 async def test_control_block(iut: Iut) -> None:
     """In a device control block all fields are there, with a bit for each of 16 parameters."""
-    async with bench(iut) as on:
-        for type_, peripheral in on.catalog.items():
+    async with memory_tester(iut) as tester:
+        for type_, peripheral in tester.catalog.items():
             if peripheral.device_id is not None:
-                await on.layout(type_)
+                await tester.layout(type_)
 
 
 @requirement("format.control-widths")
 async def test_control_widths(iut: Iut) -> None:
     """The UID has at least 88 bits, and the delay at least 16."""
-    async with bench(iut) as on:
-        for type_, peripheral in on.catalog.items():
+    async with memory_tester(iut) as tester:
+        for type_, peripheral in tester.catalog.items():
             if peripheral.device_id is not None:
-                layout = await on.layout(type_)
+                layout = await tester.layout(type_)
                 check_widths(layout, {"uid": UID_BYTES, "delay": SHORT}, None)

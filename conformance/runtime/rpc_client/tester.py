@@ -1,4 +1,4 @@
-"""The calls that an RPC client makes for its program, and what comes of them."""
+"""The tester of an RPC client: the calls that it makes for its program, and their outcomes."""
 
 import asyncio
 import contextlib
@@ -7,15 +7,18 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.keywords import equal
+from conformance.keywords import equal, shown
 from conformance.runtime.codec import IDS, OTHER, REQUEST, mark
-from conformance.runtime.operating import connected, ended
-from conformance.runtime.rpc import response, shown
+from conformance.runtime.tester import connected, ended
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
+
+
+def response(number: Any, error: Any, result: Any) -> list[Any]:
+    return [1, number, error, result]
 
 
 class Call:

@@ -1,12 +1,11 @@
-"""How test cases connect devices, and find what the updates tell of them."""
+"""The tester of an update publisher: connects devices, and finds what the updates say of them."""
 
 from collections.abc import Callable
 from typing import Any
 
-from conformance.keywords import equal
+from conformance.keywords import equal, shown
 from conformance.runtime.codec import UPDATE, mark
-from conformance.runtime.operating import done
-from conformance.runtime.rpc import shown
+from conformance.runtime.tester import done
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
 

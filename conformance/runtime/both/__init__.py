@@ -1,0 +1,1 @@
+"""Test cases that owners and consumers of buffers have in common."""

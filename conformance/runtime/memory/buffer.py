@@ -1,0 +1,175 @@
+"""One buffer as the tester has it open: what a test sees of it is an image of all its bytes.
+
+What a test expects of an image is compared field by field.
+"""
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance.harness import memory
+from conformance.harness.memory import Locked, NoObject, SharedObject
+from conformance.mutex import BrokenMutex
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.layout import Field, Layout
+from conformance.runtime.memory.samples import filling
+from conformance.verdicts import Violation
+
+if TYPE_CHECKING:
+    from conformance.runtime.memory.tester import Tester
+
+_BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
+_SLACK = 0.05  # seconds by which clocks may differ
+
+
+@dataclass(frozen=True)
+class Image:
+    """All bytes that a buffer had at one moment; ``event`` is where the transcript has them."""
+
+    buffer: "Buffer"
+    data: bytes
+    event: int
+    at: float
+
+    def raw(self, field: str) -> bytes:
+        return self.buffer.layout[field].of(self.data)
+
+    def __getitem__(self, field: str) -> Any:
+        return self.buffer.layout[field].decode(self.raw(field))
+
+    def holds(self, expected: Mapping[str, Any], requirement: str | None = None) -> None:
+        """Raise Violation unless these fields have these values, bit by bit."""
+        for name, value in expected.items():
+            field = self.buffer.layout[name]
+            self._same(field, field.encode(value), value, requirement)
+
+    def only(
+        self, before: "Image", changed: Collection[str], requirement: str | None = None
+    ) -> None:
+        """Raise Violation if any other field differs from what it was before."""
+        for name, field in self.buffer.layout.fields.items():
+            if name != "mutex" and name not in changed:
+                self._same(field, before.raw(name), before[name], requirement)
+
+    def stamped(self, block: str, since: float, requirement: str | None = None) -> None:
+        """Raise Violation unless a block's timestamp is of the time between `since` and now."""
+        name = f"{block}.timestamp"
+        if not since - _BEFORE - _SLACK <= self[name] <= self.at + _SLACK:
+            raise Violation(
+                f"{self.buffer.place(name)} to be the time of the operation, about {since:.3f}",
+                f"it is {self.raw(name).hex()} ({self[name]!r})",
+                requirement,
+                self.event,
+            )
+
+    def _same(self, field: Field, raw: bytes, value: Any, requirement: str | None) -> None:
+        found = field.of(self.data)
+        if found != raw:
+            came = f"it is {found.hex() or 'beyond the end'}"
+            came += f" ({field.decode(found)!r})" if len(found) == field.size else ""
+            expected = f"{self.buffer.place(field.name)} to be {raw.hex()} ({value!r})"
+            raise Violation(expected, came, requirement, self.event)
+
+
+class Buffer:
+    """One buffer, as the tester has it open."""
+
+    def __init__(
+        self, tester: "Tester", peripheral: Peripheral, layout: Layout, opened: SharedObject
+    ) -> None:
+        self.tester = tester
+        self.peripheral = peripheral
+        self.layout = layout
+        self.object = opened
+        self.name = opened.name
+        self._latest = b""
+
+    def place(self, field: str) -> str:
+        """Where a field is, in words."""
+        where = self.layout[field]
+        return f"{field} of {self.name} (offset {where.offset}, {where.size} bytes)"
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What names it in an operation."""
+        return {"buffer": self.name, "type": self.peripheral.name}
+
+    def kept(self) -> None:
+        """Raise Violation of lifecycle.kept unless the name still stands for the same object."""
+        inode = memory.inode(self.name)
+        if inode != self.object.inode:
+            raise Violation(
+                f"{self.name} to stay the same object (inode {self.object.inode})",
+                "it is gone" if inode is None else f"it is another one (inode {inode})",
+                "lifecycle.kept",
+            )
+
+    @contextlib.asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Hold its mutex. Raises Violation where it is not free in time."""
+        within = self.tester.session.seconds("response")
+        try:
+            async with self.object.locked(within):
+                yield
+        except Locked:
+            raise Violation(
+                f"the mutex of {self.name} to be free",
+                f"it was still held after {within:g} s",
+                "operations.mutex-released",
+            ) from None
+        except (BrokenMutex, NoObject) as error:
+            expected = f"a mutex at offset {self.layout['mutex'].offset} of {self.name}"
+            raise Violation(expected, str(error), "format.mutex") from error
+
+    async def look(self) -> Image:
+        """What is in it now, while nobody else has its mutex."""
+        async with self.held():
+            return self.peek()
+
+    def peek(self) -> Image:
+        """What is in it now, whoever has its mutex."""
+        data = self.object.read()
+        if len(data) < self.layout.size:
+            expected = f"{self.name} to keep its {self.layout.size} bytes"
+            raise Violation(expected, f"it has {len(data)}", "lifecycle.kept")
+        event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
+        return Image(self, data, event, time.time())
+
+    def peek_at(self, field: str) -> Any:
+        """The value that one field has now; no event of the transcript tells of it."""
+        where = self.layout[field]
+        return where.decode(where.of(self.object.read()))
+
+    def _news(self, data: bytes) -> dict[str, Any]:
+        """What is to be told of its bytes: all of them, then what has changed."""
+        before, self._latest = self._latest, data
+        if not before:
+            return {"bytes": data[: self.layout.size].hex()}
+        changed = {
+            f"{name} @{field.offset}": f"{field.of(before).hex()} > {field.of(data).hex()}"
+            for name, field in self.layout.fields.items()
+            if name != "mutex" and field.of(before) != field.of(data)
+        }
+        return {"changed": changed}
+
+    async def put(self, values: Mapping[str, Any]) -> Image:
+        """Write fields, as another process might; returns what is in it then."""
+        async with self.held():
+            self.poke(values)
+            return self.peek()
+
+    def poke(self, values: Mapping[str, Any]) -> None:
+        """Write fields without asking for the mutex."""
+        for name, value in values.items():
+            field = self.layout[name]
+            try:
+                self.object.write(field.offset, field.encode(value))
+            except NoObject as error:
+                expected = f"{self.name} to keep its {self.layout.size} bytes"
+                raise Violation(expected, str(error), "lifecycle.kept") from error
+
+    async def fill(self) -> Image:
+        """Give every field but `valid` a value of its own, so that none can be lost unnoticed."""
+        return await self.put(filling(self.peripheral, self.layout))
