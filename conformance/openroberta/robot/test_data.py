@@ -25,7 +25,7 @@ def presence_of(name: str) -> Any:
         async with playing(iut) as tester:
             await tester.repeats(await tester.link(), 1)
             for asked in tester.asked:
-                if asked.data.get(name) is None:
+                if name not in asked.data:
                     raise asked.violation(f"{name} in the object of {asked.name}", "there is none")
 
     test.__doc__ = f"Registration and pushes have the field {name}."

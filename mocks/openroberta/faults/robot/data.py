@@ -17,20 +17,18 @@ def _lacking(name: str) -> type[Robot]:
     return fault(f"no-{name}", violates=f"data.{name}")(Lacks)
 
 
-def _lacking_in_pushes(name: str, how: str) -> type[Robot]:
-    """A robot that leaves this field out, or null, in pushes."""
+def _lacking_in_pushes(name: str) -> type[Robot]:
+    """A robot that leaves this field out in pushes."""
 
     class Lacks(Robot):
         def data(self, cmd: str) -> dict[str, Any]:
             told = super().data(cmd)
-            if cmd == "push" and how == "null":
-                told[name] = None
-            elif cmd == "push":
+            if cmd == "push":
                 del told[name]
             return told
 
-    Lacks.__doc__ = f"Sends no {name} in pushes." if how == "none" else f"Sends {name} as null."
-    return fault(f"{how}-{name}-in-pushes", violates=f"data.{name}", subtle=True)(Lacks)
+    Lacks.__doc__ = f"Sends no {name} in pushes."
+    return fault(f"no-{name}-in-pushes", violates=f"data.{name}", subtle=True)(Lacks)
 
 
 NoFirmwarename = _lacking("firmwarename")
@@ -42,13 +40,13 @@ NoToken = _lacking("token")
 NoBrickname = _lacking("brickname")
 NoBattery = _lacking("battery")
 NoMenuversion = _lacking("menuversion")
-NoFirmwarenameInPushes = _lacking_in_pushes("firmwarename", "none")
-NoRobotInPushes = _lacking_in_pushes("robot", "null")
-NoMacaddrInPushes = _lacking_in_pushes("macaddr", "none")
-NoFirmwareversionInPushes = _lacking_in_pushes("firmwareversion", "null")
-NoBricknameInPushes = _lacking_in_pushes("brickname", "none")
-NoBatteryInPushes = _lacking_in_pushes("battery", "null")
-NoMenuversionInPushes = _lacking_in_pushes("menuversion", "none")
+NoFirmwarenameInPushes = _lacking_in_pushes("firmwarename")
+NoRobotInPushes = _lacking_in_pushes("robot")
+NoMacaddrInPushes = _lacking_in_pushes("macaddr")
+NoFirmwareversionInPushes = _lacking_in_pushes("firmwareversion")
+NoBricknameInPushes = _lacking_in_pushes("brickname")
+NoBatteryInPushes = _lacking_in_pushes("battery")
+NoMenuversionInPushes = _lacking_in_pushes("menuversion")
 
 
 class _Telling(Robot):
@@ -72,6 +70,15 @@ class BatteryAsNumber(_Telling):
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told["battery"] = float(told["battery"])
+
+
+@fault("battery-null-in-pushes", violates="data.strings", subtle=True)
+class BatteryNullInPushes(_Telling):
+    """Sends null as the battery in pushes."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        if cmd == "push":
+            told["battery"] = None
 
 
 @fault("version-as-number-after-a-program", violates="data.strings", subtle=True)
