@@ -161,3 +161,22 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
         for count in (1, 4):
             await play(session, **{str(number): pad(0.25) for number in range(count)})
             await session.expect(GAMEPADS, to=f"for {count} gamepads")
+
+
+@requirement("gamepad.axes-numbers")
+async def test_numbers(iut: Iut) -> None:
+    """Axes are numbers wherever the joysticks are, of each of several gamepads."""
+    async with iut.session() as session:
+        for raw in (pad(), pad(1.0, 0.0, 0.0, -1.0), pad(0.25, -0.5, 0.75, -0.125)):
+            await play(session, _0=raw, _1=raw)
+            await session.expect(GAMEPADS, to="for two gamepads")
+
+
+@requirement("encoding.strings")
+async def test_strings(iut: Iut) -> None:
+    """All keys are strs: those of the message, the indices, and those of each gamepad."""
+    async with iut.session() as session:
+        for indices in (["0"], ["1", "3"], []):
+            await play(session, **{index: pad(pressed=[1]) for index in indices})
+            if indices:
+                await session.expect(GAMEPADS, to=f"for the gamepads {', '.join(indices)}")

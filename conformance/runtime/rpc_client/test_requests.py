@@ -158,3 +158,37 @@ async def _notifies(caller: Caller) -> None:
     for number in range(3):
         answer = await caller.notify("method", number)
         check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
+
+
+@requirement("encoding.messagepack")
+async def test_objects_back_to_back(iut: Iut) -> None:
+    """Requests of all sizes stand right behind each other, with nothing between them."""
+    async with calling(iut) as caller:
+        for number in range(20):
+            call = await caller.call("method", "x" * 100 * number, {"number": number})
+            await caller.session.send(call.answer(None, None))
+            await caller.outcome(call)
+
+
+@requirement("encoding.strings")
+async def test_strings(iut: Iut) -> None:
+    """Names of procedures are strs of UTF-8, in requests and in notifications."""
+    async with calling(iut) as caller:
+        for method in ("m", "module.method", "grün_€", "x" * 40):
+            call = await caller.call(method, "text", {"key": "ä€"})
+            await caller.session.send(call.answer(None, None))
+            await caller.outcome(call)
+        await caller.notify("grün_€", "text")
+        await caller.works("a notification")
+
+
+@requirement("rpc.own-direction")
+async def test_requests_to_a_client(iut: Iut) -> None:
+    """A client that is sent a request answers it, or does not, and sends nothing else unasked."""
+    async with calling(iut) as caller:
+        session = caller.session
+        call = await caller.call("method")
+        await session.send([0, call.number, "echo", []], [2, "echo", []])
+        await session.watch("nothing but what is on its way")
+        await session.send(call.answer(None, "result"))
+        await caller.succeeds(call, "result", "its response, which came after a request")

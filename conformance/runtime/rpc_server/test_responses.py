@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
-from conformance.runtime.codec import RESPONSE, encode
+from conformance.runtime.codec import REQUEST, RESPONSE, encode
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
     answers,
@@ -203,3 +203,13 @@ async def _own_id(session: Session, number: int) -> Message:
         came = f"{answer.value} came"
         raise Violation(f"the id {number}", came, "rpc.response-id", answer.event)
     return answer
+
+
+@requirement("rpc.own-direction")
+async def test_nothing_unasked(iut: Iut) -> None:
+    """A server asks nothing of its client, neither before the first request nor after others."""
+    async with iut.session() as session:
+        await session.watch(REQUEST)
+        for number in range(3):
+            await call(session, number, "echo", number)
+        await session.watch(REQUEST)

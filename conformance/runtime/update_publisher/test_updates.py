@@ -258,3 +258,14 @@ async def _rounds(session: Session, count: int) -> None:
     """Wait for some updates, or as long as they would take, if none come without changes."""
     for _ in range(count):
         await session.watch(UPDATE, within=2 * session.seconds("update"))
+
+
+@requirement("encoding.strings")
+async def test_strings(iut: Iut) -> None:
+    """All that is text is a str of UTF-8: UIDs, names of parameters, and aliases."""
+    async with iut.session() as session:
+        await connect(session, ONE, {"value": 1, "über": 2}, "linker Motor, ä€😀")
+        await connect(session, OTHER, {"value": 1}, "arm")
+        await listed(session, ONE, OTHER)
+        await change(session, ONE, {"value": 2})
+        await Told(session, ONE).comes_to({"value": 2})
