@@ -8,7 +8,6 @@ import sys
 import time
 
 from conformance.benchmarks.simspark_reading import PLAYERS, Nowhere, match
-from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.settings import CYCLE
 
 MONITORS = 2
@@ -18,8 +17,8 @@ TURNING = 50  # cycles after which the hinges turn back, so that none rests at i
 
 def main() -> int:
     server = match()
-    for number in range(MONITORS):
-        monitor = Monitor(Nowhere(), number + 1)
+    for _ in range(MONITORS):
+        monitor = server.new_monitor(Nowhere())
         server.welcome(monitor)
         server.monitors.append(monitor)
     times = []

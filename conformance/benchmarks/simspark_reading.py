@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.simspark.sexp import read
-from mocks.simspark.agent_port import Agent
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.streams import Stream
@@ -38,7 +37,7 @@ def match(players: int = PLAYERS) -> Server:
     """A server with so many robots, all of whose hinges turn."""
     server = Server(Settings())
     for number in range(players):
-        agent = Agent(Nowhere(), number + 1)
+        agent = server.new_agent(Nowhere())
         server.agents.append(agent)
         server.effect(agent, ["scene", "nao.rsg"])
         team = ("Lefts", "Rights")[number % 2]

@@ -15,7 +15,6 @@ from conformance.simspark.sexp import read
 from conformance.simspark.view import View
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor import read_script
-from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.pitch import COLUMNS, ROWS, draw
 from mocks.simspark.robot import PARTS
 from mocks.simspark.server import Server
@@ -41,12 +40,12 @@ class Pitch:
         self.stream = Heard()
         self.view = View()
         self.judge = Judge(protocols.load("simspark"), ["server"])
-        self.monitor = Monitor(self.stream, 1)
+        self.monitor = self.server.new_monitor(self.stream)
         self.server.welcome(self.monitor)
         self.server.monitors.append(self.monitor)
 
     def agent(self, team: str = "Lefts", unum: int = 0) -> Agent:
-        agent = Agent(Heard(), len(self.server.agents) + 1)
+        agent = self.server.new_agent(Heard())
         self.server.agents.append(agent)
         self.act(agent, f"(scene nao.rsg)(init (unum {unum})(teamname {team}))")
         return agent

@@ -1,4 +1,4 @@
-"""Bytes that are no message: texts that are none, lengths that lie; and what they may cost."""
+"""Malformed messages: texts that do not parse, wrong lengths; and what they may cost the IUT."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ LENGTHS = {
 
 
 def memory(session: Session) -> int:
-    """The largest size in bytes that the IUT's process has had in memory; 0 if nobody can tell."""
+    """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
     process = session.instance.process
     status = Path(f"/proc/{process.pid}/status") if process else Path("/nowhere")
     try:

@@ -25,7 +25,7 @@ DEEP = 200  # levels up to which Python's own reader, which does recurse, is tru
 class SexpError(ValueError):
     """Bytes that are no sequence of S-expressions: at which offset, in bytes, and why.
 
-    `ascii` is False where it is a byte that is none of a character.
+    `ascii` is False where the byte is not ASCII.
     """
 
     def __init__(self, offset: int, why: str, ascii: bool = True) -> None:  # noqa: A002

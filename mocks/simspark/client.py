@@ -7,14 +7,14 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks import streams, upper_tester
-from mocks.simspark.connection import Connection
+from mocks.simspark.connection import Connection, Endpoint
 from mocks.streams import Stream, note
 
 AGAIN = 0.1  # seconds until a server that is still starting is tried again
 TRIES = 20
 
 
-class Client:
+class Client(Endpoint):
     """One connection to a server."""
 
     connection: Connection
@@ -23,7 +23,7 @@ class Client:
         self.settings = settings
 
     async def run(self, stream: Stream) -> None:
-        self.connection = self.make_connection(stream)
+        self.connection = Connection(stream, self)
         self.opened()
         try:
             while (frames := await self.connection.receive()) is not None:
@@ -32,9 +32,6 @@ class Client:
         finally:
             await self.connection.close()
         note("the server has gone")
-
-    def make_connection(self, stream: Stream) -> Connection:
-        return Connection(stream)
 
     def opened(self) -> None:
         """The connection stands."""

@@ -1,4 +1,4 @@
-"""One connection of a SimSpark mock: messages in both directions, and whether the peer keeps up."""
+"""How the SimSpark mocks read and write messages, and one connection of a mock."""
 
 from typing import Any
 
@@ -7,28 +7,38 @@ from conformance.simspark.codec import Decoder, frame
 from mocks.streams import Stream, note
 
 
+class Endpoint:
+    """What every mock is made of: how it reads and writes on its connections."""
+
+    decoder: type[Decoder] = Decoder
+
+    def written(self, text: str, connection: "Connection") -> bytes:
+        """The bytes of one message."""
+        return frame(text.encode("ascii", "replace"))
+
+
 class Connection:
     """A stream with its messages. `number` counts the connections of a kind from 1."""
 
-    def __init__(self, stream: Stream, number: int = 1) -> None:
+    def __init__(self, stream: Stream, owner: Endpoint, number: int = 1) -> None:
         self.stream = stream
         self.number = number
-        self.decoder = Decoder()
+        self.decoder = owner.decoder()
         self.open = True
         self.sent = 0
+        """How many messages were sent."""
         self.memory: dict[str, Any] = {}
-        """What whoever serves it wants to know of it later."""
+        """What the owner wants to remember of it."""
+        self._owner = owner
 
     def send(self, text: str) -> None:
         """One message."""
-        self.write(frame(text.encode("ascii", "replace")))
-
-    def write(self, data: bytes) -> None:
+        data = self._owner.written(text, self)
         self.sent += 1
         self.stream.write(data)
 
     async def receive(self) -> list[Frame] | None:
-        """The next messages; None at the end. What is none is passed over."""
+        """The next messages; None at the end. What cannot be decoded is passed over."""
         data = await self.stream.read()
         if not data:
             self.open = False

@@ -47,7 +47,7 @@ class Monitor(Client):
         self.view.take(frame.value)
 
     def begin(self) -> None:
-        """It has been told everything: play the script, and show the pitch now and then."""
+        """Everything was introduced: play the script, and show the pitch now and then."""
         if self.script:
             self._tasks.append(asyncio.ensure_future(self.play()))
         if self.settings.show != "none":

@@ -1,4 +1,4 @@
-"""One robot: a torso with 22 hinges, which turn as they are told, and where all of it is."""
+"""One robot: a torso with 22 hinges, which turn at given speeds, and the poses of its parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

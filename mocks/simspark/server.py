@@ -7,6 +7,7 @@ from itertools import count
 
 from mocks import streams
 from mocks.simspark.agent_port import Agent, AgentPort
+from mocks.simspark.connection import Endpoint
 from mocks.simspark.monitor_port import Monitor, MonitorPort
 from mocks.simspark.settings import AGENTS, CYCLE, MONITORS, Environment, Settings
 from mocks.simspark.trainer import Trainer
@@ -14,7 +15,7 @@ from mocks.simspark.world import World
 from mocks.streams import Stream, note
 
 
-class Server(AgentPort, Trainer, MonitorPort):
+class Server(Endpoint, AgentPort, Trainer, MonitorPort):
     """One simulation with all that is connected to it."""
 
     def __init__(self, settings: Settings) -> None:
@@ -59,7 +60,7 @@ class Server(AgentPort, Trainer, MonitorPort):
             await agent.close()
 
     def new_agent(self, stream: Stream) -> Agent:
-        return Agent(stream, next(self._numbers["agent"]))
+        return Agent(stream, self, next(self._numbers["agent"]))
 
     def agent_left(self, agent: Agent) -> None:
         self.agents.remove(agent)
@@ -78,7 +79,7 @@ class Server(AgentPort, Trainer, MonitorPort):
             await monitor.close()
 
     def new_monitor(self, stream: Stream) -> Monitor:
-        return Monitor(stream, next(self._numbers["monitor"]))
+        return Monitor(stream, self, next(self._numbers["monitor"]))
 
     def complain(self, why: str) -> None:
         note(why)

@@ -1,4 +1,4 @@
-"""What comes to an agent as a stream brings it, and what no sane agent dies of."""
+"""Messages to an agent: cut anywhere, and malformed ones that it survives."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
-from conformance.simspark.agent.serving import bytes_of, serving
-from conformance.simspark.stage import expressions
+from conformance.simspark.agent.tester import bytes_of, established
+from conformance.simspark.tester import expressions
 
 pytestmark = in_one_loop
 
@@ -15,56 +15,56 @@ pytestmark = in_one_loop
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """A whole session that comes byte by byte is taken as if in whole messages."""
-    async with serving(iut, segmentation=byte_by_byte) as served:
-        await served.goes_on("a session that came byte by byte")
+    async with established(iut, segmentation=byte_by_byte) as tester:
+        await tester.goes_on("a session that came byte by byte")
 
 
 @requirement("frame.segmentation")
 @pytest.mark.parametrize("place", [1, 2, 3, 4, 5, 40, -1])
 async def test_cut_in_two(iut: Iut, place: int) -> None:
     """A group that is cut in two, inside its length, behind it or in its text, is taken in full."""
-    async with serving(iut) as served:
+    async with established(iut) as tester:
         for angle in (-3.5, 4.25):
             after = f"a group that was cut at byte {place}"
-            await served.takes(angle, after, split_at([place]))
+            await tester.takes(angle, after, split_at([place]))
 
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
     """Several groups in one write, and the beginning of another, are all taken."""
-    async with serving(iut) as served:
+    async with established(iut) as tester:
         for cut, angle in ((2, 7.5), (30, -8.5)):
             # Only one of them tells the hinge: neither the first nor the last.
             last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
             others = [expressions("(time (now 30.00))")] * 9
-            together = bytes_of(*others, served.group(angle=angle), *others)
-            await served.session.send_bytes(together + last[:cut])
-            await served.session.taken()
-            await served.session.send_bytes(last[cut:])
-            if served.session.instance.upper.offers("state"):
-                await served.knows_angle(angle, "several groups in one write")
-            await served.goes_on("several groups in one write")
+            together = bytes_of(*others, tester.group(angle=angle), *others)
+            await tester.session.send_bytes(together + last[:cut])
+            await tester.session.taken()
+            await tester.session.send_bytes(last[cut:])
+            if tester.session.instance.upper.offers("state"):
+                await tester.knows_angle(angle, "several groups in one write")
+            await tester.goes_on("several groups in one write")
 
 
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0 have no effect."""
-    async with serving(iut) as served:
-        await served.session.send([])
-        await served.goes_on("an empty message")
-        await served.session.send_bytes(bytes(400) + bytes_of(served.group()))
-        await served.goes_on("a hundred empty messages")
+    async with established(iut) as tester:
+        await tester.session.send([])
+        await tester.goes_on("an empty message")
+        await tester.session.send_bytes(bytes(400) + bytes_of(tester.group()))
+        await tester.goes_on("a hundred empty messages")
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
-    async with serving(iut) as served:
-        await hostile.outlives(served.session, data, bytes_of(served.group()) * 3, what)
+    async with established(iut) as tester:
+        await hostile.outlives(tester.session, data, bytes_of(tester.group()) * 3, what)
 
 
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """It does not die of a text that is none."""
+    """It does not die of a malformed text."""
     await _outlives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
 
 

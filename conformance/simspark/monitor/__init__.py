@@ -1,7 +1,7 @@
 """Test cases for a monitor or trainer: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.simspark.monitor.showing import showing
+from conformance.simspark.monitor.tester import introduced
 from conformance.verdicts import Violation
 
 SMOKE = "text.s-expressions"
@@ -9,13 +9,13 @@ SMOKE = "text.s-expressions"
 
 async def smoke(iut: Iut) -> None:
     """It connects, and stays while it is shown a simulation."""
-    async with showing(iut) as shown:
-        await shown.tick(3)
-        await shown.session.until_closed(shown.session.seconds("quiet"))
+    async with introduced(iut) as tester:
+        await tester.tick(3)
+        await tester.session.until_closed(tester.session.seconds("quiet"))
         about = "monitors.understood"
         try:
-            await shown.session.unharmed("the beginning of a plain session")
+            await tester.session.unharmed("the beginning of a plain session")
         except Violation as died:
             raise Violation(died.expected, died.came, about) from died
-        if shown.session.ended:
+        if tester.session.ended:
             raise Violation("the monitor to stay", "it closed the connection at once", about)

@@ -1,13 +1,13 @@
-"""What a trainer says: commands of the right forms, framed and written as they are to be."""
+"""What a trainer sends: commands of the right forms."""
 
 from typing import Any
 
 from conformance.cases import each_of, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark import pieces
-from conformance.simspark.monitor.showing import COMMANDS, Shown, showing
-from conformance.simspark.stage import held
+from conformance.simspark import messages
+from conformance.simspark.monitor.tester import COMMANDS, Tester, introduced
+from conformance.simspark.tester import in_one_session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop
@@ -26,39 +26,39 @@ EACH = {
     "reqfullstate": "(reqfullstate)",
     "getAck": "(time 13)(getAck cookie)",
 }
-"""A command of each kind, as on the wire, which the trainer is told to send."""
+"""A command of each kind, as on the wire, which the trainer is asked to send."""
 
 
 async def _trained(iut: Iut) -> None:
-    """A session in which it sends whatever it sends by itself, and each command that it is told."""
-    async with showing(iut) as shown:
-        session = shown.session
-        await shown.tick(3)
+    """A session in which it sends what it does by itself, and each command that it is asked for."""
+    async with introduced(iut) as tester:
+        session = tester.session
+        await tester.tick(3)
         for mode in ("KickOff_Left", "PlayOn", "Goal_Right", "GameOver"):
-            await shown.tick(more=f"(play_mode {pieces.MODES.index(mode)})")
-            await shown.tick(19)
+            await tester.tick(more=f"(play_mode {messages.MODES.index(mode)})")
+            await tester.tick(19)
         if session.instance.upper.offers("command"):
             for text in EACH.values():
                 await session.instance.upper("command", command=text)
-                await shown.tick()
-            await _told(session, len(EACH))
+                await tester.tick()
+            await _received(session, len(EACH))
         else:
             await session.until_closed(session.seconds("quiet"))
-        await _shown_enough(shown)
+        await _judge_unfinished(tester)
 
 
-async def _told(session: Session, count: int) -> None:
+async def _received(session: Session, count: int) -> None:
     """Wait until so many messages have come."""
     for _ in range(count):
         if await session.watch(*COMMANDS, within=session.seconds("response")) is None:
             break
 
 
-async def _shown_enough(shown: Shown) -> None:
-    """Look for what has begun to come, and does not end."""
-    if not shown.session.received:
-        await shown.session.finish()
-        await shown.session.until_closed()
+async def _judge_unfinished(tester: Tester) -> None:
+    """End a session without messages, so that one that is incomplete is judged."""
+    if not tester.session.received:
+        await tester.session.finish()
+        await tester.session.until_closed()
 
 
 FORMS = {
@@ -82,10 +82,10 @@ GENERAL = (
 
 @each_of(*GENERAL, *FORMS)
 async def test_commands(iut: Iut, statement: str) -> None:
-    """All that it says by itself, and when it is told to send each command, keeps this rule."""
-    await held(iut, "trained", _trained)
+    """All that it sends by itself, and when it is asked for each command, keeps this rule."""
+    await in_one_session(iut, "trained", _trained)
     if iut.sessions:
-        iut.memory["said"] = _said(iut.sessions[-1])
+        iut.memory["said"] = _words(iut.sessions[-1])
         iut.memory["can"] = iut.sessions[-1].instance.upper.offers("command")
     said = iut.memory.get("said", set())
     wanted = set(FORMS.get(statement, "").split())
@@ -93,11 +93,11 @@ async def test_commands(iut: Iut, statement: str) -> None:
         hook = iut.role.hooks["command"]
         what = " or ".join(sorted(wanted)) or "command"
         if iut.memory.get("can"):
-            raise Violation(f"the {what} that it was told to send", "it did not come")
+            raise Violation(f"the {what} that it was asked to send", "it did not come")
         raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
 
 
-def _said(session: Session) -> set[str]:
+def _words(session: Session) -> set[str]:
     """The words of the commands that came."""
     lists = [item for message in session.received for item in message.value if _is_list(item)]
     wrapped = [item for outer in lists if _is_list(outer[0]) for item in outer if _is_list(item)]
@@ -111,30 +111,32 @@ def _is_list(item: Any) -> bool:
 @requirement("frame.length-prefix")
 async def test_long_commands(iut: Iut) -> None:
     """A command of more than 255 bytes has a length that says so."""
-    async with showing(iut) as shown:
-        upper = shown.session.instance.upper
+    async with introduced(iut) as tester:
+        upper = tester.session.instance.upper
         for size in (256, 300):
             text = "(time 5)" + " " * (size - 8 - 20) + "(getAck a_long_way_)"
             await upper("command", command=text)
-            message = await shown.session.watch(*COMMANDS, within=shown.session.seconds("response"))
+            message = await tester.session.watch(
+                *COMMANDS, within=tester.session.seconds("response")
+            )
             if message is None:
-                rest = shown.session.judge.rest(shown.session.role.name)
-                if rest or shown.session.judge.spoiled:
+                rest = tester.session.judge.rest(tester.session.role.name)
+                if rest or tester.session.judge.spoiled:
                     raise Violation(
                         "a message of 256 bytes", "what came cannot be cut", explains=True
                     )
                 raise Inconclusive("the operation 'command' sent nothing")
-            await shown.tick()
+            await tester.tick()
 
 
 @requirement("play-mode.known")
 async def test_play_mode_of_another_list(iut: Iut) -> None:
     """Every play mode that it sets stands in the list that it was sent."""
-    async with showing(iut) as shown:
-        if not shown.session.instance.upper.offers("command"):
+    async with introduced(iut) as tester:
+        if not tester.session.instance.upper.offers("command"):
             raise NotExercised(
-                f"give --hook command=COMMAND ({shown.session.role.hooks['command'].description})"
+                f"give --hook command=COMMAND ({tester.session.role.hooks['command'].description})"
             )
         for mode in ("KickIn_Left", "free_kick_right", "GameOver"):
-            await shown.session.instance.upper("command", command=f"(playMode {mode})")
-            await _told(shown.session, 1)
+            await tester.session.instance.upper("command", command=f"(playMode {mode})")
+            await _received(tester.session, 1)

@@ -1,4 +1,4 @@
-"""What a monitor makes of what it is told: values, play modes, the scene and where things are."""
+"""What a monitor knows of what it is sent: values, play modes, the scene, and where things are."""
 
 import math
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark import drawn, pieces
-from conformance.simspark.monitor.showing import connected, showing
+from conformance.simspark import messages, strategies
+from conformance.simspark.monitor.tester import connected, introduced
 
 pytestmark = in_one_loop
 
@@ -17,9 +17,9 @@ pytestmark = in_one_loop
 @pytest.mark.parametrize("merged", [False, True], ids=["apart", "merged"])
 async def test_introduction(iut: Iut, merged: bool) -> None:
     """It knows the environment and the state, whether they come apart or in one message."""
-    async with connected(iut) as shown:
-        await shown.introduce(merged)
-        await shown.knows(
+    async with connected(iut) as tester:
+        await tester.introduce(merged)
+        await tester.knows(
             time=0,
             half=1,
             score_left=0,
@@ -27,138 +27,140 @@ async def test_introduction(iut: Iut, merged: bool) -> None:
             play_mode="BeforeKickOff",
             environment={"FieldLength": 30, "GoalWidth": 2.1, "RuleHalfTime": 300},
         )
-        await shown.tick(2)
-        await shown.knows(time=0.08, half=1, play_mode="BeforeKickOff")
+        await tester.tick(2)
+        await tester.knows(time=0.08, half=1, play_mode="BeforeKickOff")
 
 
 @requirement("monitors.understood")
 async def test_what_does_not_come_stays(iut: Iut) -> None:
     """Of a partial state only what it brings changes, in whatever order it comes."""
-    async with showing(iut) as shown:
-        await shown.say(pieces.partial("(time 1)(score_left 2)", pieces.STILL))
-        await shown.knows(time=1, score_left=2, score_right=0, half=1)
-        await shown.say(pieces.partial("(score_right 3)(half 2)(time 2)", pieces.STILL))
-        await shown.knows(time=2, score_left=2, score_right=3, half=2)
-        await shown.say(pieces.partial("(time 3.5)", pieces.STILL))
-        await shown.knows(time=3.5, score_left=2, score_right=3, half=2)
-        await shown.say(pieces.partial("(time 1e-05)(score_left 0)", pieces.STILL))
-        await shown.knows(time=0.00001, score_left=0, score_right=3)
+    async with introduced(iut) as tester:
+        await tester.say(messages.partial("(time 1)(score_left 2)", messages.STILL))
+        await tester.knows(time=1, score_left=2, score_right=0, half=1)
+        await tester.say(messages.partial("(score_right 3)(half 2)(time 2)", messages.STILL))
+        await tester.knows(time=2, score_left=2, score_right=3, half=2)
+        await tester.say(messages.partial("(time 3.5)", messages.STILL))
+        await tester.knows(time=3.5, score_left=2, score_right=3, half=2)
+        await tester.say(messages.partial("(time 1e-05)(score_left 0)", messages.STILL))
+        await tester.knows(time=0.00001, score_left=0, score_right=3)
 
 
 @requirement("state.play-mode-known")
 async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
     """An index means the play mode at that place of the list, the first, the last, or another's."""
-    async with showing(iut) as shown:
-        for index in (3, len(pieces.MODES) - 1, 0):
-            await shown.tick(more=f"(play_mode {index})")
-            await shown.knows(play_mode=pieces.MODES[index])
+    async with introduced(iut) as tester:
+        for index in (3, len(messages.MODES) - 1, 0):
+            await tester.tick(more=f"(play_mode {index})")
+            await tester.knows(play_mode=messages.MODES[index])
     modes = ("Waiting", "Penalty", "Running", "Over")
-    environment = pieces.ENVIRONMENT.replace(" ".join(pieces.MODES), " ".join(modes))
-    async with connected(iut) as shown:
-        await shown.say(pieces.full(environment, pieces.scene(0, 0)))
-        await shown.say(pieces.full(pieces.state(0, mode=1), pieces.scene(0, 0)))
-        await shown.knows(play_mode="Penalty")
-        await shown.tick(more="(play_mode 3)")
-        await shown.knows(play_mode="Over")
+    environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
+    async with connected(iut) as tester:
+        await tester.say(messages.full(environment, messages.scene(0, 0)))
+        await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
+        await tester.knows(play_mode="Penalty")
+        await tester.tick(more="(play_mode 3)")
+        await tester.knows(play_mode="Over")
 
 
 @requirement("header.partial-applied")
 async def test_updates_are_applied(iut: Iut) -> None:
     """The ball is where the last update with a transform has put it."""
-    async with showing(iut) as shown:
-        await shown.knows("graph.poses-known", ball=[0, 0, 0.042])
-        await shown.say(shown.partial(pieces.moved(1.5, -2.25)))
-        await shown.tick(3)
-        await shown.knows(ball=[1.5, -2.25, 0.042])
-        typed = f"(nd TRF (SLT {pieces.UPRIGHT} -3 4 0.5 1 )(nd StaticMesh))"
-        await shown.tick(graph=f"((nd TRF (nd Light))(nd TRF (nd StaticMesh)){typed})")
-        await shown.knows(ball=[-3, 4, 0.5])
-        await shown.tick()
-        await shown.knows(ball=[-3, 4, 0.5])
+    async with introduced(iut) as tester:
+        await tester.knows("graph.poses-known", ball=[0, 0, 0.042])
+        await tester.say(tester.partial(messages.moved(1.5, -2.25)))
+        await tester.tick(3)
+        await tester.knows(ball=[1.5, -2.25, 0.042])
+        typed = f"(nd TRF (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd StaticMesh))"
+        await tester.tick(graph=f"((nd TRF (nd Light))(nd TRF (nd StaticMesh)){typed})")
+        await tester.knows(ball=[-3, 4, 0.5])
+        await tester.tick()
+        await tester.knows(ball=[-3, 4, 0.5])
 
 
 @requirement("header.partial-applied")
 async def test_updates_are_applied_by_place(iut: Iut) -> None:
     """Nodes are counted in their order: behind robots whose parts hang on each other."""
-    async with connected(iut) as shown:
-        ball = pieces.transform(1, 1, 0.042, pieces.BALL)
-        graph = f"({pieces.robot(-1, 0)}{ball}{pieces.robot(2, 0, 2, 'Right')})"
-        await shown.introduce(graph=graph)
-        await shown.knows("graph.poses-known", ball=[1, 1, 0.042])
-        empty, body = "(nd (nd)(nd (nd)))", pieces.update(5, 5, 0.35, "(nd)(nd (nd))")
-        await shown.tick(graph=f"({body}(nd (nd)){empty})")
-        await shown.knows(ball=[1, 1, 0.042], time=0.04)
-        await shown.tick(graph=f"({empty}{pieces.update(2, 3, 0.1, '(nd)')}{body})")
-        await shown.knows(ball=[2, 3, 0.1])
+    async with connected(iut) as tester:
+        ball = messages.transform(1, 1, 0.042, messages.BALL)
+        graph = f"({messages.robot(-1, 0)}{ball}{messages.robot(2, 0, 2, 'Right')})"
+        await tester.introduce(graph=graph)
+        await tester.knows("graph.poses-known", ball=[1, 1, 0.042])
+        empty, body = "(nd (nd)(nd (nd)))", messages.update(5, 5, 0.35, "(nd)(nd (nd))")
+        await tester.tick(graph=f"({body}(nd (nd)){empty})")
+        await tester.knows(ball=[1, 1, 0.042], time=0.04)
+        await tester.tick(graph=f"({empty}{messages.update(2, 3, 0.1, '(nd)')}{body})")
+        await tester.knows(ball=[2, 3, 0.1])
 
 
 @requirement("header.partial-applied")
 async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
     """Nodes of which nothing is said count, at the top and below others."""
-    async with connected(iut) as shown:
-        below = f"(nd BN){pieces.FIELD}{pieces.transform(1, 1, 0.042, pieces.BALL)}"
-        await shown.introduce(graph=f"((nd BN){pieces.transform(1, 0, 0, below)})")
-        await shown.knows("graph.poses-known", ball=[2, 1, 0.042])
+    async with connected(iut) as tester:
+        below = f"(nd BN){messages.FIELD}{messages.transform(1, 1, 0.042, messages.BALL)}"
+        await tester.introduce(graph=f"((nd BN){messages.transform(1, 0, 0, below)})")
+        await tester.knows("graph.poses-known", ball=[2, 1, 0.042])
         for x, y in ((2, -3), (-4, 5)):
-            moved = pieces.update(x, y, 0.042, "(nd)")
-            await shown.tick(graph=f"((nd)(nd (nd)(nd){moved}))")
-            await shown.knows(ball=[x + 1, y, 0.042])
+            moved = messages.update(x, y, 0.042, "(nd)")
+            await tester.tick(graph=f"((nd)(nd (nd)(nd){moved}))")
+            await tester.knows(ball=[x + 1, y, 0.042])
 
 
 @requirement("header.partial-applied")
 async def test_a_full_graph_begins_anew(iut: Iut) -> None:
     """Another full graph, with more or fewer nodes, takes the place of the last one."""
-    async with showing(iut) as shown:
-        await shown.say(shown.partial(pieces.moved(1, 1)))
-        await shown.say(pieces.full("(time 1)", pieces.scene(2, 2, more=pieces.robot(-1, 0))))
-        await shown.knows("graph.poses-known", ball=[2, 2, 0.042])
-        await shown.tick(graph=pieces.moved(3, 3, more="(nd (nd)(nd (nd)))"))
-        await shown.knows(ball=[3, 3, 0.042])
-        await shown.say(pieces.full("(time 2)", pieces.scene(4, 4)))
-        await shown.knows("graph.poses-known", ball=[4, 4, 0.042])
-        await shown.tick(graph=pieces.moved(5, 5))
-        await shown.knows(ball=[5, 5, 0.042])
+    async with introduced(iut) as tester:
+        await tester.say(tester.partial(messages.moved(1, 1)))
+        await tester.say(
+            messages.full("(time 1)", messages.scene(2, 2, more=messages.robot(-1, 0)))
+        )
+        await tester.knows("graph.poses-known", ball=[2, 2, 0.042])
+        await tester.tick(graph=messages.moved(3, 3, more="(nd (nd)(nd (nd)))"))
+        await tester.knows(ball=[3, 3, 0.042])
+        await tester.say(messages.full("(time 2)", messages.scene(4, 4)))
+        await tester.knows("graph.poses-known", ball=[4, 4, 0.042])
+        await tester.tick(graph=messages.moved(5, 5))
+        await tester.knows(ball=[5, 5, 0.042])
 
 
 @requirement("graph.poses-known")
 async def test_poses_are_products(iut: Iut) -> None:
     """Where the ball hangs on other transforms, its place is the product of all of them."""
-    async with connected(iut) as shown:
-        inner = pieces.transform(2, 0, 0.5, pieces.BALL)
-        turned = pieces.transform(1, 1, 0, f"(nd BN {inner})", turned=pieces.QUARTER)
-        await shown.introduce(graph=f"(nd BN (nd BN){turned})")
-        await shown.knows(ball=[1, 3, 0.5])
-        await shown.tick(graph=f"(nd (nd)(nd (nd {pieces.update(0, 1, 0.5, '(nd)')})))")
-        await shown.knows("header.partial-applied", ball=[0, 1, 0.5])
+    async with connected(iut) as tester:
+        inner = messages.transform(2, 0, 0.5, messages.BALL)
+        turned = messages.transform(1, 1, 0, f"(nd BN {inner})", turned=messages.QUARTER)
+        await tester.introduce(graph=f"(nd BN (nd BN){turned})")
+        await tester.knows(ball=[1, 3, 0.5])
+        await tester.tick(graph=f"(nd (nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
+        await tester.knows("header.partial-applied", ball=[0, 1, 0.5])
         c, s = math.cos(0.5), math.sin(0.5)
         tilted = f"{c:.6g} {s:.6g} 0 0 {-s:.6g} {c:.6g} 0 0 0 0 1 0"
-        outer = pieces.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
-        await shown.tick(graph=f"(nd (nd){outer})")
-        await shown.knows(ball=[-1 - s, 2 + c, 0.5])
+        outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
+        await tester.tick(graph=f"(nd (nd){outer})")
+        await tester.knows(ball=[-1 - s, 2 + c, 0.5])
 
 
 @requirement("text.unknown-ignored")
 async def test_unknown_parts(iut: Iut) -> None:
     """Parameters, values and leaves that it does not know are passed over."""
-    async with connected(iut) as shown:
+    async with connected(iut) as tester:
         fancy = "(nd SMN (setFancy 1 2)(load StdUnitBox)(sSc 1 1 1))"
-        graph = pieces.scene(1, 2, more=f"(nd BN {fancy})")
-        environment = f"(Gravity -9.81)(sponsor (name x) (level (gold))){pieces.ENVIRONMENT}(odd)"
-        await shown.say(pieces.full(environment, graph))
-        await shown.say(pieces.full(f"(wind 0.5 0 0){pieces.state(0)}(team_left A)", graph))
-        await shown.tick(graph=pieces.moved(2, 1, more="(nd (nd))"), more="(foul 1 2 1 5)(new)")
-        if shown.session.instance.upper.offers("state"):
-            await shown.knows(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
-        await shown.follows("unknown parts")
+        graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
+        environment = f"(Gravity -9.81)(sponsor (name x) (level (gold))){messages.ENVIRONMENT}(odd)"
+        await tester.say(messages.full(environment, graph))
+        await tester.say(messages.full(f"(wind 0.5 0 0){messages.state(0)}(team_left A)", graph))
+        await tester.tick(graph=messages.moved(2, 1, more="(nd (nd))"), more="(foul 1 2 1 5)(new)")
+        if tester.session.instance.upper.offers("state"):
+            await tester.knows(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
+        await tester.follows("unknown parts")
 
 
 @requirement("monitors.understood")
-@explore(moves=drawn.moves())
-async def test_any_course(iut: Iut, moves: list[drawn.Move]) -> None:
+@explore(moves=strategies.moves())
+async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
     """Whatever course a game takes, it knows the latest of everything."""
-    async with showing(iut) as shown:
+    async with introduced(iut) as tester:
         known: dict[str, Any] = {"play_mode": "BeforeKickOff"}
         for move in moves:
-            await shown.say(move.message(shown.time))
-            known |= move.known()
-        await shown.knows(**known)
+            await tester.say(move.message(tester.time))
+            known |= move.values()
+        await tester.knows(**known)

@@ -1,12 +1,12 @@
 """Test cases for a server: the suite plays its monitors, trainers and agents."""
 
 from conformance.iut import Iut
-from conformance.simspark.stage import watching
+from conformance.simspark.server.tester.monitors import watching
 
 SMOKE = "monitors.environment-first"
 
 
 async def smoke(iut: Iut) -> None:
-    """A monitor is told the environment, the game state and the scene, and then goes on hearing."""
+    """A monitor is sent the environment, the game state and the scene, and then further states."""
     async with watching(iut) as watch:
         await watch.some(2)

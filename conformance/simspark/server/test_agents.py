@@ -1,4 +1,4 @@
-"""Agents: they are created, perceive, act, and have no say in what is the trainer's."""
+"""Agents: they are created, perceive and act; commands of trainers are not theirs."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,8 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import (
+from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
-    expressions,
     fresh,
     hinge,
     hinge_angle,
@@ -16,8 +15,9 @@ from conformance.simspark.stage import (
     passed_over,
     perceptors,
     playing,
-    watching,
 )
+from conformance.simspark.server.tester.monitors import watching
+from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
@@ -28,7 +28,7 @@ TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 
 @requirement("agents.perceptors")
 async def test_perceptors_keep_coming(iut: Iut) -> None:
-    """Once it is created and initialised, an agent is told again and again what it perceives."""
+    """Once it is created and initialised, an agent is sent perceptors again and again."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         for _ in range(LONG):
             await perceptors(agent)
@@ -79,7 +79,7 @@ async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
 
 @requirement("agents.joints")
 async def test_hinges_of_every_agent(iut: Iut) -> None:
-    """The second agent is told, too."""
+    """The second agent is sent them, too."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as first,
@@ -105,17 +105,17 @@ async def turns(
     agent: Session,
     speed: float,
     after: str = "",
-    told: Callable[[str], bytes] = alone,
+    encoded: Callable[[str], bytes] = alone,
     about: str | None = "agents.effectors",
 ) -> float:
     """Turn the hinge; by how many degrees it has turned.
 
-    `told` makes the bytes that are sent of the effector. Raises Violation of `about` where it does
+    `encoded` makes of the effector the bytes to send. Raises Violation of `about` where it does
     not turn, of what the test decides if that is None.
     """
     effector, name = hinge_names(iut)
     before = await hinge_angle(iut, agent)
-    await agent.send_bytes(told(f"({effector} {speed})"))
+    await agent.send_bytes(encoded(f"({effector} {speed})"))
     angle: list[float] = [before]
 
     def moved(message: Message) -> bool:
@@ -137,7 +137,7 @@ async def turns(
 
 @requirement("agents.effectors")
 async def test_a_hinge_turns(iut: Iut) -> None:
-    """A hinge turns when it is told to, and back when it is told the opposite."""
+    """A hinge turns by its effector, and back by the opposite speed."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         there = await turns(iut, agent, 1.5)
         back = await turns(iut, agent, -1.5)

@@ -4,13 +4,20 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark.stage import CLOSE, Place, Watch, match, places_of_balls, watching
+from conformance.simspark.server.tester.match import match
+from conformance.simspark.server.tester.monitors import (
+    CLOSE,
+    Place,
+    Watch,
+    places_of_balls,
+    watching,
+)
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
-ROLLED = 0.15  # metres that the ball must have come to have rolled
+ROLLED = 0.15  # metres that the ball must have moved to have rolled
 
 
 async def _playing(watch: Watch) -> None:

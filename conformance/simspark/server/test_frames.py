@@ -5,9 +5,11 @@ import itertools
 from conformance.cases import each_of, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import drawn
+from conformance.simspark import strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import Watch, expressions, held, perceptors, playing, watching
+from conformance.simspark.server.tester.agents import perceptors, playing
+from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
@@ -26,7 +28,7 @@ async def _ordinary(iut: Iut) -> None:
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
-    await held(iut, "ordinary", _ordinary)
+    await in_one_session(iut, "ordinary", _ordinary)
 
 
 async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:
@@ -148,7 +150,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 
 
 @requirement("frame.segmentation")
-@explore(script=drawn.scores(), cuts=drawn.cuts())
+@explore(script=strategies.scores(), cuts=strategies.cuts())
 async def test_any_commands_in_any_pieces(
     iut: Iut, script: list[tuple[str, int, int]], cuts: list[int]
 ) -> None:

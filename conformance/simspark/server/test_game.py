@@ -4,7 +4,7 @@ import re
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark.stage import Watch, watching
+from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -26,7 +26,7 @@ async def test_every_play_mode(iut: Iut) -> None:
 
 @requirement("play-mode.case")
 async def test_case_of_play_modes(iut: Iut) -> None:
-    """In other letters it is none, and changes nothing."""
+    """A name in letters of another case is unknown, and changes nothing."""
     async with watching(iut) as watch:
         modes = watch.view.play_modes
         for stays in modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
@@ -179,7 +179,7 @@ async def test_pause_after_a_goal(iut: Iut) -> None:
             )
         except Violation as none:
             await watch.obeys("the ball has rolled into the goal")
-            raise Inconclusive("a ball that a trainer puts into the goal is none here") from none
+            raise Inconclusive("a ball that a trainer pushes in is no goal here") from none
         began = watch.view.value("time") or 0.0
         kick_off = await watch.until(
             lambda view: "kickoff" in str(view.play_mode).lower().replace("_", ""),

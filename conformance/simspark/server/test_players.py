@@ -8,7 +8,9 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.simspark.stage import PERCEPTORS, Match, Place, Watch, match, passed_over
+from conformance.simspark.server.tester.agents import PERCEPTORS, passed_over
+from conformance.simspark.server.tester.match import Match, match
+from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
 from conformance.verdicts import NotExercised
 
@@ -27,11 +29,11 @@ async def _placed(game: Match) -> tuple[Place, Place]:
 
 
 async def _leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
-    """Send a command and wait until nobody is at a place any more."""
+    """Send a command and wait until no agent is at a place any more."""
     await watch.command(command)
     await watch.until(
         place.free,
-        f"show nobody at {place}, where {whose} was, after {command}",
+        f"show no agent at {place}, where {whose} was, after {command}",
         now=lambda view: f"something is {place.nearest(view):.2f} m from there",
     )
 
@@ -124,7 +126,7 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
         await game.watch.until(right.free, "show nobody where the right agent was")
         await game.watch.command(f"(agent (unum 9)(team Left)(pos {right.x} {right.y} 0.4))")
         await _stays(game.watch, left, "the agent 1", "the agent 9 was to be moved")
-        check(right.free(game.watch.view), "nobody to be moved", "someone was")
+        check(right.free(game.watch.view), "no agent to be moved", "one was")
 
 
 @requirement("move-agent.no-operation")
@@ -193,7 +195,7 @@ async def test_several_operations(iut: Iut) -> None:
 
 
 async def _nobody(iut: Iut, word: str) -> None:
-    """A command for an agent that there is not is for no other."""
+    """A command for an agent that does not exist affects no other."""
     async with match(iut) as game:
         places = await _placed(game)
         for team in ("Left", "Right"):
@@ -216,7 +218,7 @@ async def test_kill(iut: Iut, team: str) -> None:
 
 @requirement("kill.named")
 async def test_kill_nobody(iut: Iut) -> None:
-    """A number that no agent of the team has removes nobody."""
+    """A number that no agent of the team has removes no agent."""
     await _nobody(iut, "kill")
 
 
@@ -305,7 +307,7 @@ async def test_repos(iut: Iut, team: str) -> None:
 
 @requirement("repos.named")
 async def test_repos_nobody(iut: Iut) -> None:
-    """A number that no agent of the team has moves nobody."""
+    """A number that no agent of the team has moves no agent."""
     await _nobody(iut, "repos")
 
 

@@ -1,4 +1,4 @@
-"""What any sane server survives: commands that are none, texts that are none, lengths that lie."""
+"""What a server survives: unknown and wrong commands, malformed texts, wrong lengths."""
 
 from typing import Any
 
@@ -7,15 +7,11 @@ import pytest
 from conformance.cases import check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark import drawn, hostile
+from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import (
-    Watch,
-    expressions,
-    fresh,
-    playing,
-    watching,
-)
+from conformance.simspark.server.tester.agents import fresh, playing
+from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import Violation
 
@@ -86,9 +82,9 @@ async def test_unknown_commands(iut: Iut) -> None:
 
 
 @requirement("robustness.unknown-commands")
-@explore(commands=drawn.wrong_commands())
+@explore(commands=strategies.wrong_commands())
 async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
-    """So does none of the commands that are nearly right."""
+    """Nor do commands that are nearly right."""
     async with watching(iut) as watch:
         for command in commands:
             await watch.session.send([command])
@@ -126,7 +122,7 @@ async def test_unknown_effectors(iut: Iut) -> None:
 
 
 async def _served(agent: Session, after: str) -> None:
-    """Raise Violation unless an agent is still told what it perceives."""
+    """Raise Violation unless an agent is still sent perceptors."""
     try:
         await fresh(agent)
     except Violation as none:
@@ -137,7 +133,7 @@ async def _served(agent: Session, after: str) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """A text that is none, at either port, hurts nobody: not the server, nor another monitor."""
+    """A malformed text, at either port, affects neither the server nor another monitor."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for port in ("monitor", "agent"):
             async with iut.connect(instance, channel=port) as session:
@@ -165,7 +161,7 @@ async def test_empty_messages(iut: Iut) -> None:
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("port", ["monitor", "agent"])
 async def test_huge_length(iut: Iut, port: str) -> None:
-    """A length of gigabytes hurts nobody, and no memory is taken for it."""
+    """A length of gigabytes affects no other client, and no memory is allocated for it."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for length in (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
             async with iut.connect(instance, channel=port) as session:
@@ -179,7 +175,7 @@ async def test_huge_length(iut: Iut, port: str) -> None:
 
 @requirement("robustness.wrong-length")
 async def test_wrong_length(iut: Iut) -> None:
-    """A length that is wrong hurts nobody but its sender."""
+    """A wrong length affects only its sender."""
     async with iut.instance() as instance, watching(iut, instance) as other:
         for kind, data in hostile.LENGTHS.items():
             async with iut.connect(instance, channel="monitor") as session:

@@ -1,20 +1,14 @@
-"""The scene graph that a monitor is told: full when it must be, and what changes of it."""
+"""The scene graphs that monitors are sent: full ones when they are due, and updates."""
 
 import contextlib
 from math import hypot
 
 from conformance.cases import check, each_of, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark.stage import (
-    CLOSE,
-    Watch,
-    held,
-    hinge_angle,
-    hinge_names,
-    match,
-    playing,
-    watching,
-)
+from conformance.simspark.server.tester.agents import hinge_angle, hinge_names, playing
+from conformance.simspark.server.tester.match import match
+from conformance.simspark.server.tester.monitors import CLOSE, Watch, watching
+from conformance.simspark.tester import in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
@@ -144,7 +138,7 @@ async def _match(iut: Iut) -> None:
 @each_of("state.structure", "header.full-is-complete", "header.partial-fits")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
     """With agents that come, act and go, full graphs are complete and updates fit them."""
-    await held(iut, "match", _match)
+    await in_one_session(iut, "match", _match)
 
 
 async def _moving(iut: Iut) -> None:
@@ -172,7 +166,7 @@ async def _moving(iut: Iut) -> None:
 )
 async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
     """Nodes are written as they are to be, also where an agent moves and the ball rolls."""
-    await held(iut, "moving", _moving)
+    await in_one_session(iut, "moving", _moving)
 
 
 async def _kinds(iut: Iut) -> None:
@@ -199,7 +193,7 @@ async def _kinds(iut: Iut) -> None:
 )
 async def test_kinds_of_nodes(iut: Iut, statement: str) -> None:
     """Of every type of node that a scene with agents has, all are written as they are to be."""
-    await held(iut, "kinds", _kinds)
+    await in_one_session(iut, "kinds", _kinds)
 
 
 @requirement("header.partial-carries-changes")
@@ -263,31 +257,31 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
 
 @requirement("header.partial-carries-changes")
 async def test_updates_add_up(iut: Iut) -> None:
-    """What the updates have told of agents and ball is what the full scene graph then tells."""
+    """Poses after all updates are those of the next full scene graph."""
     async with match(iut) as game:
         watch = game.watch
         for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
             await watch.empty(place)
             await watch.put_agent(team, place)
         await watch.settle()
-        told, fulls = watch.view.poses, watch.view.fulls
+        updated, fulls = watch.view.poses, watch.view.fulls
         await watch.command("(reqfullstate)")
 
         def full(view: View) -> bool:
-            nonlocal told
+            nonlocal updated
             if view.fulls > fulls:
                 return True
-            told = view.poses
+            updated = view.poses
             return False
 
         await watch.until(full, "bring the full scene graph", requirement="full.on-request")
         now = watch.view.poses
-        if len(now) != len(told):
-            raise Inconclusive(f"the scene has {len(now)} nodes now, and had {len(told)} before")
-        away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(told, now, strict=True)]
+        if len(now) != len(updated):
+            raise Inconclusive(f"the scene has {len(now)} nodes now, and had {len(updated)} before")
+        away = [hypot(b[12] - a[12], b[13] - a[13]) for a, b in zip(updated, now, strict=True)]
         check(
             max(away) < FAR,
-            "all nodes where the updates had told that they are",
+            "all nodes where the updates had updated that they are",
             f"node {away.index(max(away))} is {max(away):.2f} m from there",
         )
 

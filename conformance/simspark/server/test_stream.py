@@ -1,4 +1,4 @@
-"""What a monitor is told when it has come, and of the state of the game."""
+"""What a monitor is sent first, and the game states that follow."""
 
 import statistics
 from itertools import pairwise
@@ -6,10 +6,8 @@ from itertools import pairwise
 from conformance.cases import check, each_of, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
-from conformance.simspark.stage import (
-    held,
-    watching,
-)
+from conformance.simspark.server.tester.monitors import watching
+from conformance.simspark.tester import in_one_session
 
 pytestmark = in_one_loop
 
@@ -38,8 +36,8 @@ async def _introduction(iut: Iut) -> None:
     "header.name",
 )
 async def test_introduction(iut: Iut, statement: str) -> None:
-    """The first monitor and a later one are told everything first, then what changes."""
-    await held(iut, "introduction", _introduction)
+    """The first monitor and a later one are sent everything first, then what changes."""
+    await in_one_session(iut, "introduction", _introduction)
 
 
 @requirement("environment.parameters")
@@ -91,7 +89,7 @@ async def test_rate(iut: Iut) -> None:
 
 @requirement("state.partial")
 async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
-    """What changes is told to each monitor, whoever brought it about."""
+    """What changes is sent to each monitor, whoever caused it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,

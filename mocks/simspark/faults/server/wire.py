@@ -4,8 +4,10 @@ from typing import ClassVar
 
 from conformance.simspark.codec import Decoder
 from mocks.deviations import fault
-from mocks.simspark import readers
 from mocks.simspark.agent_port import Agent
+from mocks.simspark.connection import Connection
+from mocks.simspark.faults import decoders
+from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
@@ -29,20 +31,9 @@ class UnclosedSight(Server):
         return text.replace("(See (", "(See ((", 1)
 
 
-class _Raw(Monitor):
-    """A monitor to which other than ASCII is written."""
-
-    def send(self, text: str) -> None:
-        payload = text.encode("utf-8")
-        self.write(len(payload).to_bytes(4, "big") + payload)
-
-
 @fault("umlauts", violates="text.ascii")
-class Umlauts(Server):
+class Umlauts(Utf8, Server):
     """Has a parameter with a name that is not ASCII."""
-
-    def new_monitor(self, stream: Stream) -> Monitor:
-        return _Raw(stream, next(self._numbers["monitor"]))
 
     def environment(self) -> list[str]:
         return [*super().environment(), "(Spielfeldgröße 30)"]
@@ -68,58 +59,14 @@ class BareWord(Server):
         return f"cycle {super().perceive_time()}"
 
 
-class _Swapped(Monitor):
-    def write(self, data: bytes) -> None:
-        super().write(data[3::-1] + data[4:])
-
-
-@fault("little-endian", violates="frame.length-prefix")
-class LittleEndian(Server):
-    """Writes the least significant byte of a length first."""
-
-    def new_monitor(self, stream: Stream) -> Monitor:
-        return _Swapped(stream, next(self._numbers["monitor"]))
-
-
-class _Counting(Agent):
-    def write(self, data: bytes) -> None:
-        super().write(len(data).to_bytes(4, "big") + data[4:])
-
-
 @fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
 class LengthCountsItself(Server):
     """Counts the length in the length, to agents."""
 
-    def new_agent(self, stream: Stream) -> Agent:
-        return _Counting(stream, next(self._numbers["agent"]))
-
-
-@fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
-class SixteenBits(readers.ReadingMonitors):
-    """Takes only two bytes of a length that it reads for the length."""
-
-    reader = readers.SixteenBits
-
-
-@fault("reads-are-messages", violates="frame.segmentation")
-class ReadsAreMessages(readers.ReadingMonitors):
-    """Takes what one read brings for whole messages."""
-
-    reader = readers.Forgetful
-
-
-@fault("one-message-a-read", violates="frame.segmentation", subtle=True)
-class OneMessageARead(readers.ReadingMonitors):
-    """Executes only the first message of those that come together."""
-
-    reader = readers.Single
-
-
-@fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
-class CutLengthsLost(readers.ReadingMonitors):
-    """Loses a length that comes in two pieces."""
-
-    reader = readers.CutLengths
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        length = len(data) if isinstance(connection, Agent) else len(data) - 4
+        return length.to_bytes(4, "big") + data[4:]
 
 
 @fault("one-buffer", violates="frame.segmentation", subtle=True)
@@ -134,15 +81,26 @@ class OneBuffer(Server):
         return monitor
 
 
+class AgentsReadOtherwise(Server):
+    """A server that reads with another decoder what agents send."""
+
+    agent_decoder: type[Decoder]
+
+    def new_agent(self, stream: Stream) -> Agent:
+        agent = super().new_agent(stream)
+        agent.decoder = self.agent_decoder()
+        return agent
+
+
 @fault("agents-in-whole-messages", violates="frame.segmentation", subtle=True)
-class AgentsInWholeMessages(readers.ReadingAgents):
+class AgentsInWholeMessages(AgentsReadOtherwise):
     """Takes what one read of an agent brings for whole messages."""
 
-    reader = readers.Forgetful
+    agent_decoder = decoders.PerRead
 
 
 @fault("agents-one-message-a-read", violates="frame.segmentation", subtle=True)
-class AgentsOneMessageARead(readers.ReadingAgents):
+class AgentsOneMessageARead(AgentsReadOtherwise):
     """Takes only the first of an agent's messages that come together."""
 
-    reader = readers.Single
+    agent_decoder = decoders.FirstOnly

@@ -1,4 +1,4 @@
-"""Faults of the agent in how it reads, and in what it makes of what it has read."""
+"""Faults of the agent in what it takes from the perceptors that it is sent."""
 
 from dataclasses import replace
 from itertools import takewhile
@@ -6,9 +6,8 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import fault
-from mocks.simspark import defects
 from mocks.simspark.agent import Agent
-from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same
+from mocks.simspark.faults.decoders import die
 
 
 @fault("dies-of-unknown-perceptors", violates="text.unknown-ignored")
@@ -19,7 +18,7 @@ class DiesOfUnknownPerceptors(Agent):
 
     def perceive(self, name: str, values: list[Any]) -> None:
         if name not in self.KNOWN:
-            defects.die()
+            die()
         super().perceive(name, values)
 
 

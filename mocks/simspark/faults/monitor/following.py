@@ -1,4 +1,4 @@
-"""Faults of the monitor in how it reads, and in what it makes of what it was told."""
+"""Faults of the monitor in what it takes from the states and scenes that it is sent."""
 
 from typing import Any
 
@@ -6,9 +6,8 @@ from conformance.codec import Frame
 from conformance.simspark.scene import Matrix, Scene
 from conformance.simspark.view import View
 from mocks.deviations import fault
-from mocks.simspark import defects
+from mocks.simspark.faults.decoders import die
 from mocks.simspark.monitor import Monitor
-from mocks.simspark.reading_faults import *  # noqa: F403  agents and monitors have the same
 
 
 class _Viewing(Monitor):
@@ -26,7 +25,7 @@ class DiesOfUpdates(Monitor):
 
     def take_state(self, frame: Frame) -> None:
         if frame.name == "PartialState":
-            defects.die()
+            die()
         super().take_state(frame)
 
 
@@ -36,7 +35,7 @@ class DiesOfUnknownValues(Monitor):
 
     def take_state(self, frame: Frame) -> None:
         if any(item[0] == "foul" for item in frame.value[0]):
-            defects.die()
+            die()
         super().take_state(frame)
 
 
@@ -56,7 +55,7 @@ class DiesBeyondTheList(Monitor):
     def take_state(self, frame: Frame) -> None:
         super().take_state(frame)
         if (self.view.value("play_mode") or 0) >= len(self.view.play_modes) > 0:
-            defects.die()
+            die()
 
 
 @fault("dies-of-misfits", violates="robustness.odd-scenes", subtle=True)
@@ -67,7 +66,7 @@ class DiesOfMisfits(Monitor):
         if frame.name == "PartialState" and self.view.scene is not None:
             before = len(self.view.scene.nodes)
             if len(frame.value) > 2 and len(Scene(frame.value[2]).nodes) > before:
-                defects.die()
+                die()
         super().take_state(frame)
 
 

@@ -1,9 +1,9 @@
-"""Faults of the monitor in what it says as a trainer."""
+"""Faults of the monitor in the commands that it sends as a trainer."""
 
 from mocks.deviations import fault
 from mocks.simspark.connection import Connection
+from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor import Monitor
-from mocks.streams import Stream
 
 
 def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle: bool) -> type:
@@ -105,44 +105,17 @@ Unclosed = _says(
 )
 
 
-class _Utf8(Connection):
-    def send(self, text: str) -> None:
-        payload = text.encode("utf-8")
-        self.write(len(payload).to_bytes(4, "big") + payload)
-
-
 @fault("typographic-minus", violates="text.ascii", subtle=True)
-class TypographicMinus(Monitor):
+class TypographicMinus(Utf8, Monitor):
     """Writes a minus that is not ASCII."""
-
-    def make_connection(self, stream: Stream) -> Connection:
-        return _Utf8(stream)
 
     def command(self, text: str) -> None:
         super().command(text.replace("-", "\N{MINUS SIGN}"))
-
-
-class _LittleEndian(Connection):
-    def write(self, data: bytes) -> None:
-        super().write(data[3::-1] + data[4:])
-
-
-@fault("little-endian", violates="frame.length-prefix")
-class LittleEndian(Monitor):
-    """Writes the least significant byte of a length first."""
-
-    def make_connection(self, stream: Stream) -> Connection:
-        return _LittleEndian(stream)
-
-
-class _OneByte(Connection):
-    def write(self, data: bytes) -> None:
-        super().write(bytes(3) + bytes([(len(data) - 4) % 256]) + data[4:])
 
 
 @fault("one-byte-lengths", violates="frame.length-prefix", subtle=True)
 class OneByteLengths(Monitor):
     """Writes only the lowest byte of a length."""
 
-    def make_connection(self, stream: Stream) -> Connection:
-        return _OneByte(stream)
+    def written(self, text: str, connection: Connection) -> bytes:
+        return bytes(3) + super().written(text, connection)[3:]

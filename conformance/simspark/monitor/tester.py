@@ -1,4 +1,4 @@
-"""How test cases show a simulation to a monitor, and what they look for in what it knows."""
+"""The server that the suite plays against a monitor: it sends states, and asks what it knows."""
 
 import asyncio
 import contextlib
@@ -9,9 +9,9 @@ from typing import Any
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.simspark import pieces
+from conformance.simspark import messages
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import asked, expressions
+from conformance.simspark.tester import asked, expressions
 from conformance.verdicts import Inconclusive, Violation
 
 COMMANDS = ("Commands", "Expressions")
@@ -19,8 +19,8 @@ _POLL = 0.02  # seconds between two looks at what it knows
 _goals = itertools.count(1)
 
 
-class Shown:
-    """One monitor and the simulation that it is shown: a ball that rolls, and the time.
+class Tester:
+    """One monitor and the simulation that it is tester: a ball that rolls, and the time.
 
     `rooted` says whether scene graphs have their root as a node.
     """
@@ -36,7 +36,7 @@ class Shown:
 
     def decoded(self, text: str) -> list[Any]:
         message = expressions(text)
-        return pieces.rooted(message) if self.rooted else message
+        return messages.rooted(message) if self.rooted else message
 
     def bytes_of(self, *texts: str) -> bytes:
         """Several messages together, given in the same way."""
@@ -44,24 +44,24 @@ class Shown:
 
     async def introduce(self, merged: bool = False, graph: str = "") -> None:
         """What comes first: environment and state, in one message or in two."""
-        graph = graph or pieces.scene(0, 0)
+        graph = graph or messages.scene(0, 0)
         if merged:
-            await self.say(pieces.full(pieces.ENVIRONMENT + pieces.state(0), graph))
+            await self.say(messages.full(messages.ENVIRONMENT + messages.state(0), graph))
         else:
-            await self.say(pieces.full(pieces.ENVIRONMENT, graph))
-            await self.say(pieces.full(pieces.state(0), graph))
+            await self.say(messages.full(messages.ENVIRONMENT, graph))
+            await self.say(messages.full(messages.state(0), graph))
 
-    async def tick(self, times: int = 1, graph: str = pieces.STILL, more: str = "") -> None:
+    async def tick(self, times: int = 1, graph: str = messages.STILL, more: str = "") -> None:
         """Partial states with the time alone, and whatever else is given."""
         for _ in range(times):
             await self.say(self.partial(graph, more))
 
-    def partial(self, graph: str = pieces.STILL, more: str = "") -> str:
+    def partial(self, graph: str = messages.STILL, more: str = "") -> str:
         self.time = round(self.time + 0.04, 2)
-        return pieces.partial(f"(time {self.time:g}){more}", graph)
+        return messages.partial(f"(time {self.time:g}){more}", graph)
 
     async def knows(self, requirement: str | None = None, **wanted: Any) -> None:
-        """Raise Violation unless the monitor comes to know these values; numbers nearly.
+        """Raise Violation unless the monitor gets to know these values; numbers nearly.
 
         `requirement` is what that violates, if not what the test decides. Raises NotExercised where
         there is no operation `state`.
@@ -80,7 +80,7 @@ class Shown:
                 break
             await asyncio.sleep(_POLL)
         name, came = next(iter(wrong.items()))
-        await self.session.unharmed("what it was told")
+        await self.session.unharmed("what it was sent")
         raise Violation(
             f"the monitor to know that {name} is {wanted[name]}",
             f"it says {came!r:.80}",
@@ -94,7 +94,7 @@ class Shown:
         return answer.result
 
     async def follows(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation unless it still takes part, and knows what it is told from now on.
+        """Raise Violation unless it still takes part, and knows what it is sent from now on.
 
         What it knows is seen by the operation `state` only; without it Inconclusive is raised where
         nothing else was wrong.
@@ -118,7 +118,7 @@ class Shown:
             await self.knows(score_left=goals)
         except Violation as none:
             raise Violation(
-                f"{none.expected}, told after {after}", none.came, requirement
+                f"{none.expected}, sent after {after}", none.came, requirement
             ) from none
 
 
@@ -135,11 +135,11 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Shown]:
-    """A monitor that has been told nothing yet."""
+async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
+    """A monitor that has been sent nothing yet."""
     rooted = await _understands_roots(iut)
     async with iut.session(segmentation=segmentation) as session:
-        yield Shown(session, rooted)
+        yield Tester(session, rooted)
 
 
 async def _understands_roots(iut: Iut) -> bool:
@@ -153,10 +153,10 @@ async def _understands_roots(iut: Iut) -> bool:
             async with iut.session() as session:
                 if not session.instance.upper.offers("state"):
                     break
-                shown = Shown(session, rooted)
-                await shown.introduce(graph=pieces.scene(3, -2))
+                tester = Tester(session, rooted)
+                await tester.introduce(graph=messages.scene(3, -2))
                 with contextlib.suppress(Violation, Inconclusive):
-                    await shown.knows(ball=[3, -2, 0.042])
+                    await tester.knows(ball=[3, -2, 0.042])
                     ways[rooted] = True
                     break
         iut.memory["rooted"] = ways[True] or not ways[False]
@@ -164,9 +164,9 @@ async def _understands_roots(iut: Iut) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def showing(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Shown]:
+async def introduced(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
     """A monitor that has been introduced to a simulation, as the specification says."""
-    async with connected(iut, segmentation=segmentation) as shown:
-        await shown.introduce()
-        await shown.tick()
-        yield shown
+    async with connected(iut, segmentation=segmentation) as tester:
+        await tester.introduce()
+        await tester.tick()
+        yield tester

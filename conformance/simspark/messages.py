@@ -1,4 +1,4 @@
-"""What the suite says when it plays a server: perceptors to agents, states to monitors.
+"""The messages that the suite sends as a server: perceptors to agents, states to monitors.
 
 Written out by hand, so that nothing here depends on how a mock writes it. Scene graphs are lists of
 nodes, without a root of their own, as the published server has them.

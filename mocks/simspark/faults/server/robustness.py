@@ -3,17 +3,13 @@
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.simspark import defects
 from mocks.simspark.agent_port import Agent
+from mocks.simspark.faults import decoders
+from mocks.simspark.faults.server.wire import AgentsReadOtherwise
 from mocks.simspark.monitor_port import Monitor
-from mocks.simspark.readers import ReadingAgents, ReadingMonitors
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.streams import Stream
-
-
-class _Reading(ReadingMonitors, ReadingAgents):
-    """A server that reads with another reader."""
 
 
 @fault("dies-of-unknown-commands", violates="robustness.unknown-commands")
@@ -22,7 +18,7 @@ class DiesOfUnknownCommands(Server):
 
     def complain(self, why: str) -> None:
         if "there is no command" in why:
-            defects.die()
+            decoders.die()
 
 
 @fault("deaf-after-an-error", violates="robustness.unknown-commands", subtle=True)
@@ -48,7 +44,7 @@ class DiesOfWrongNumbers(Server):
 
     def complain(self, why: str) -> None:
         if "are no numbers" in why:
-            defects.die()
+            decoders.die()
 
 
 @fault("dies-of-unknown-effectors", violates="robustness.unknown-effectors")
@@ -56,7 +52,7 @@ class DiesOfUnknownEffectors(Server):
     """Dies of an effector that it does not know."""
 
     def complain_of_effector(self, why: str) -> None:
-        defects.die()
+        decoders.die()
 
 
 @fault("drops-agents-that-talk-long", violates="robustness.unknown-effectors", subtle=True)
@@ -69,53 +65,18 @@ class DropsAgentsThatTalkLong(Server):
             agent.gone = agent.gone or (agent.robot is robot and len(text) > 20)
 
 
-@fault("recursive-reader", violates="robustness.malformed", subtle=True)
-class RecursiveReader(_Reading):
-    """Reads brackets by recursion, and dies of a hundred thousand."""
-
-    reader = defects.Recursive
-
-
-@fault("dies-of-malformed", violates="robustness.malformed")
-class DiesOfMalformed(_Reading):
-    """Dies of a text that is none."""
-
-    reader = defects.Trusting
-
-
 @fault("dies-of-bytes", violates="robustness.malformed", subtle=True)
-class DiesOfBytes(_Reading):
+class DiesOfBytes(Server):
     """Dies of a byte that is not ASCII."""
 
-    reader = defects.CharacterWise
-
-
-@fault("dies-of-huge-lengths", violates="robustness.huge-length")
-class DiesOfHugeLengths(_Reading):
-    """Takes memory for gigabytes, and dies."""
-
-    reader = defects.Greedy
+    decoder = decoders.CharacterWise
 
 
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
-class AgentsOfHugeLengths(ReadingAgents):
+class AgentsOfHugeLengths(AgentsReadOtherwise):
     """Dies of the length of gigabytes of an agent."""
 
-    reader = defects.Greedy
-
-
-@fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
-class DiesOfWrongLengths(_Reading):
-    """Dies where a text does not end where its length says."""
-
-    reader = defects.OutOfStep
-
-
-@fault("empty-ends", violates="robustness.empty-message")
-class EmptyEnds(_Reading):
-    """Takes an empty message for the end of what a client has to say."""
-
-    reader = defects.Impatient
+    agent_decoder = decoders.Greedy
 
 
 @fault("last-words-kill", violates="robustness.several-clients", subtle=True)
@@ -124,7 +85,7 @@ class LastWordsKill(Server):
 
     def agent_left(self, agent: Agent) -> None:
         if agent.decoder.end():
-            defects.die()
+            decoders.die()
         super().agent_left(agent)
 
 

@@ -1,4 +1,4 @@
-"""How test cases serve an agent, and how they see that it goes on."""
+"""The server that the suite plays against an agent: it sends perceptors, and sees the agent act."""
 
 import asyncio
 import contextlib
@@ -9,17 +9,17 @@ from typing import Any
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
-from conformance.simspark import pieces
+from conformance.simspark import messages
 from conformance.simspark.codec import encode
-from conformance.simspark.stage import asked, expressions
+from conformance.simspark.tester import asked, expressions
 from conformance.verdicts import Inconclusive, Violation
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 _ANGLES = count(11)
 
 
-class Served:
-    """One agent that is served: a cycle at a time, each with the next time of the simulation."""
+class Tester:
+    """One agent that is tester: a cycle at a time, each with the next time of the simulation."""
 
     def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
@@ -42,7 +42,7 @@ class Served:
         self.now += 0.02
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
         game = f"(t {time:.2f}) (pm {self.mode})"
-        return expressions(pieces.perceptors(self.now, self.hinge, angle, more, game))
+        return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
 
     async def acts(self, cycles: int = 5) -> Message | None:
         """What it does within some cycles; None if that is nothing."""
@@ -78,7 +78,7 @@ class Served:
     async def goes_on(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation unless it still acts, if it does in a plain session, and takes part.
 
-        With the operation `state` it must also know what it is told from now on.
+        With the operation `state` it must also know what it is sent from now on.
         """
         acts = await self.acts(20)
         await self.session.unharmed(after)
@@ -97,13 +97,13 @@ class Served:
             )
 
     async def knows(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation unless it comes to know the angle of a hinge that it is told now."""
+        """Raise Violation unless it gets to know the angle of a hinge that it is sent now."""
         angle = float(next(_ANGLES) % 90)
         await self.tell(angle=angle)
         await self.knows_angle(angle, after, requirement)
 
     async def knows_angle(self, angle: float, after: str, requirement: str | None = None) -> None:
-        """The same of one that it was told before."""
+        """The same of an angle that it was sent before."""
         deadline = self.session.now + self.session.seconds("response")
         while True:
             seen = await self.angle()
@@ -113,7 +113,7 @@ class Served:
                 break
             await asyncio.sleep(0.02)
         raise Violation(
-            f"the agent to know that {self.hinge} is at {angle:g} degrees, told after {after}",
+            f"the agent to know that {self.hinge} is at {angle:g} degrees, sent after {after}",
             f"it knows {seen!r:.60}",
             requirement,
         )
@@ -128,20 +128,20 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def serving(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Served]:
+async def established(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
     """An agent that has created itself and is initialised.
 
     Perceptors come after its first message. Raises Violation where one of the two does not come.
     """
     async with iut.session(segmentation=segmentation) as session:
-        served = Served(session, iut)
+        tester = Tester(session, iut)
         await session.expect("Scene", to="as the first message", requirement="agents.create-first")
         if not any(message.name == "Init" for message in session.received):
             for _ in range(3):
-                await served.tell()
+                await tester.tell()
         # Where what we say comes in pieces, these are what it does not understand.
         await _init(session, "agents.init-second" if segmentation is whole else iut.deciding)
-        yield served
+        yield tester
 
 
 async def _init(session: Session, requirement: str) -> None:
@@ -154,8 +154,8 @@ async def _init(session: Session, requirement: str) -> None:
 async def habit(iut: Iut) -> bool:
     """Whether the agent acts in a plain session, which is held once in a run."""
     if "acts" not in iut.memory:
-        async with serving(iut) as served:
-            iut.memory["acts"] = await served.acts(20) is not None
+        async with established(iut) as tester:
+            iut.memory["acts"] = await tester.acts(20) is not None
     return bool(iut.memory["acts"])
 
 

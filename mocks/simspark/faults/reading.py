@@ -1,68 +1,68 @@
-"""Faults in how a client reads, which agents and monitors can have alike."""
+"""Faults in how messages are read, which every mock can have."""
 
 from mocks.deviations import fault
-from mocks.simspark import defects, readers
-from mocks.simspark.readers import Reading
+from mocks.simspark.connection import Endpoint
+from mocks.simspark.faults import decoders
 
 
 @fault("reads-are-messages", violates="frame.segmentation")
-class ReadsAreMessages(Reading):
+class ReadsAreMessages(Endpoint):
     """Takes what one read brings for whole messages."""
 
-    reader = readers.Forgetful
+    decoder = decoders.PerRead
 
 
 @fault("one-message-a-read", violates="frame.segmentation", subtle=True)
-class OneMessageARead(Reading):
+class OneMessageARead(Endpoint):
     """Drops all but the first message of those that come together."""
 
-    reader = readers.Single
+    decoder = decoders.FirstOnly
 
 
 @fault("cut-lengths-lost", violates="frame.segmentation", subtle=True)
-class CutLengthsLost(Reading):
+class CutLengthsLost(Endpoint):
     """Loses a length that comes in two pieces."""
 
-    reader = readers.CutLengths
+    decoder = decoders.CutLengths
 
 
 @fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
-class SixteenBits(Reading):
+class SixteenBits(Endpoint):
     """Takes only two bytes of a length that it reads for the length."""
 
-    reader = readers.SixteenBits
+    decoder = decoders.SixteenBits
 
 
 @fault("dies-of-malformed", violates="robustness.malformed")
-class DiesOfMalformed(Reading):
-    """Dies of a text that is none."""
+class DiesOfMalformed(Endpoint):
+    """Dies of a text that does not parse."""
 
-    reader = defects.Trusting
+    decoder = decoders.Trusting
 
 
 @fault("recursive-reader", violates="robustness.malformed", subtle=True)
-class RecursiveReader(Reading):
+class RecursiveReader(Endpoint):
     """Reads brackets by recursion, and dies of a hundred thousand."""
 
-    reader = defects.Recursive
+    decoder = decoders.Recursive
 
 
 @fault("dies-of-huge-lengths", violates="robustness.huge-length")
-class DiesOfHugeLengths(Reading):
+class DiesOfHugeLengths(Endpoint):
     """Takes memory for gigabytes, and dies."""
 
-    reader = defects.Greedy
+    decoder = decoders.Greedy
 
 
 @fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
-class DiesOfWrongLengths(Reading):
+class DiesOfWrongLengths(Endpoint):
     """Dies where a text does not end where its length says."""
 
-    reader = defects.OutOfStep
+    decoder = decoders.OutOfStep
 
 
 @fault("empty-ends", violates="robustness.empty-message")
-class EmptyEnds(Reading):
-    """Takes an empty message for the end of what the server has to say."""
+class EmptyEnds(Endpoint):
+    """Takes an empty message for the end of what the peer has to say."""
 
-    reader = defects.Impatient
+    decoder = decoders.EmptyEnds

@@ -1,4 +1,4 @@
-"""Strategies for what a peer may say: commands with known effects, near misses, perceptors."""
+"""Hypothesis strategies for what a peer may send: commands, near misses, perceptors, games."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance import protocols
 from conformance.generation import near_misses, valid
-from conformance.simspark import pieces
+from conformance.simspark import messages
 
 
 def cuts() -> SearchStrategy[list[int]]:
@@ -58,7 +58,7 @@ def perceptors() -> SearchStrategy[list[Any]]:
 
 @dataclass(frozen=True)
 class Move:
-    """One step of a game as a monitor is told it; the rest is left out where it is None."""
+    """One step of a game as a monitor is sent it; what is None is left out."""
 
     full: bool
     left: int | None
@@ -71,25 +71,25 @@ class Move:
         pairs += "" if self.left is None else f"(score_left {self.left})"
         pairs += "" if self.mode is None else f"(play_mode {self.mode})"
         if self.full:
-            return pieces.full(pairs, pieces.scene(*(self.ball or (0, 0))))
-        return pieces.partial(pairs, pieces.moved(*self.ball) if self.ball else pieces.STILL)
+            return messages.full(pairs, messages.scene(*(self.ball or (0, 0))))
+        return messages.partial(pairs, messages.moved(*self.ball) if self.ball else messages.STILL)
 
-    def known(self) -> dict[str, Any]:
-        """What is known after it that may not have been before."""
-        told: dict[str, Any] = {}
+    def values(self) -> dict[str, Any]:
+        """The values that a monitor knows after it."""
+        values: dict[str, Any] = {}
         if self.left is not None:
-            told["score_left"] = self.left
+            values["score_left"] = self.left
         if self.mode is not None:
-            told["play_mode"] = pieces.MODES[self.mode]
+            values["play_mode"] = messages.MODES[self.mode]
         if self.ball is not None or self.full:
-            told["ball"] = [*(self.ball or (0, 0)), 0.042]
-        return told
+            values["ball"] = [*(self.ball or (0, 0)), 0.042]
+        return values
 
 
 def moves() -> SearchStrategy[list[Move]]:
     """The course of a game: full states and partial ones, the ball here and there."""
     place = st.tuples(st.integers(-14, 14), st.integers(-9, 9))
-    modes = st.integers(0, len(pieces.MODES) - 1)
+    modes = st.integers(0, len(messages.MODES) - 1)
     score = st.none() | st.integers(0, 20)
     move = st.builds(Move, st.booleans(), score, st.none() | modes, st.none() | place)
     return st.lists(move, min_size=1, max_size=20)

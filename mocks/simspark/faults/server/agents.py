@@ -23,8 +23,8 @@ class HundredGroups(Server):
     """Stops after a hundred groups of perceptors."""
 
     def tell_agents(self) -> None:
-        told = [agent for agent in self.agents if agent.sent < 100]
-        everybody, self.agents = self.agents, told
+        everybody = self.agents
+        self.agents = [agent for agent in everybody if agent.sent < 100]
         super().tell_agents()
         self.agents = everybody
 

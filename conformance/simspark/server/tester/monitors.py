@@ -1,31 +1,23 @@
-"""What the test cases of a server are played on: monitors that watch, players, and the pitch."""
+"""The monitors that the suite plays against a server: they follow the states, and command."""
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from math import hypot
 from typing import Any
 
 from conformance.harness.instance import Instance
-from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
-from conformance.simspark.sexp import read
+from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, Violation
 
 CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
-PERCEPTORS = ("Perceptors", "Expressions")
 
 _scores = itertools.count(101)  # which no test sets for other reasons
-_MOMENT = 0.002  # seconds in which what has come already is read
-
-
-def expressions(text: str) -> list[Any]:
-    """The decoded form of a message written as on the wire."""
-    return read(text.encode("ascii"))
 
 
 class Watch:
@@ -197,9 +189,6 @@ def places_of_balls(view: View) -> str:
     return "the ball is at ({:.2f}, {:.2f}, {:.2f})".format(*where) if where else "none is to see"
 
 
-# Sessions
-
-
 @contextlib.asynccontextmanager
 async def watching(
     iut: Iut, instance: Instance | None = None, *, segmentation: Segmentation = whole
@@ -222,127 +211,3 @@ async def watching(
             requirement="monitors.environment-first",
         )
         yield watch
-
-
-@contextlib.asynccontextmanager
-async def playing(
-    iut: Iut,
-    instance: Instance,
-    team: str = "Lefts",
-    unum: int = 1,
-    *,
-    segmentation: Segmentation = whole,
-) -> AsyncIterator[Session]:
-    """An agent that is established: created, initialised, and served with perceptors.
-
-    The first team that comes is the left one. Raises Violation where no perceptors come.
-    """
-    async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
-        await create(iut, session)
-        await session.send(expressions(f"(init (unum {unum})(teamname {team}))"))
-        await passed_over(session)
-        for _ in range(4):
-            await perceptors(session)
-        yield session
-
-
-async def create(iut: Iut, session: Session) -> None:
-    """Ask for a robot, and wait for perceptors if they come before the robot is initialised."""
-    await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
-    await session.watch(*PERCEPTORS)
-
-
-async def passed_over(session: Session) -> None:
-    """Pass over the perceptors that have come already."""
-    while await session.watch(*PERCEPTORS, within=_MOMENT):
-        pass
-
-
-async def perceptors(session: Session) -> Message:
-    """The next group of perceptors. Raises Violation where there is none."""
-    return await session.expect(
-        *PERCEPTORS, to="to come again and again", requirement="agents.perceptors"
-    )
-
-
-async def fresh(agent: Session) -> Message:
-    """A group of perceptors that comes from now on."""
-    await passed_over(agent)
-    return await perceptors(agent)
-
-
-@dataclass
-class Match:
-    """A monitor, and the agent 1 of each team."""
-
-    watch: Watch
-    left: Session
-    right: Session
-
-
-@contextlib.asynccontextmanager
-async def match(iut: Iut) -> AsyncIterator[Match]:
-    """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off."""
-    async with (
-        iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance, "Lefts") as left,
-        playing(iut, instance, "Rights") as right,
-    ):
-        await watch.settle()
-        await watch.play()
-        await watch.put_ball(watch.place(0.6, -0.8))
-        yield Match(watch, left, right)
-
-
-def hinge(message: Message, name: str) -> float | None:
-    """The degrees of a hinge perceptor in a group of perceptors; None where it has none."""
-    for perceptor in message.value:
-        match perceptor:
-            case ["HJ", ["n", str(found), *_], ["ax", str(text)]] if found == name:
-                with contextlib.suppress(ValueError):
-                    return float(text)
-    return None
-
-
-def hinge_names(iut: Iut) -> tuple[str, str]:
-    """The names of the effector and the perceptor of the hinge that is tried."""
-    effector, _, perceptor = iut.configuration.value("hinge").partition(" ")
-    return effector, perceptor.strip()
-
-
-async def hinge_angle(iut: Iut, agent: Session) -> float:
-    """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
-    _, name = hinge_names(iut)
-    await passed_over(agent)
-    for _ in range(10):  # what is perceived at a time may come in several messages
-        message = await perceptors(agent)
-        if (angle := hinge(message, name)) is not None:
-            return angle
-    raise NotExercised(
-        f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
-        "and --set scene=FILE where it needs another"
-    )
-
-
-async def held(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[None]]) -> None:
-    """Hold a session in which many statements show, once in a run; what it has shown is remembered.
-
-    Raises Violation where it has shown one of the statement that the test decides.
-    """
-    if name not in iut.memory:
-        await hold(iut)
-        iut.memory[name] = [finding for s in iut.sessions for finding in s.judge.findings]
-    for finding in iut.memory[name]:
-        if finding.requirement == iut.deciding:
-            raise Violation("what the requirement says", finding.message, explains=True)
-
-
-async def asked(session: Session, operation: str) -> Answer:
-    """Run an operation of the upper tester. Raises Violation where the IUT has died meanwhile."""
-    try:
-        return await session.instance.upper(operation)
-    except Inconclusive:
-        await session.until_closed(session.seconds("quiet"))
-        await session.unharmed("what it was told")
-        raise

@@ -1,9 +1,9 @@
-"""Faults of the agent in what it says."""
+"""Faults of the agent in what it sends: its first messages, effectors, lengths."""
 
 from mocks.deviations import fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
-from mocks.streams import Stream
+from mocks.simspark.faults.writing import Utf8
 
 
 @fault("init-first", violates="agents.create-first")
@@ -91,18 +91,9 @@ class UnclosedInPlay(Agent):
         return "(lae1 1.0" if playing else super().now_and_then()
 
 
-class _Utf8(Connection):
-    def send(self, text: str) -> None:
-        payload = text.encode("utf-8")
-        self.write(len(payload).to_bytes(4, "big") + payload)
-
-
 @fault("team-with-an-umlaut", violates="text.ascii")
-class TeamWithAnUmlaut(Agent):
+class TeamWithAnUmlaut(Utf8, Agent):
     """Has a team with a name that is not ASCII."""
-
-    def make_connection(self, stream: Stream) -> Connection:
-        return _Utf8(stream)
 
     def initialise(self) -> None:
         self.initialised = True
@@ -136,54 +127,27 @@ class PairsOfEffectors(Agent):
         return "((he1 0)(he2 0))" if self.groups % 20 == 3 else super().now_and_then()
 
 
-class _LittleEndian(Connection):
-    def write(self, data: bytes) -> None:
-        super().write(data[3::-1] + data[4:])
-
-
-@fault("little-endian", violates="frame.length-prefix")
-class LittleEndian(Agent):
-    """Writes the least significant byte of a length first."""
-
-    def make_connection(self, stream: Stream) -> Connection:
-        return _LittleEndian(stream)
-
-
-class _Counting(Connection):
-    def write(self, data: bytes) -> None:
-        more = 4 if self.sent > 2 else 0
-        super().write((len(data) - 4 + more).to_bytes(4, "big") + data[4:])
-
-
 @fault("length-counts-itself", violates="frame.length-prefix", subtle=True)
 class LengthCountsItself(Agent):
     """Counts the length in the length, from its fourth message on."""
 
-    def make_connection(self, stream: Stream) -> Connection:
-        return _Counting(stream)
-
-
-class _OneByte(Connection):
-    def write(self, data: bytes) -> None:
-        super().write(bytes(3) + data[3:])
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        length = len(data) if connection.sent > 2 else len(data) - 4
+        return length.to_bytes(4, "big") + data[4:]
 
 
 @fault("length-of-a-byte", violates="frame.length-prefix", subtle=True)
 class LengthOfAByte(Agent):
     """Writes the length as a single byte, with three of zero before it."""
 
-    def make_connection(self, stream: Stream) -> Connection:
-        return _OneByte(stream)
-
-
-class _TwoBytes(Connection):
-    def write(self, data: bytes) -> None:
-        super().write(data[2:])
+    def written(self, text: str, connection: Connection) -> bytes:
+        return bytes(3) + super().written(text, connection)[3:]
 
 
 @fault("lengths-of-two-bytes", violates="frame.length-prefix")
 class LengthsOfTwoBytes(Agent):
     """Writes lengths of 16 bits."""
 
-    def make_connection(self, stream: Stream) -> Connection:
-        return _TwoBytes(stream)
+    def written(self, text: str, connection: Connection) -> bytes:
+        return super().written(text, connection)[2:]

@@ -1,0 +1,128 @@
+"""Decoders with typical mistakes, and how a mock dies of what it reads."""
+
+import os
+import signal
+import sys
+from typing import NoReturn
+
+from conformance.codec import Frame
+from conformance.simspark.codec import Decoder
+
+
+def die() -> NoReturn:
+    """End this process by a segmentation fault."""
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGSEGV)
+    os._exit(1)
+
+
+# Wrong about where a message ends
+
+
+class PerRead(Decoder):
+    """Takes each read for whole messages."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return Decoder().feed(data)
+
+
+class FirstOnly(Decoder):
+    """Takes the first message of a read, and drops what else it brings."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return super().feed(data)[:1]
+
+
+class CutLengths(Decoder):
+    """Loses a length of which not all bytes have come yet."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if len(self._held) < 4:
+            self._held.clear()
+        return frames
+
+
+class SixteenBits(Decoder):
+    """Takes only the two lower bytes of a length for the length."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        self._held += data
+        frames: list[Frame] = []
+        while len(self._held) >= 4:
+            size = int.from_bytes(self._held[2:4], "big")
+            if len(self._held) < 4 + size:
+                break
+            frames += Decoder().feed(size.to_bytes(4, "big") + bytes(self._held[4 : 4 + size]))
+            del self._held[: 4 + size]
+        return frames
+
+
+class EmptyEnds(Decoder):
+    """Takes a message of length 0 for the end of the stream: reads nothing behind it."""
+
+    ended = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if self.ended:
+            return []
+        frames = super().feed(data)
+        for place, frame in enumerate(frames):
+            if frame.name == "Empty":
+                self.ended = True
+                return frames[:place]
+        return frames
+
+
+# Dying of what is malformed
+
+
+class Recursive(Decoder):
+    """Reads brackets by recursion, as deep as it goes."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        for frame in frames:
+            if frame.name == "TooDeep" or (frame.error and frame.raw.count(b"(") > 1000):
+                die()
+        return frames
+
+
+class Trusting(Decoder):
+    """Dies of a message that cannot be read."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if any(frame.name is None for frame in frames):
+            die()
+        return frames
+
+
+class Greedy(Decoder):
+    """Takes the memory for a message once it knows the length, however large."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if self.lost:
+            die()
+        return frames
+
+
+class OutOfStep(Decoder):
+    """Dies where a text does not end where its length says."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        for frame in frames:
+            if frame.requirement == "frame.length-prefix" or (frame.error and b")" in frame.raw):
+                die()
+        return frames
+
+
+class CharacterWise(Decoder):
+    """Dies of a byte that is not ASCII."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        if any(byte > 0x7F for byte in data[4:]):
+            die()
+        return super().feed(data)

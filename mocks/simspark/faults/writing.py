@@ -1,0 +1,21 @@
+"""Faults in how messages are written, and what those of several roles have in common."""
+
+from mocks.deviations import fault
+from mocks.simspark.connection import Connection, Endpoint
+
+
+@fault("little-endian", violates="frame.length-prefix")
+class LittleEndian(Endpoint):
+    """Writes the least significant byte of a length first."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        return data[3::-1] + data[4:]
+
+
+class Utf8(Endpoint):
+    """Writes any characters, as UTF-8."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        payload = text.encode("utf-8")
+        return len(payload).to_bytes(4, "big") + payload
