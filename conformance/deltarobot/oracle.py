@@ -1,10 +1,10 @@
 """The passive judge of a deltarobot session: what may follow what, and what values must agree.
 
 It sees both sides, does not know which of them is under test, and has no clock. Each side goes
-through the phases of COURSE by what it sends itself; everything else is a small rule under the name
-of the message that it is about. Rules for this module:
+through its course in COURSES; everything else is a small rule under the name of the message that
+it is about. Rules for this module:
 
-- A message changes a phase only through COURSE.
+- A message changes a phase only through COURSES.
 - A finding is about the message at hand; what the other side did wrong only explains its absence.
 - Wherever the specification leaves something open there is no rule. In particular the oracle cannot
   see when an exercise begins: a server may have begun it before the session.
@@ -12,13 +12,14 @@ of the message that it is about. Rules for this module:
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, layouts
 from conformance.judge import Finding
 
@@ -43,48 +44,56 @@ class Phase(StrEnum):
     ENDED = "ended"
 
 
-ANY = "any other message"
+_FIRST = Violates("handshake.first", "{name} came before its sender's magic and version")
+_AGAIN = Violates("handshake.once", "{name} came a second time")
+_LATE = Violates("end.nothing-after", "{name} came after an end of transmission")
+_UNSHAKEN = Violates(
+    "handshake.before-service", "{message} came before the client's magic and version"
+)
+_SERVED = "service"
+"""What a server's messages are to the course of the client, when they serve it."""
 
-COURSE: dict[Phase, dict[str, Phase | str]] = {
-    Phase.CONNECTED: {
-        MAGIC: Phase.MAGIC_SENT,
-        VERSION: Phase.VERSION_SENT,
-        ANY: "handshake.first",
-    },
-    Phase.MAGIC_SENT: {
-        MAGIC: "handshake.once",
-        VERSION: Phase.OPEN,
-        ANY: "handshake.first",
-    },
-    Phase.VERSION_SENT: {
-        MAGIC: Phase.OPEN,
-        VERSION: "handshake.once",
-        ANY: "handshake.first",
-    },
-    Phase.OPEN: {
-        MAGIC: "handshake.once",
-        VERSION: "handshake.once",
-        END: Phase.ENDED,
-    },
-    Phase.ENDED: {ANY: "end.nothing-after"},
-}
-"""By phase and message: the next phase of its sender, or the requirement that it violates."""
 
-_BROKEN = {
-    "handshake.first": "{name} came before its sender's magic and version",
-    "handshake.once": "{name} came a second time",
-    "end.nothing-after": "{name} came after an end of transmission",
+def _side(sender: str, before: Mapping[Step, Violates]) -> Course:
+    """The course of one side; `before` are rows of each state until its handshake is complete."""
+    magic, version, other = (sender, MAGIC), (sender, VERSION), (sender, ANY)
+    return Course(
+        f"the {sender}'s side of a session",
+        {
+            Phase.CONNECTED: {
+                magic: Phase.MAGIC_SENT,
+                version: Phase.VERSION_SENT,
+                other: _FIRST,
+                **before,
+            },
+            Phase.MAGIC_SENT: {magic: _AGAIN, version: Phase.OPEN, other: _FIRST, **before},
+            Phase.VERSION_SENT: {magic: Phase.OPEN, version: _AGAIN, other: _FIRST, **before},
+            Phase.OPEN: {magic: _AGAIN, version: _AGAIN, (sender, END): Phase.ENDED},
+            Phase.ENDED: {other: _LATE},
+        },
+    )
+
+
+SIDES = {
+    SERVER: _side(SERVER, before={}),
+    CLIENT: _side(CLIENT, before={(SERVER, _SERVED): _UNSHAKEN}),
 }
+"""By side; a server may serve a client only once that has finished its handshake."""
+COURSES = tuple(SIDES.values())
 
 
 @dataclass
 class _Side:
     """What one side has done so far."""
 
-    phase: Phase = Phase.CONNECTED
+    walk: Walk
     closed: bool = False
     disturbed: bool = False
     """It has given the other one a reason to end the connection without a word."""
+
+    @property
+    def phase(self) -> StrEnum:
+        return self.walk.state
 
 
 class Oracle:
@@ -92,7 +101,7 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self._sides = {SERVER: _Side(), CLIENT: _Side()}
+        self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
         self._unanswered: Counter[int] = Counter()
         self._answered: set[int] = set()
@@ -154,15 +163,10 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
         side = self._sides[sender]
-        steps = COURSE[side.phase]
-        step = steps.get(name, steps.get(ANY))
-        if isinstance(step, Phase):
-            side.phase = step
-            # Who insists on the usual order has its reason, be that right or not.
-            side.disturbed |= step is Phase.VERSION_SENT
-        elif step is not None:
-            side.disturbed = True
-            yield Finding(step, _BROKEN[step].format(name=name))
+        found = side.walk.step(sender, name)
+        # Who insists on the usual order of the handshake has its reason, be that right or not.
+        side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
+        yield from found
         if side.phase is Phase.OPEN:
             self.exercised |= {
                 *("handshake.magic-sent", "handshake.version-sent", "handshake.first"),
@@ -172,12 +176,10 @@ class Oracle:
             }
 
     def _service(self, name: str) -> Iterator[Finding]:
-        if self._sides[CLIENT].phase in (Phase.OPEN, Phase.ENDED):
+        client = self._sides[CLIENT]
+        if client.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("handshake.before-service")
-        else:
-            yield Finding(
-                "handshake.before-service", f"{name} came before the client's magic and version"
-            )
+        yield from client.walk.step(SERVER, _SERVED, message=name)
 
     # Rules, one for each message that has any
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.openroberta.naming import MANDATORY, REQUEST
 
@@ -40,37 +41,46 @@ class Step(StrEnum):
     DISMISSED = "whose push was aborted"
 
 
-COURSE: dict[Step, dict[str, Step | str]] = {
-    Step.NEW: {"Register": Step.REGISTERING, "Push": "register.first"},
-    Step.REGISTERING: {
-        "Repeat": Step.LINKED,
-        "Abort": Step.ABORTED,
-        "Refusal": Step.NEW,
-        "Push": "register.first",
+_FROM = "{name} came from a robot {state}"
+_REGISTERS: Mapping[tuple[str, str], Step] = {(ROBOT, "Register"): Step.REGISTERING}
+
+COURSE = Course(
+    "a token, by what its robot asks and how that is answered",
+    {
+        Step.NEW: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
+        Step.REGISTERING: {
+            (LAB, "Repeat"): Step.LINKED,
+            (LAB, "Abort"): Step.ABORTED,
+            (LAB, "Refusal"): Step.NEW,
+            (ROBOT, "Push"): Violates("register.first", _FROM),
+        },
+        Step.ABORTED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.after-abort", _FROM)},
+        Step.LINKED: {
+            **_REGISTERS,
+            (LAB, "Download"): Step.TOLD,
+            (LAB, "Update"): Step.UPDATING,
+            (LAB, "Abort"): Step.DISMISSED,
+        },
+        Step.TOLD: {
+            **_REGISTERS,
+            (ROBOT, "DownloadRequest"): Step.FETCHING,
+            (ROBOT, "Push"): Violates("run.requests-file", _FROM),
+        },
+        Step.FETCHING: {
+            **_REGISTERS,
+            (LAB, "File"): Step.RUNNING,
+            (LAB, "Refusal"): Step.LINKED,
+            (ROBOT, "Push"): Violates("run.silent", _FROM),
+        },
+        Step.RUNNING: {**_REGISTERS, (ROBOT, "Push"): Step.LINKED},
+        Step.UPDATING: {**_REGISTERS, (ROBOT, "Push"): Violates("update.stops-pushing", _FROM)},
+        Step.DISMISSED: {
+            **_REGISTERS,
+            (ROBOT, "Push"): Violates("robustness.abort-of-push", _FROM),
+        },
     },
-    Step.ABORTED: {"Register": Step.REGISTERING, "Push": "register.after-abort"},
-    Step.LINKED: {
-        "Register": Step.REGISTERING,
-        "Download": Step.TOLD,
-        "Update": Step.UPDATING,
-        "Abort": Step.DISMISSED,
-    },
-    Step.TOLD: {
-        "Register": Step.REGISTERING,
-        "DownloadRequest": Step.FETCHING,
-        "Push": "run.requests-file",
-    },
-    Step.FETCHING: {
-        "Register": Step.REGISTERING,
-        "File": Step.RUNNING,
-        "Refusal": Step.LINKED,
-        "Push": "run.silent",
-    },
-    Step.RUNNING: {"Register": Step.REGISTERING, "Push": Step.LINKED},
-    Step.UPDATING: {"Register": Step.REGISTERING, "Push": "update.stops-pushing"},
-    Step.DISMISSED: {"Register": Step.REGISTERING, "Push": "robustness.abort-of-push"},
-}
-"""By step and message, which is a request or an answer to one: the next, or what it violates."""
+)
+COURSES = (COURSE,)
 
 _COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
 
@@ -89,8 +99,12 @@ _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename
 class _Robot:
     """What is known of the robot of one token."""
 
-    step: Step = Step.NEW
+    walk: Walk = field(default_factory=lambda: Walk(COURSE))
     registered: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def step(self) -> StrEnum:
+        return self.walk.state
 
 
 class Conversation:
@@ -172,12 +186,13 @@ class Oracle:
         if name == "Register":
             robot.registered = data
         elif robot.step is Step.NEW and self._conversation.running:
-            robot.step, robot.registered = Step.LINKED, data
+            # Its registration was before there was anybody to see it.
+            robot.walk.state, robot.registered = Step.LINKED, data
         elif robot.step is Step.NEW and (other := self._linked()):
             what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
             yield Finding("data.same-object", what)
             return
-        yield from self._course(robot, name)
+        yield from robot.walk.step(ROBOT, name)
         for field_ in CONSTANT:
             before, after = robot.registered.get(field_), data.get(field_)
             if None not in (before, after) and before != after:
@@ -197,13 +212,6 @@ class Oracle:
         robots = self._conversation.robots
         return next((token for token, robot in robots.items() if robot.step not in before), "")
 
-    def _course(self, robot: _Robot, name: str) -> Iterator[Finding]:
-        step = COURSE[robot.step].get(name)
-        if isinstance(step, Step):
-            robot.step = step
-        elif step is not None:
-            yield Finding(step, f"{name} came from a robot {robot.step}")
-
     # How a lab answers
 
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
@@ -220,7 +228,7 @@ class Oracle:
             yield from self._fitting(asked, name, value)
         robot = self._conversation.robot(asked.data)
         if robot and not self._deaf:
-            list(self._course(robot, name))
+            yield from robot.walk.step(LAB, name)
 
     def _fitting(self, asked: _Asked, name: str, value: Any) -> Iterator[Finding]:
         """Whether the answer is one that the request may get."""

@@ -4,15 +4,18 @@ It sees both sides of one connection, does not know which of them is under test,
 Rules for this module:
 
 - A finding is about the message at hand and its sender.
+- A call, which is one id, changes its state only through CALL.
 - Once a client has sent what is no request, a server may answer as it likes: nothing that follows
   tells an answer to that from a mistake.
 - What a schema asks, only the schema says.
 """
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from typing import Any, ClassVar
 
+from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.keywords import shown
 from conformance.runtime.codec import (
@@ -28,6 +31,40 @@ from conformance.runtime.codec import (
 )
 
 CLIENT, SERVER = "rpc-client", "rpc-server"
+
+
+class Call(StrEnum):
+    """What is known of one id of a request."""
+
+    UNUSED = "not used yet"
+    OPEN = "not answered yet"
+    ANSWERED = "answered"
+    CONFUSED = "used again before it was answered"
+
+
+CALL = Course(
+    "an id of a request",
+    {
+        Call.UNUSED: {
+            (CLIENT, REQUEST): Call.OPEN,
+            (SERVER, RESPONSE): Violates(
+                "rpc.response-id", "the id {id} came, where the open requests are {open}"
+            ),
+        },
+        Call.OPEN: {
+            (CLIENT, REQUEST): Violates(
+                "rpc.ids-differ", "request {id} came while {id} was unanswered", Call.CONFUSED
+            ),
+            (SERVER, RESPONSE): Call.ANSWERED,
+        },
+        Call.ANSWERED: {
+            (CLIENT, REQUEST): Call.OPEN,
+            (SERVER, RESPONSE): Violates("rpc.each-answered", "request {id} is answered again"),
+        },
+        Call.CONFUSED: {},
+    },
+)
+COURSES = (CALL,)
 
 UIDS = 2**88
 CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
@@ -57,8 +94,8 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self._open: Counter[int] = Counter()
-        self._answered: OrderedDict[int, None] = OrderedDict()
+        self._open: dict[int, Walk] = {}
+        self._answered: OrderedDict[int, Walk] = OrderedDict()
         self._lenient = False
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
@@ -96,9 +133,9 @@ class Oracle:
         number = value[1]
         if self._open:
             self.exercised.add("rpc.ids-differ")
-        if self._open[number]:
-            yield Finding("rpc.ids-differ", f"request {number} came while {number} was unanswered")
-        self._open[number] += 1
+        call = self._open.get(number) or self._answered.pop(number, None) or Walk(CALL)
+        self._open[number] = call
+        yield from call.step(CLIENT, REQUEST, id=str(number))
 
     def _notification(self, value: Any) -> Iterator[Finding]:
         self._lenient |= not is_notification(value)
@@ -108,28 +145,26 @@ class Oracle:
         if len(value) != 4:
             return
         _, number, error, result = value
-        known = type(number) is int
-        if known and self._open[number]:
+        call = self._call(number) if type(number) is int else Walk(CALL)
+        waiting = ", ".join(map(str, list(self._open)[:5])) or "none"
+        wrong = call.step(SERVER, RESPONSE, id=shown(number), open=waiting)
+        if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
-            self._open[number] -= 1
-            if not self._open[number]:
-                del self._open[number]
-            self._remember(number)
         elif not self._lenient:
-            if known and number in self._answered:
-                yield Finding("rpc.each-answered", f"request {number} is answered again")
-            else:
-                waiting = ", ".join(map(str, list(self._open)[:5])) or "none"
-                text = f"the id {shown(number)} came, where the open requests are {waiting}"
-                yield Finding("rpc.response-id", text)
+            yield from wrong
+        if call.state is Call.ANSWERED and number in self._open:
+            self._remember(number, self._open.pop(number))
         if error is not None:
             self.exercised.add("rpc.error-without-result")
             if result is not None:
                 text = f"an error came with the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
 
-    def _remember(self, number: int) -> None:
-        self._answered[number] = None
+    def _call(self, number: int) -> Walk:
+        return self._open.get(number) or self._answered.get(number) or Walk(CALL)
+
+    def _remember(self, number: int, call: Walk) -> None:
+        self._answered[number] = call
         if len(self._answered) > _KEPT:
             self._answered.popitem(last=False)
 

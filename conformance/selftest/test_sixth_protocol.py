@@ -126,3 +126,9 @@ def test_mock_as_an_iut_that_listens(place: Place) -> None:
         done = place.run("toy/server", "--connect", address, "--examples", "3", *SET)
     assert done.code == 0
     assert set(verdicts(done).values()) == {"pass"}
+
+
+def test_its_course_is_drawn(place: Place) -> None:
+    done = place.conformance("show", "--course", "toy", *SET)
+    assert done.code == 0
+    assert "violates ping.waits" in done.out

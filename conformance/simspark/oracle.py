@@ -1,10 +1,10 @@
 """The passive judge of a SimSpark session: what may follow what, and what values must agree.
 
 It sees both sides of one connection, be that an agent's or a monitor's, does not know which of them
-is under test, and has no clock. A connection goes through the phases of COURSE; the scene graph is
+is under test, and has no clock. A connection goes through the phases of COURSES; the scene graph is
 kept, so that each update is held against the last full one. Rules for this module:
 
-- A message changes a phase only through COURSE.
+- A message changes a phase only through COURSES.
 - A finding is about the message at hand.
 - Wherever the specification leaves something open there is no rule. In particular the full scene
   graph may come at any time, and environment information again.
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from conformance.course import ANY, Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.simspark import nodes
 from conformance.simspark.codec import COMMANDS
@@ -35,38 +36,54 @@ class Phase(StrEnum):
     RUNNING = "state sent"
 
 
-ANY = "anything else"
-
 NAMED = {
     "agent": ("move-agent.unum-and-team", ("unum", "team")),
     "score": ("score.form", ("left", "right")),
 }
 """By command: what it must name, in any order, and the requirement that says so."""
 
-COURSE: dict[str, dict[Phase, dict[str, Phase | str]]] = {
-    AGENT: {
-        Phase.CONNECTED: {"scene": Phase.CREATED, ANY: "agents.create-first"},
-        Phase.CREATED: {"init": Phase.READY, ANY: "agents.init-second"},
-        Phase.READY: {ANY: Phase.READY},
-    },
-    SERVER: {
-        Phase.CONNECTED: {
-            "environment": Phase.INTRODUCED,
-            "environment and state": Phase.RUNNING,
-            ANY: "monitors.environment-first",
-        },
-        Phase.INTRODUCED: {
-            "full state": Phase.RUNNING,
-            "environment and state": Phase.RUNNING,
-            ANY: "monitors.state-second",
-        },
-        Phase.RUNNING: {ANY: Phase.RUNNING},
-    },
-}
-"""By side and phase: what a message is, and the next phase, or the requirement that it violates.
+_INSTEAD = "{words} came instead"
 
-Of an agent that is each expression that it sends; of a server each message to a monitor.
+SIDES = {
+    AGENT: Course(
+        "the expressions of an agent",
+        {
+            Phase.CONNECTED: {
+                (AGENT, "scene"): Phase.CREATED,
+                (AGENT, ANY): Violates("agents.create-first", _INSTEAD, Phase.READY),
+            },
+            Phase.CREATED: {
+                (AGENT, "init"): Phase.READY,
+                (AGENT, ANY): Violates("agents.init-second", _INSTEAD, Phase.READY),
+            },
+            Phase.READY: {},
+        },
+    ),
+    SERVER: Course(
+        "the messages of a server to a monitor",
+        {
+            Phase.CONNECTED: {
+                (SERVER, "environment"): Phase.INTRODUCED,
+                (SERVER, "environment and state"): Phase.RUNNING,
+                (SERVER, ANY): Violates("monitors.environment-first", _INSTEAD, Phase.RUNNING),
+            },
+            Phase.INTRODUCED: {
+                (SERVER, "full state"): Phase.RUNNING,
+                (SERVER, "environment and state"): Phase.RUNNING,
+                (SERVER, "full state with gaps"): Violates(
+                    "state.complete", "the full game state has no {missing}", Phase.RUNNING
+                ),
+                (SERVER, ANY): Violates("monitors.state-second", _INSTEAD, Phase.RUNNING),
+            },
+            Phase.RUNNING: {},
+        },
+    ),
+}
+"""By side. A wrong step leads to where a right one had led in the end: one mistake, one finding.
+
+Of an agent each expression that it sends is a step; of a server each message to a monitor.
 """
+COURSES = tuple(SIDES.values())
 
 
 class Oracle:
@@ -78,7 +95,7 @@ class Oracle:
         self.play_modes: list[str] = []
         self.state: dict[str, Any] = {}
         """The latest of each value of the game state, as it was written."""
-        self._phases = {AGENT: Phase.CONNECTED, SERVER: Phase.CONNECTED}
+        self._walks = {side: Walk(course) for side, course in SIDES.items()}
         self._cookies: list[str] = []
         self._times_set = 0  # how often a trainer may have set the time back
 
@@ -107,27 +124,17 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         yield from ()
 
-    def _step(self, side: str, what: str, words: str) -> Iterator[Finding]:
-        steps = COURSE[side][self._phases[side]]
-        step = steps.get(what, steps[ANY])
-        if isinstance(step, Phase):
-            self._phases[side] = step
-        else:
-            yield Finding(step, f"{words} came instead")
-            # One mistake, one finding.
-            self._phases[side] = Phase.READY if side == AGENT else Phase.RUNNING
-
     # An agent
 
     def _agent(self, value: Any) -> Iterator[Finding]:
         for item in value:
             word = item[0] if isinstance(item, list) and item else item
             if word != "syn" and isinstance(word, str):
-                yield from self._step(AGENT, word, f"{word[:60]!r}")
+                yield from self._walks[AGENT].step(AGENT, word, words=f"{word[:60]!r}")
         self.exercised |= {"monitors.only-commands-of-trainers", "text.predicates"}
-        if self._phases[AGENT] is not Phase.CONNECTED:
+        if self._walks[AGENT].state is not Phase.CONNECTED:
             self.exercised.add("agents.create-first")
-        if self._phases[AGENT] is Phase.READY:
+        if self._walks[AGENT].state is Phase.READY:
             self.exercised.add("agents.init-second")
 
     # A monitor
@@ -188,29 +195,26 @@ class Oracle:
 
     def _introduced(self, name: str, items: dict[str, Any], full: bool) -> Iterator[Finding]:
         """What a message is in the course of the connection."""
-        phase = self._phases[SERVER]
-        complete = all(key in items for key in STATE)
+        walk = self._walks[SERVER]
+        phase = walk.state
+        missing = [key for key in STATE if key not in items]
         if name == "Environment":
-            what = "environment and state" if complete and full else "environment"
+            what = "partial environment"
+            if full:
+                what = "environment" if missing else "environment and state"
             words = "environment information" + ("" if full else " with a partial scene graph")
             if "play_modes" not in items and phase is Phase.CONNECTED:
                 yield Finding("environment.play-modes", "the environment has no play_modes")
         else:
-            what = "full state" if full and complete else "state"
+            what = "full state" if full and not missing else "state"
+            if full and missing and name == "FullState":
+                what = "full state with gaps"
             words = f"a {'full' if full else 'partial'} scene graph with {', '.join(items)}"
-        if what == "environment" and not full and phase is Phase.CONNECTED:
-            what = ANY
-        missing = [key for key in STATE if key not in items]
-        if phase is Phase.INTRODUCED and full and name == "FullState" and missing:
-            self._phases[SERVER] = Phase.RUNNING
-            what = f"the full game state has no {', '.join(missing)}"
-            yield Finding("state.complete", what)
-        else:
-            yield from self._step(SERVER, what, words)
+        yield from walk.step(SERVER, what, words=words, missing=", ".join(missing))
         self.exercised |= {"monitors.environment-first", "environment.structure"}
         if phase is not Phase.CONNECTED:
             self.exercised |= {"monitors.keeps-sending", "state.structure"}
-        if self._phases[SERVER] is Phase.RUNNING:
+        if walk.state is Phase.RUNNING:
             self.exercised |= {"monitors.state-second", "state.complete"}
             if phase is Phase.RUNNING and "time" not in items:
                 yield Finding("state.partial", "a game state has no time")

@@ -1,11 +1,11 @@
 """The passive judge of a vexide session: what may follow what, and what values must agree.
 
 It sees both sides, does not know which of them is under test, and has no clock: what must happen in
-time is for test cases. The order of a session stands in PHASES; everything else is a small rule
+time is for test cases. The order of a session stands in COURSES; everything else is a small rule
 under the name of the message that it is about. Rules for this module:
 
-- A message never changes the phase except through PHASES.
-- A finding is about the message at hand; what the other side did wrong only changes the phase.
+- A message changes a state only through COURSES.
+- A finding is about the message at hand; what the other side did wrong only changes the state.
 - Wherever the specification leaves something open there is no rule.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from conformance.course import ANY, Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.vexide.dialects import dialect
 
@@ -25,68 +26,190 @@ FULL_BATTERY = 14.0  # Wh
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
 
 
-class Phase(StrEnum):
+class Session(StrEnum):
     """How far a session has come."""
 
     OPENED = "opened"
-    UNASKED = "unasked"
-    OFFERED = "offered"
-    SETUP = "setup"
-    READY = "ready"
-    STARTED = "started"
+    UNASKED = "answered before it was asked"
+    OFFERED = "a Handshake was offered"
+    SHAKEN = "the handshake is finished"
     EXITED = "exited"
 
 
-PHASES: dict[Phase, dict[tuple[str, str], Phase]] = {
-    Phase.OPENED: {
-        (FRONTEND, "Handshake"): Phase.OFFERED,
-        (SIMULATOR, "Handshake"): Phase.UNASKED,
-    },
-    Phase.UNASKED: {(FRONTEND, "Handshake"): Phase.SETUP},
-    Phase.OFFERED: {(SIMULATOR, "Handshake"): Phase.SETUP},
-    Phase.SETUP: {
-        (SIMULATOR, "Ready"): Phase.READY,
-        (SIMULATOR, "Exited"): Phase.EXITED,
-    },
-    Phase.READY: {
-        (FRONTEND, "StartExecution"): Phase.STARTED,
-        (SIMULATOR, "Exited"): Phase.EXITED,
-    },
-    Phase.STARTED: {(SIMULATOR, "Exited"): Phase.EXITED},
-    Phase.EXITED: {},
-}
+class Frontend(StrEnum):
+    """Whether the frontend has said anything."""
 
-_BEFORE_HANDSHAKE = (Phase.OPENED, Phase.UNASKED, Phase.OFFERED)
+    SILENT = "the frontend is silent"
+    HEARD = "the frontend has spoken"
+
+
+class Readiness(StrEnum):
+    """Whether the simulator is ready."""
+
+    PREPARING = "not ready"
+    READY = "ready"
+
+
+class Mode(StrEnum):
+    """Whether the frontend has chosen a mode."""
+
+    OPEN = "no mode chosen"
+    CHOSEN = "a mode chosen"
+
+
+class Execution(StrEnum):
+    """How far the execution of the robot program has come."""
+
+    WAITING = "not started"
+    SIGNED = "not started, signature sent"
+    STARTED_UNSIGNED = "started, no signature sent"
+    STARTED = "started, signature sent"
+
+
+class Contact(StrEnum):
+    """What the finger of the user does."""
+
+    UP = "not touching"
+    DOWN = "pressed"
+    HELD = "held"
+
+
+_EARLY = Violates("handshake.nothing-before", "{name} came before the handshake was finished")
+_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
+_LATE = Violates("exit.nothing-after", "{name} came after Exited")
+_UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come before")
+_NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
+_NO_PRESS = "a touch began with {event}, not with Pressed"
+
+SESSION = Course(
+    "a session",
+    {
+        Session.OPENED: {
+            (FRONTEND, "Handshake"): Session.OFFERED,
+            (SIMULATOR, "Handshake"): Session.UNASKED,
+            (FRONTEND, ANY): _EARLY,
+            (SIMULATOR, ANY): _EARLY,
+        },
+        Session.UNASKED: {
+            (FRONTEND, "Handshake"): Session.SHAKEN,
+            (SIMULATOR, "Handshake"): Session.UNASKED,
+            (SIMULATOR, ANY): _EARLY,
+        },
+        Session.OFFERED: {
+            (FRONTEND, "Handshake"): Session.OFFERED,
+            (SIMULATOR, "Handshake"): Session.SHAKEN,
+            (FRONTEND, ANY): _EARLY,
+            (SIMULATOR, ANY): _EARLY,
+        },
+        Session.SHAKEN: {(SIMULATOR, "Exited"): Session.EXITED},
+        Session.EXITED: {(SIMULATOR, ANY): _LATE},
+    },
+)
+
+BEGINNING = Course(
+    "what the frontend says first",
+    {
+        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _FIRST},
+        Frontend.HEARD: {},
+    },
+)
+
+READINESS = Course(
+    "the readiness of the simulator",
+    {
+        Readiness.PREPARING: {
+            (SIMULATOR, "Ready"): Readiness.READY,
+            (FRONTEND, "StartExecution"): Violates(
+                "start.waits-for-ready", "{name} was sent before Ready came"
+            ),
+        },
+        Readiness.READY: {(SIMULATOR, "Ready"): Violates("ready.once", "{name} came again")},
+    },
+)
+
+MODE = Course(
+    "the mode of the competition",
+    {
+        Mode.OPEN: {
+            (FRONTEND, "CompetitionMode"): Mode.CHOSEN,
+            (FRONTEND, "StartExecution"): Violates(
+                "setup.competition-mode", "{name} was sent and no CompetitionMode before it"
+            ),
+        },
+        Mode.CHOSEN: {},
+    },
+)
+
+EXECUTION = Course(
+    "the execution of the robot program",
+    {
+        Execution.WAITING: {
+            (FRONTEND, "StartExecution"): Execution.STARTED_UNSIGNED,
+            (SIMULATOR, "VCodeSig"): Execution.SIGNED,
+            (SIMULATOR, "Serial"): _NOT_STARTED,
+        },
+        Execution.SIGNED: {
+            (FRONTEND, "StartExecution"): Execution.STARTED,
+            (SIMULATOR, "Serial"): _NOT_STARTED,
+        },
+        Execution.STARTED_UNSIGNED: {
+            (SIMULATOR, "VCodeSig"): Execution.STARTED,
+            (SIMULATOR, "Serial"): _UNSIGNED,
+            (SIMULATOR, "Exited"): _UNSIGNED,
+        },
+        Execution.STARTED: {},
+    },
+)
+
+TOUCH = Course(
+    "a touch of the screen",
+    {
+        Contact.UP: {
+            (FRONTEND, "Touch Pressed"): Contact.DOWN,
+            (FRONTEND, "Touch Held"): Violates("touch.single", _NO_PRESS, Contact.HELD),
+            (FRONTEND, "Touch Released"): Violates("touch.single", _NO_PRESS),
+        },
+        Contact.DOWN: {
+            (FRONTEND, "Touch Held"): Contact.HELD,
+            (FRONTEND, "Touch Released"): Contact.UP,
+        },
+        Contact.HELD: {
+            (FRONTEND, "Touch Released"): Contact.UP,
+            (FRONTEND, "Touch Pressed"): Violates(
+                "touch.held", "{event} came after Held within one touch", Contact.DOWN
+            ),
+        },
+    },
+)
+
+COURSES = (SESSION, BEGINNING, READINESS, MODE, EXECUTION, TOUCH)
 
 
 class Oracle:
     """The state of one session and the rules that it obeys."""
 
     def __init__(self) -> None:
-        self.phase = Phase.OPENED
         self.exercised: set[str] = set()
+        self._session = Walk(SESSION)
+        self._execution = Walk(EXECUTION)
+        self._touch = Walk(TOUCH)
+        self._walks = (self._session, Walk(BEGINNING), Walk(READINESS), Walk(MODE), self._execution)
         self._offered_version: Any = None
         self._offered: list[Any] = []
         self._agreed: list[Any] = []
-        self._commands_seen: set[str] = set()
         self._handshakes = {SIMULATOR: 0, FRONTEND: 0}
-        self._ready = 0
+        self._battery_set = False
         self._configured: set[tuple[str, int]] = set()
-        self._signed = False
-        self._touch: str | None = None
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        met = self._session.state
         yield from self._order(sender, name)
         fields = value.get(name) if isinstance(value, dict) else None
         rule = _RULES.get((sender, name))
         if rule:
             # A value that does not fit its schema has been reported as such.
             with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
-                # To the end before the phase changes: a rule sees the phase that the message met.
-                yield from list(rule(self, fields))
-        if sender == FRONTEND:
-            self._commands_seen.add(name)
-        self.phase = PHASES[self.phase].get((sender, name), self.phase)
+                yield from rule(self, fields, met)
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         yield from self._order(sender, name)
@@ -102,43 +225,38 @@ class Oracle:
         """A line that is no message changes nothing."""
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        if sender == SIMULATOR and self.phase is Phase.EXITED:
+        if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
         yield from ()
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
-        if sender == FRONTEND and not self._commands_seen and name != "Handshake":
-            yield Finding("handshake.frontend-begins", f"the first command is {name[:64]}")
-        if self.phase in _BEFORE_HANDSHAKE and name != "Handshake":
-            yield Finding(
-                "handshake.nothing-before", f"{name} came before the handshake was finished"
-            )
-        elif self.phase is Phase.SETUP:
+        if self._session.state is Session.SHAKEN:
             self.exercised |= {
                 "framing.json-lines",
                 "handshake.nothing-before",
                 "roles.own-messages",
             }
-        if sender == SIMULATOR and self.phase is Phase.EXITED:
-            yield Finding("exit.nothing-after", f"{name} came after Exited")
-        started = "StartExecution" in self._commands_seen
-        if sender == SIMULATOR and name in _EVENTS_OF_EXECUTION and started:
+        if sender == SIMULATOR and name in _EVENTS_OF_EXECUTION and self._started:
             self.exercised |= {"start.begins-execution", "execution.reports-changes"}
-            if not self._signed:
-                yield Finding("signature.sent", f"{name} came and no VCodeSig had come before")
+        for walk in self._walks:
+            yield from walk.step(sender, name)
+
+    @property
+    def _started(self) -> bool:
+        return self._execution.state in (Execution.STARTED, Execution.STARTED_UNSIGNED)
 
     # Rules, one for each message that has any
 
-    def _offer(self, fields: Any) -> Iterator[Finding]:
+    def _offer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[FRONTEND] += 1
-        if self.phase in (Phase.OPENED, Phase.UNASKED):
+        if met in (Session.OPENED, Session.UNASKED):
             self.exercised.add("handshake.frontend-begins")
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
         yield from ()
 
-    def _answer(self, fields: Any) -> Iterator[Finding]:
+    def _answer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._handshakes[SIMULATOR] += 1
         if self._handshakes[SIMULATOR] > self._handshakes[FRONTEND]:
             yield Finding("handshake.answered", "a Handshake event came that answers no Handshake")
@@ -154,7 +272,7 @@ class Oracle:
                 "handshake.version-at-most-offered",
                 f"version {version} was answered to an offer of {self._offered_version}",
             )
-        if self.phase is Phase.OFFERED:
+        if met is Session.OFFERED:
             self._agreed = extensions
         for extension in extensions:
             if extension not in self._offered:
@@ -162,32 +280,23 @@ class Oracle:
                     "handshake.extensions-offered", f"extension {extension!r} was not offered"
                 )
 
-    def _becomes_ready(self, fields: Any) -> Iterator[Finding]:
-        self._ready += 1
+    def _becomes_ready(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised |= {"ready.sent", "ready.once"}
-        if self._ready > 1:
-            yield Finding("ready.once", f"Ready came {self._ready} times")
+        yield from ()
 
-    def _starts(self, fields: Any) -> Iterator[Finding]:
+    def _starts(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised |= {"start.waits-for-ready", "setup.competition-mode", "start.sent"}
-        if self._ready == 0:
-            yield Finding("start.waits-for-ready", "StartExecution was sent before Ready came")
-        if "CompetitionMode" not in self._commands_seen:
-            yield Finding(
-                "setup.competition-mode", "StartExecution was sent and no CompetitionMode before it"
-            )
+        yield from ()
 
-    def _serial(self, fields: Any) -> Iterator[Finding]:
+    def _serial(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised.add("start.not-before")
-        if "StartExecution" not in self._commands_seen:
-            yield Finding("start.not-before", "Serial came before StartExecution was sent")
+        yield from ()
 
-    def _exited(self, fields: Any) -> Iterator[Finding]:
+    def _exited(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised.add("exit.exited-sent")
         yield from ()
 
-    def _signature(self, fields: Any) -> Iterator[Finding]:
-        self._signed = True
+    def _signature(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self.exercised |= {"signature.sent", "signature.cold-header"}
         header = _decoded(fields)
         if header is not None and not (len(header) >= 16 and header.startswith(b"XVX5")):
@@ -197,13 +306,16 @@ class Oracle:
                 "at least 16 that begin b'XVX5' were expected",
             )
 
-    def _battery(self, fields: Any) -> Iterator[Finding]:
-        if "SetBatteryCapacity" in self._commands_seen:
+    def _sets_battery(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
+        self._battery_set = True
+        yield from ()
+
+    def _battery(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
+        if self._battery_set:
             return
         capacity = fields["capacity"]
         self.exercised.add("battery.default")
-        drained = "StartExecution" in self._commands_seen
-        low = 0.0 if drained else FULL_BATTERY * 0.99
+        low = 0.0 if self._started else FULL_BATTERY * 0.99
         if not low <= capacity <= FULL_BATTERY * 1.01:
             yield Finding(
                 "battery.default",
@@ -211,11 +323,11 @@ class Oracle:
                 "is where it starts",
             )
 
-    def _configures(self, fields: Any) -> Iterator[Finding]:
+    def _configures(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         self._configured.add(_port(fields["port"]))
         yield from ()
 
-    def _device(self, fields: Any) -> Iterator[Finding]:
+    def _device(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         kind, status = next(iter(fields["status"].items()))
         if kind != "Motor":
             return
@@ -229,7 +341,7 @@ class Oracle:
         if status["flags"] != 0:
             yield Finding("motor.flags-zero", f"the motor's flags are {status['flags']}")
 
-    def _draws(self, fields: Any) -> Iterator[Finding]:
+    def _draws(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         copied = fields["command"].get("CopyBuffer")
         if copied is None:
             return
@@ -241,7 +353,7 @@ class Oracle:
                 f"the buffer has {len(pixels)} bytes, which is no whole number of 32-bit pixels",
             )
 
-    def _controller(self, fields: Any) -> Iterator[Finding]:
+    def _controller(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         state = fields.get("Raw")
         if state is None:
             return
@@ -255,16 +367,12 @@ class Oracle:
                 f"{state['battery_capacity']}",
             )
 
-    def _touches(self, fields: Any) -> Iterator[Finding]:
+    def _touches(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
         event = fields["event"]
         self.exercised.add("touch.single")
-        if self._touch in (None, "Released") and event != "Pressed":
-            yield Finding("touch.single", f"a touch began with {event}, not with Pressed")
-        if self._touch == "Held":
+        if self._touch.state is Contact.HELD:
             self.exercised.add("touch.held")
-            if event == "Pressed":
-                yield Finding("touch.held", "Pressed came after Held within one touch")
-        self._touch = event
+        yield from self._touch.step(FRONTEND, f"Touch {event}", event=event)
 
 
 _RULES = {
@@ -275,6 +383,7 @@ _RULES = {
     (SIMULATOR, "Serial"): Oracle._serial,
     (SIMULATOR, "Exited"): Oracle._exited,
     (SIMULATOR, "VCodeSig"): Oracle._signature,
+    (FRONTEND, "SetBatteryCapacity"): Oracle._sets_battery,
     (SIMULATOR, "Battery"): Oracle._battery,
     (FRONTEND, "ConfigureDevice"): Oracle._configures,
     (SIMULATOR, "DeviceUpdate"): Oracle._device,

@@ -1,9 +1,33 @@
 """The passive judge of a toy session: which Pings are still to be answered."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Any
 
+from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
+
+CLIENT, SERVER = "client", "server"
+
+
+class Turn(StrEnum):
+    """Whose turn it is."""
+
+    CLIENT = "nothing was asked"
+    SERVER = "a Ping waits"
+
+
+TURNS = Course(
+    "whose turn it is",
+    {
+        Turn.CLIENT: {(CLIENT, "Ping"): Turn.SERVER},
+        Turn.SERVER: {
+            (CLIENT, "Ping"): Violates("ping.waits", "Ping {number} came before one was answered"),
+            (SERVER, "Pong"): Turn.CLIENT,
+        },
+    },
+)
+COURSES = (TURNS,)
 
 
 class Oracle:
@@ -11,14 +35,14 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
+        self._turn = Walk(TURNS)
         self._open: list[int] = []
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
+        yield from self._turn.step(sender, name, number=str(number))
         if name == "Ping":
             self.exercised.add("ping.waits")
-            if self._open:
-                yield Finding("ping.waits", f"Ping {number} came before {self._open} was answered")
             self._open.append(number)
         else:
             self.exercised.add("pong.answers")

@@ -1,0 +1,29 @@
+"""What may follow what, for a terminal: the states of a course, and where each step leads."""
+
+from conformance.course import Course, Violates
+from conformance.protocols import Protocol
+
+
+def drawn(course: Course, protocol: Protocol) -> str:
+    """The table of one course; a step that a state does not list is open."""
+    width = max(len(_step(*step)) for _, step, _ in course.rows())
+    lines = [f"{protocol.name}, {course.of}"]
+    for state, steps in course.table.items():
+        lines += ["", f"  {state}"]
+        for step, result in steps.items():
+            lines.append(f"    {_step(*step):<{width}}  {_result(result, protocol)}")
+        if not steps:
+            lines.append("    nothing is wrong from here on")
+    return "\n".join(lines)
+
+
+def _step(sender: str, name: str) -> str:
+    return f"{sender}: {name}"
+
+
+def _result(result: str | Violates, protocol: Protocol) -> str:
+    if not isinstance(result, Violates):
+        return f"-> {result}"
+    level = protocol.requirement(result.requirement).level
+    then = f" -> {result.then}" if result.then else ""
+    return f"violates {result.requirement} ({level}){then}"
