@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from conformance import __version__, locate
+from conformance import __version__, checking, locate, protocols
 from conformance.captures import CaptureError
 from conformance.configuration import ConfigurationError
 from conformance.harness.links import AddressError
 from conformance.outcome import SUITE_FAILED, USAGE
 from conformance.protocols import BrokenProtocol, UnknownName
+from conformance.recordings import Misjudged
 
 COMMANDS = {
     "list": "show protocols, roles, requirements, tests and faults",
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     # Whoever ends us by SIGTERM wants no process of ours left behind, either.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    protocols.checks.add(checking.check)
     try:
         words = _add_sets(words)
         parser = _parser(words)
@@ -56,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _WRONG_WORDS as error:
         print(f"conformance: {error}", file=sys.stderr)
         return USAGE
+    except Misjudged as error:
+        print(f"conformance: the suite itself failed: {error}", file=sys.stderr)
+        return SUITE_FAILED
     except BrokenPipeError:
         # Whoever read our output has enough of it; what is left must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

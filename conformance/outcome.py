@@ -1,13 +1,13 @@
 """Builds the report of a run: a verdict for every requirement, and one for the whole."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance import __version__, protocols
 from conformance.configuration import Configuration, KnownFailure
-from conformance.protocols import Requirement
+from conformance.protocols import Protocol, Requirement, Role
 from conformance.verdicts import Verdict, merge, violated
 
 CONFORMANT, NONCONFORMANT, INCONCLUSIVE, SUITE_FAILED = 0, 1, 3, 4
@@ -42,11 +42,12 @@ def build(run: Run) -> dict[str, Any]:
     role = protocols.role(configuration.role)
     protocol = protocols.load(role.protocol)
     results = [*([run.smoke] if run.smoke else []), *run.tests]
-    findings = _findings(protocol.requirements, results)
+    bound = {requirement.id: requirement for requirement in protocol.binding(role)}
+    findings = _findings(bound, results)
     smoke_failed = run.smoke is not None and run.smoke["verdict"] != Verdict.PASS
     requirements = [
         _requirement(requirement, results, findings, configuration, smoke_failed)
-        for requirement in protocol.binding(role)
+        for requirement in bound.values()
     ]
     today = run.started.date()
     stale: list[dict[str, str]] = []
@@ -55,6 +56,7 @@ def build(run: Run) -> dict[str, Any]:
         if why := _apply_known(entry, known, today):
             stale.append({"requirement": name, "why": why})
     problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
+    problems += _unbound(protocol, role, results)
     code, reason = _outcome(run, requirements, stale, problems, smoke_failed)
     counts = _counts(entry["verdict"] for entry in requirements)
     tried = counts["inconclusive"]
@@ -127,13 +129,34 @@ def _public(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _unbound(protocol: Protocol, role: Role, results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What was found against requirements that do not exist, or do not bind the role under test."""
+    bound = {requirement.id for requirement in protocol.binding(role)}
+    said: set[str] = set()
+    for result in results:
+        for finding in result["findings"]:
+            name = finding["requirement"]
+            if name not in bound | said:
+                said.add(name)
+                wrong = "does not bind it" if name in protocol.requirements else "does not exist"
+                yield (
+                    f"{result['id']}: a finding about {role} is of {name!r}, which {wrong}: "
+                    f"{finding['message']}"
+                )
+        for name in set(result["exercised"]) - protocol.requirements.keys() - said:
+            said.add(name)
+            yield f"{result['id']}: {name!r} was exercised, which does not exist"
+
+
 def _findings(
-    requirements: Mapping[str, Requirement], results: Sequence[Mapping[str, Any]]
+    bound: Mapping[str, Requirement], results: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     found = []
     for result in results:
         for finding in result["findings"]:
-            level = requirements[finding["requirement"]].level
+            if finding["requirement"] not in bound:
+                continue  # a problem of the suite, which is told as such
+            level = bound[finding["requirement"]].level
             found.append(
                 {
                     "requirement": finding["requirement"],

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from conformance import checking, protocols
 from conformance.configuration import Configuration, ConfigurationError, checked, split
-from conformance.protocols import UnknownName
+from conformance.protocols import BrokenProtocol, UnknownName
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     try:
         configuration = _configuration(config)
-    except (ConfigurationError, UnknownName) as error:
+    except (ConfigurationError, UnknownName, BrokenProtocol) as error:
         raise pytest.UsageError(str(error)) from error
     if configuration:
         from conformance.runner import Runner
@@ -49,6 +50,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
         return None
     if not role:
         raise ConfigurationError("say with --role which role the IUT plays, PROTOCOL/ROLE")
+    protocols.checks.add(checking.check)
     given = [word for word in ("connect", "listen") if config.getoption(word)]
     again = ["conformance", "run", role]
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]

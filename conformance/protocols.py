@@ -1,10 +1,15 @@
-"""Loads what a protocol is: its roles, messages and requirements, from ``schemas/<protocol>/``."""
+"""Loads what a protocol is: its roles, messages and requirements, from ``schemas/<protocol>/``.
+
+The words of its two files are checked here, what they say of others in ``conformance.checking``.
+"""
 
 import difflib
 import importlib
 import importlib.util
+import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +19,7 @@ import yaml
 
 from conformance import locate
 from conformance.codec import Datagrams, Decoder
-from conformance.schemas import Schemas
+from conformance.schemas import Schema, Schemas
 from conformance.segmentation import Segmentation, whole
 
 LEVELS = ("must", "should", "may")
@@ -23,6 +28,11 @@ TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
 """How a role can be reached; ``none`` is one that has no wire, only an upper tester."""
 DATAGRAMS = ("udp", "zmq")
 """Those of them that keep messages apart."""
+
+
+_ID = re.compile("[a-z0-9]+(-[a-z0-9]+)*[.][a-z0-9]+(-[a-z0-9]+)*")
+# A mock reads these files at each start, and the loader in Python takes a quarter of a second.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnknownName(Exception):
@@ -35,7 +45,7 @@ class UnknownName(Exception):
 
 
 class BrokenProtocol(ValueError):
-    """The files of a protocol cannot be read; the text says which, and why."""
+    """Files of a protocol that are wrong, alone or together; the text says which, and where."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,13 @@ class Requirement:
     presumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.level not in LEVELS:
-            raise ValueError(f"{self.id}: level {self.level!r} is none of {', '.join(LEVELS)}")
-        if self.origin not in ORIGINS:
-            raise ValueError(f"{self.id}: origin {self.origin!r} is none of {', '.join(ORIGINS)}")
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"the id {self.id!r} is not of the form area.slug")
+        for name, known in (("level", LEVELS), ("origin", ORIGINS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{self.id}: {UnknownName(name, getattr(self, name), [*known])}")
+        if not self.binds:
+            raise ValueError(f"{self.id}: binds names no role")
         if self.origin != "spec" and self.level == "must":
             raise ValueError(f"{self.id}: only what the specification says is a must")
         if self.origin == "reading" and not self.note:
@@ -239,35 +252,41 @@ def names() -> list[str]:
     ]
 
 
+checks: set[Callable[[Protocol], None]] = set()
+"""What a process asks of each protocol that it loads, beyond what its own words say: commands add
+``conformance.checking.check``, and mocks, of which a run starts hundreds, do not."""
+
+
 @cache
 def load(name: str) -> Protocol:
     """Load one protocol by its name. Raises UnknownName or BrokenProtocol."""
     folder = locate.folder("schemas", name)
     if folder is None or not (folder / "protocol.yaml").is_file():
         raise UnknownName("protocol", name, names())
-    try:
-        raw = _yaml(folder / "protocol.yaml")
-        return Protocol(
-            name=name,
-            title=raw["title"],
-            schema_requirement=raw["schema_requirement"],
-            roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},
-            timings=_settings(raw.get("timings", {})),
-            ixit=_settings(raw.get("ixit", {})),
-            features={key: tuple(ids) for key, ids in raw.get("features", {}).items()},
-            messages={
-                (entry["from"], entry["name"]): MessageType(
-                    entry["name"], entry["from"], entry["schema"], entry.get("paces", False)
-                )
-                for entry in raw["messages"]
-            },
-            requirements=_requirements(folder / "requirements.yaml"),
-            folder=folder,
-        )
-    except (KeyError, TypeError, ValueError, OSError, yaml.YAMLError) as error:
-        # What YAML says comes in several lines.
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BrokenProtocol(f"the protocol in {folder} cannot be read: {why}") from error
+    raw = _yaml(folder / "protocol.yaml")
+    schema = json.loads(Path(__file__).with_name("protocol.schema.json").read_text("utf-8"))
+    if wrong := Schema.of(schema).errors(raw):
+        raise BrokenProtocol(f"{folder / 'protocol.yaml'}: {wrong[0].message}")
+    protocol = Protocol(
+        name=name,
+        title=raw["title"],
+        schema_requirement=raw["schema_requirement"],
+        roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},
+        timings=_settings(raw["timings"]),
+        ixit=_settings(raw.get("ixit", {})),
+        features={key: tuple(ids) for key, ids in raw.get("features", {}).items()},
+        messages={
+            (entry["from"], entry["name"]): MessageType(
+                entry["name"], entry["from"], entry["schema"], entry.get("paces", False)
+            )
+            for entry in raw["messages"]
+        },
+        requirements=_requirements(folder / "requirements.yaml"),
+        folder=folder,
+    )
+    for check in checks:
+        check(protocol)
+    return protocol
 
 
 def role(path: str) -> Role:
@@ -282,7 +301,13 @@ def role_protocol(path: str) -> Protocol:
 
 
 def _yaml(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except OSError as error:
+        raise BrokenProtocol(f"{path}: {error.strerror or error}") from error
+    except (ValueError, yaml.YAMLError) as error:
+        # What YAML says comes in several lines.
+        raise BrokenProtocol(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 
 
 def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
@@ -315,13 +340,44 @@ def _settings(raw: dict[str, Any]) -> dict[str, Setting]:
 
 
 def _requirements(path: Path) -> dict[str, Requirement]:
+    entries = _yaml(path)
+    if not isinstance(entries, list):
+        raise BrokenProtocol(f"{path}: a list of requirements was expected")
     found: dict[str, Requirement] = {}
-    for raw in _yaml(path):
-        # YAML 1.1 reads a bare `no` as false.
-        tested = "no" if raw.get("tested") is False else raw.get("tested", "wire")
-        lists = {key: tuple(raw.get(key, ())) for key in ("binds", "presumes")}
-        entry = Requirement(**{**raw, **lists, "tested": tested})
-        if entry.id in found:
-            raise ValueError(f"{path}: {entry.id} stands twice")
+    for number, raw in enumerate(entries):
+        try:
+            entry = _requirement(raw)
+            if entry.id in found:
+                raise ValueError(f"{entry.id} stands twice")
+        except ValueError as error:
+            where = raw.get("id", number) if isinstance(raw, dict) else number
+            text = str(error).removeprefix(f"{where}: ")
+            raise BrokenProtocol(f"{path}: {where}: {text}") from error
         found[entry.id] = entry
     return found
+
+
+def _requirement(raw: Any) -> Requirement:
+    """One entry. Raises ValueError, or UnknownName for a word that no entry has."""
+    if not isinstance(raw, dict):
+        raise ValueError("an entry of a requirement was expected")
+    known = {member.name: member for member in fields(Requirement)}
+    for key, value in raw.items():
+        if key not in known:
+            raise ValueError(str(UnknownName("word", str(key), list(known))))
+        many = key in ("binds", "presumes")
+        texts = value if many and isinstance(value, list) else [value]
+        # YAML 1.1 reads a bare `no` as false, and a section may be a number.
+        plain = str | int | float if key == "section" else str
+        if many != isinstance(value, list) or not (
+            all(isinstance(text, plain) for text in texts) or (key == "tested" and value is False)
+        ):
+            raise ValueError(
+                f"{key} is {value!r}; {'a list of names' if many else 'a text'} was expected"
+            )
+    for key, member in known.items():
+        if key not in raw and member.default is MISSING:
+            raise ValueError(f"{key!r} is missing")
+    tested = "no" if raw.get("tested") is False else raw.get("tested", "wire")
+    lists = {key: tuple(raw.get(key, ())) for key in ("binds", "presumes")}
+    return Requirement(**{**raw, **lists, "section": str(raw["section"]), "tested": tested})

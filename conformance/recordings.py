@@ -13,6 +13,10 @@ from conformance.judge import Finding, judge_capture
 from conformance.protocols import Protocol, UnknownName
 
 
+class Misjudged(Exception):
+    """A finding of a requirement that cannot be violated there: a fault of the suite."""
+
+
 @dataclass(frozen=True)
 class Contradiction:
     """An event whose ``message`` or ``value`` is not what its bytes say."""
@@ -45,7 +49,8 @@ class Recording:
 def read(path: Path, role: str | None = None) -> Recording:
     """Read and judge a capture: the given role, the one under test, or every role.
 
-    Raises CaptureError where it is none, or is of a protocol or a role that does not exist.
+    Raises CaptureError where it is none, or is of a protocol or a role that does not exist, and
+    Misjudged where what was found is wrong in itself.
     """
     capture = captures.read(path)
     try:
@@ -60,6 +65,15 @@ def read(path: Path, role: str | None = None) -> Recording:
         raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
     judged = _judged(protocol, capture, role)
     judge = judge_capture(protocol, capture, judged)
+    for finding in judge.findings:
+        sender = capture.events[finding.event or 0].sender
+        known = protocol.requirements.get(finding.requirement)
+        if known is None or sender not in known.binds:
+            wrong = "does not bind it" if known else "does not exist"
+            raise Misjudged(
+                f"{path}: a finding about {sender} is of {finding.requirement!r}, which {wrong}: "
+                f"{finding.message}"
+            )
     messages, contradictions = _decoded(protocol, capture, judged)
     return Recording(
         path,

@@ -137,8 +137,8 @@ def _read(path: str, file: Path) -> Contents:
         contents: Contents = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{file}: not JSON: {error}") from error
-    if isinstance(contents, dict) and contents.get("$id", path) != path:
-        raise ValueError(f"{file}: its $id is {contents['$id']!r} where {path!r} belongs")
+    if isinstance(contents, dict) and contents.get("$id") != path:
+        raise ValueError(f"{file}: its $id is {contents.get('$id')!r} where {path!r} belongs")
     return contents
 
 

@@ -134,6 +134,7 @@ def role_module(role: str) -> ModuleType:
     else:
         if hasattr(module, "PEER"):
             return module
+        raise UnknownName(f"{module.__file__}: PEER is missing, the class that plays {role}")
     raise UnknownName(f"no mock plays {role!r}{_hint(role, roles())}")
 
 

@@ -75,6 +75,14 @@ def test_exit_code(made: dict[str, Any], code: int, word: str) -> None:
     assert (made["exit_code"], made["verdict"]) == (code, word)
 
 
+@pytest.mark.parametrize("name", ["ready.snet", "start.sent"])
+def test_a_finding_of_what_does_not_bind_the_role_is_a_fault_of_the_suite(name: str) -> None:
+    made = report(record("a", against=(name,)))
+    assert (made["exit_code"], made["findings"]) == (4, [])
+    assert repr(name) in made["problems"][0]
+    assert report({**record("a"), "exercised": ["ready.snet"]})["exit_code"] == 4
+
+
 def test_only_shoulds_are_no_conformance() -> None:
     """A run in which no requirement of level must was exercised decides nothing."""
     made = report(record("a", SHOULD), smoke="pass")

@@ -2,7 +2,7 @@
 
 from conformance.iut import Iut
 
-SMOKE = "framing.layout"
+SMOKE = "ping.waits"
 
 
 async def smoke(iut: Iut) -> None:

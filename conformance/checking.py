@@ -1,0 +1,133 @@
+"""Checks that the files of a protocol agree with one another; cheap enough for every load."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+from conformance import captures, locate, sources
+from conformance.protocols import BrokenProtocol, Protocol, UnknownName
+
+HEADER = (
+    *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
+    *("fragment", "iut", "violates", "also", "variant", "transport"),  # what one by hand may say
+    *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded of it
+)
+"""The keys that the header of a capture can have; see README."""
+
+
+def check(protocol: Protocol) -> None:
+    """Raise BrokenProtocol with the first problem of a protocol's files, if there is one."""
+    found = list(problems(protocol))
+    if found:
+        more = f" (and {len(found) - 1} more: conformance check {protocol.name})"
+        raise BrokenProtocol(found[0] + (more if len(found) > 1 else ""))
+
+
+def problems(protocol: Protocol) -> Iterator[str]:
+    """What is wrong in the files of a protocol: each a line that begins with the file."""
+    yield from _words(protocol)
+    try:
+        schemas = list(_schemas(protocol))
+    except ValueError as error:
+        schemas = [str(error)]
+    yield from schemas
+    yield from _captures(protocol)
+    yield from sources.problems(protocol)
+
+
+def _unknown(kind: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    return (str(UnknownName(kind, name, [*known])) for name in names if name not in known)
+
+
+# protocol.yaml and requirements.yaml
+
+
+def _words(protocol: Protocol) -> Iterator[str]:
+    file = protocol.folder / "protocol.yaml"
+    ids, parties = protocol.requirements, protocol.parties
+    for problem in _unknown("requirement", [protocol.schema_requirement], ids):
+        yield f"{file}: schema_requirement: {problem}"
+    for feature, named in protocol.features.items():
+        for problem in _unknown("requirement", named, ids):
+            yield f"{file}: features.{feature}: {problem}"
+    for message in protocol.messages.values():
+        for problem in _unknown("party", [message.sender], parties):
+            yield f"{file}: messages: {message.name}: from: {problem}"
+    for role in protocol.roles.values():
+        for problem in _unknown("role", role.channels, protocol.roles):
+            yield f"{file}: roles.{role.name}.channels: {problem}"
+    file = protocol.folder / "requirements.yaml"
+    for entry in ids.values():
+        for problem in _unknown("role", entry.binds, protocol.roles):
+            yield f"{file}: {entry.id}: binds: {problem}"
+        for problem in _unknown("requirement", entry.presumes, ids):
+            yield f"{file}: {entry.id}: presumes: {problem}"
+        if entry.id in entry.presumes:
+            yield f"{file}: {entry.id}: presumes itself"
+
+
+# Schemas
+
+
+def _schemas(protocol: Protocol) -> Iterator[str]:
+    """What is wrong with the schemas. Raises ValueError where one of them cannot be read."""
+    file = protocol.folder / "protocol.yaml"
+    known = dict.fromkeys(protocol.schemas.paths)
+    for message in protocol.messages.values():
+        for problem in _unknown("schema", [message.schema], known):
+            yield f"{file}: messages: {message.name}: {problem}"
+    for path in known:
+        text = (protocol.folder / path).read_text("utf-8")
+        for problem in _marks(protocol, path, json.loads(text), known):
+            yield f"{protocol.folder / path}: {problem}"
+
+
+def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> Iterator[str]:
+    """The requirements and the files that one schema names and that do not exist."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _marks(protocol, path, item, known)
+    elif isinstance(node, dict):
+        mark, link = node.get("x-requirement"), node.get("$ref")
+        if isinstance(mark, str):
+            for problem in _unknown("requirement", [mark], protocol.requirements):
+                yield f"x-requirement: {problem}"
+        if isinstance(link, str):
+            target = urljoin(path, link).partition("#")[0]
+            for problem in _unknown("schema", [target], known):
+                yield f"$ref: {problem}"
+        for item in node.values():
+            yield from _marks(protocol, path, item, known)
+
+
+# Headers of captures
+
+
+def _captures(protocol: Protocol) -> Iterator[str]:
+    folder = locate.folder("captures", protocol.name)
+    for path in sorted(folder.glob("*.jsonl")) if folder else []:
+        try:
+            with path.open(encoding="utf-8") as file:
+                header = json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            yield f"{path}:1: {error}"
+            continue
+        for problem in _header(protocol, header):
+            yield f"{path}:1: {problem}"
+
+
+def _header(protocol: Protocol, header: Any) -> Iterator[str]:
+    if not isinstance(header, dict):
+        yield "the header of a capture was expected, a JSON object"
+        return
+    yield from _unknown("key", header, HEADER)
+    if header.get("protocol") != protocol.name:
+        yield f"protocol: {protocol.name!r} was expected, {header.get('protocol')!r} came"
+    yield from _unknown("origin", [str(header.get("origin"))], captures.ORIGINS)
+    yield from _unknown("role", [header["iut"]] if "iut" in header else [], protocol.roles)
+    named = [*header.get("requirements", []), *header.get("also", [])]
+    named += [header[key] for key in ("violates", "variant") if key in header]
+    yield from _unknown("requirement", named, protocol.requirements)
+    if "violates" in header and "iut" not in header:
+        yield "'iut' is missing: the role that violates"
