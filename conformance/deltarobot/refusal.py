@@ -1,7 +1,7 @@
 """What becomes of a peer whose handshake is wrong, or does not come."""
 
-from conformance.deltarobot.life import SIGNS, fresh_number, unharmed
-from conformance.deltarobot.messages import ping
+from conformance.deltarobot import tester
+from conformance.deltarobot.service import unharmed
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
@@ -13,9 +13,8 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     ``requirement`` is what it violates otherwise, if not the one that the test decides.
     """
     expected = f"the connection to be closed after {what}"
-    if session.role.name == "client":
-        await session.send(ping(fresh_number()))
-    sign = await session.watch(*SIGNS[session.role.name], within=session.seconds("response"))
+    await tester.of(session).prompt(session)
+    sign = await session.watch(*tester.of(session).signs, within=session.seconds("response"))
     if sign and not await _serves_anybody(iut):
         raise Violation(expected, f"{sign.name} came: the peer is served", requirement, sign.event)
     if not await _closes(iut, session, "wrong"):
@@ -25,7 +24,7 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
     """Raise Violation if a peer is served, or else is not dropped, that says no more."""
-    sign = await session.watch(*SIGNS[session.role.name], within=session.seconds("quiet"))
+    sign = await session.watch(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
         came = f"{sign.name} came: the peer is served"
         raise Violation(f"the connection to be closed after {what}", came, event=sign.event)
@@ -36,10 +35,9 @@ async def _serves_anybody(iut: Iut) -> bool:
     """Whether a peer that has not said a word is served as well, so that this shows nothing."""
     if "serves anybody" not in iut.memory:
         async with iut.session() as session:
-            sign = None
-            if session.role.name == "server":
-                within = session.seconds("response")
-                sign = await session.watch(*SIGNS["server"], within=within)
+            sign = await session.watch(
+                *tester.of(session).signs, within=session.seconds("response")
+            )
             iut.memory["serves anybody"] = sign is not None
     return bool(iut.memory["serves anybody"])
 

@@ -21,7 +21,7 @@ from conformance.deltarobot.codec import (
     layouts,
     message,
 )
-from conformance.deltarobot.misfit import misfit
+from conformance.deltarobot.diagnosis import misfit
 from conformance.generation import valid
 
 FOLDER = locate.folder("captures", "deltarobot") or Path()

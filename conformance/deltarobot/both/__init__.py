@@ -1,1 +1,1 @@
-"""Test cases that server and client have in common; the packages of the roles take them over."""
+"""Test cases of both roles: each is run for every role that its requirement binds."""

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
-from conformance.deltarobot.client.looking import STATE_OF, sees
+from conformance.deltarobot.client.tester import STATE_OF, sees
 from conformance.deltarobot.codec import frame
 from conformance.deltarobot.floats import DENORMAL, EDGES, NO_NUMBERS
-from conformance.deltarobot.life import serves
+from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
     DESIRED,
     HANDSHAKE,
@@ -22,7 +22,7 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.opening import opened
+from conformance.deltarobot.service import serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session

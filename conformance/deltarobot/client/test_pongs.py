@@ -4,8 +4,8 @@ from typing import Any
 
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
-from conformance.deltarobot.client.looking import sees_the_latest
-from conformance.deltarobot.life import all_answered, goes_on, serves
+from conformance.deltarobot.client.tester import all_answered, sees_the_latest
+from conformance.deltarobot.handshake import greeted, opened, shake_hands
 from conformance.deltarobot.messages import (
     DESIRED,
     HANDSHAKE,
@@ -17,7 +17,7 @@ from conformance.deltarobot.messages import (
     pong,
     vector,
 )
-from conformance.deltarobot.opening import greeted, opened, shake_hands
+from conformance.deltarobot.service import goes_on, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.verdicts import Violation

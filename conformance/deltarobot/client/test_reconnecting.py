@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from conformance.cases import in_one_loop, requirement
-from conformance.deltarobot.life import all_answered
+from conformance.deltarobot.client.tester import all_answered
+from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, UNKNOWN, curve, end, ping
-from conformance.deltarobot.opening import shake_hands
 from conformance.deltarobot.refusal import refused
 from conformance.iut import Iut
 from conformance.session import Session

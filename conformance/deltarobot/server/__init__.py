@@ -1,6 +1,6 @@
 """Test cases for a server: the suite plays the client."""
 
-from conformance.deltarobot.opening import shake_hands
+from conformance.deltarobot.handshake import shake_hands
 from conformance.iut import Iut
 
 SMOKE = "handshake.magic-sent"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.codec import encode
+from conformance.deltarobot.diagnosis import in_fours, meant
 from conformance.deltarobot.floats import EDGES, same
-from conformance.deltarobot.life import drained, goes_on
+from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
@@ -17,18 +18,18 @@ from conformance.deltarobot.messages import (
     ping,
     vector,
 )
-from conformance.deltarobot.misread import in_fours, meant
-from conformance.deltarobot.opening import opened
-from conformance.deltarobot.server.exercising import (
+from conformance.deltarobot.server.tester import (
     EXERCISE,
     SQUARE,
     STATE,
     begin,
     do,
+    drained,
     proceed,
     running,
     seen,
 )
+from conformance.deltarobot.service import goes_on
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation

@@ -4,11 +4,10 @@ from typing import Any
 
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
-from conformance.deltarobot.both.frames import *  # noqa: F403  both roles have the same
-from conformance.deltarobot.life import drained, goes_on, serves
+from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
-from conformance.deltarobot.opening import opened
-from conformance.deltarobot.server.exercising import begin, proceed
+from conformance.deltarobot.server.tester import begin, drained, proceed
+from conformance.deltarobot.service import goes_on, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session

@@ -1,9 +1,8 @@
 """The handshake of a server."""
 
 from conformance.cases import in_one_loop, requirement
-from conformance.deltarobot.both.handshake import *  # noqa: F403  both roles have the same
+from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import VERSION, end
-from conformance.deltarobot.opening import shake_hands
 from conformance.deltarobot.refusal import unserved
 from conformance.iut import Iut
 

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.life import SIGNS, following, lives_on, serves
+from conformance.deltarobot.handshake import greeted, opened, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, end, pong
-from conformance.deltarobot.opening import greeted, opened, shake_hands
-from conformance.deltarobot.server.exercising import do
+from conformance.deltarobot.server.tester import do, following
+from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
@@ -114,7 +115,7 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             await do(session, "exercise", curve=[[0, 0, 0]])
         for message in order:
             within = min(session.seconds("quiet"), patience / 4)
-            early = await session.watch(*SIGNS["server"], within=within)
+            early = await session.watch(*tester.of(session).signs, within=within)
             absent(early, "nothing before the client's magic and version")
             if message is order[0]:
                 await session.send(message)

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, in_one_loop, requirement
+from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.life import lives_on, serves_the_next, unharmed
+from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
-from conformance.deltarobot.opening import opened
+from conformance.deltarobot.service import lives_on, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
+
+pytestmark = in_one_loop
 
 GIBIBYTE = 1 << 30
 _GROWING = 16 << 20  # bytes by which memory grows that is still being taken
@@ -64,12 +67,10 @@ async def test_undefined_size(iut: Iut, identifier: int) -> None:
 async def _harmless(iut: Iut, session: Session, after: str) -> None:
     """Nobody dies of it, now or when the connection ends; a server serves its next client."""
     await unharmed(session, after)
-    if session.role.name == "server":
-        await serves_the_next(iut, session, after)
-    else:
-        await session.finish()
-        await session.until_closed()
-        await unharmed(session, after)
+    await session.finish()
+    await session.until_closed()
+    await unharmed(session, after)
+    await tester.of(session).next_is_served(iut, session, after)
 
 
 async def _taken(session: Session, before: int) -> int:

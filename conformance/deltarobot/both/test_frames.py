@@ -1,60 +1,35 @@
 """Messages as a stream brings them: cut anywhere, of every size, and none that is not defined."""
 
-from collections.abc import Callable
 from typing import Any
 
-from conformance.cases import each_of, requirement
+from conformance.cases import each_of, in_one_loop, requirement
+from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.forms import CUTS, inside_contents, inside_identifiers
-from conformance.deltarobot.life import (
-    all_answered,
-    fresh_number,
-    goes_on,
-    habits,
-    ordinary,
-    serves,
-    shows_service,
+from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
+from conformance.deltarobot.diagnosis import misfit
+from conformance.deltarobot.handshake import (
+    answer_handshake,
+    greeted,
+    opened,
+    said,
+    shake_hands,
 )
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
     NULLS,
     OTHER_SIZES,
-    PROGRESS,
     UNKNOWN,
     VERSION,
-    curve,
-    ping,
     unknown,
-    vector,
 )
-from conformance.deltarobot.misfit import misfit
-from conformance.deltarobot.opening import answer_handshake, greeted, opened, said, shake_hands
+from conformance.deltarobot.service import goes_on, habits, ordinary, serves
+from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
-NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
-
-
-def script(session: Session) -> list[Any]:
-    """What the IUT's peer may say, of every size, with what is unknown in between."""
-    if session.role.name == "server":
-        return [*UNKNOWN.values(), *reversed(UNKNOWN.values())]
-    vectors = [vector(name, 1.0, -2.5, 0.125, 7.0) for name in PROGRESS]
-    asked = map(ping, NUMBERS)
-    return [
-        *(next(asked), UNKNOWN["64-bit"], curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))),
-        *(UNKNOWN["variable"], *vectors, next(asked), UNKNOWN["8-bit"], UNKNOWN["128-bit"]),
-        *(UNKNOWN["variable-empty"], UNKNOWN["16-bit"], UNKNOWN["32-bit"], next(asked)),
-    ]
-
-
-async def understood(session: Session, after: str, times: int = 1) -> None:
-    """Raise Violation unless a client has answered the pings of so many scripts."""
-    if session.role.name == "client":
-        await all_answered(session, list(NUMBERS) * times, f" in {after}")
+pytestmark = in_one_loop
 
 
 @requirement("frame.byte-order")
@@ -79,17 +54,11 @@ def _swapped_numbers(value: Any) -> bytes:
     return data[1::-1] + (data[2:] if "magic" in value else data[:1:-1])
 
 
-async def _understands(iut: Iut, form: Callable[[Any], bytes]) -> bool:
+async def _understands(iut: Iut, form: Form) -> bool:
     """Whether a peer is served that sends its messages in this form."""
-    number = fresh_number()
     async with iut.session() as session:
         await session.send_bytes(b"".join(map(form, HANDSHAKE)))
-        if session.role.name == "client":
-            await session.send_bytes(form(ping(number)))
-        closed = await session.until_closed(session.seconds("response"))
-        if session.role.name == "client":
-            return any(number.to_bytes(8, order) in said(session) for order in ("little", "big"))
-        return not closed and len(said(session)) > len(b"".join(map(encode, HANDSHAKE)))
+        return await tester.of(session).served_in_form(session, form)
 
 
 @requirement("frame.segmentation")
@@ -97,10 +66,10 @@ async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone is taken as if in whole messages."""
     async with iut.session(segmentation=byte_by_byte) as session:
         await shake_hands(session)
-        for value in script(session):
+        for value in tester.of(session).script:
             # One by one, so that pings are answered in between: a server may insist on that.
             await session.send(value)
-        await understood(session, "messages that came byte by byte")
+        await tester.of(session).all_understood(session, "messages that came byte by byte")
         await goes_on(iut, session, "messages that came byte by byte")
 
 
@@ -112,8 +81,10 @@ async def test_cut_messages(iut: Iut) -> None:
         await answer_handshake(session, VERSION)
         await greeted(session)
         for times, cut in enumerate(CUTS, 1):
-            await session.send(*script(session), segmentation=cut)
-            await understood(session, f"messages cut {cut.__name__.replace('_', ' ')}", times)
+            await session.send(*tester.of(session).script, segmentation=cut)
+            await tester.of(session).all_understood(
+                session, f"messages cut {cut.__name__.replace('_', ' ')}", times
+            )
         await goes_on(iut, session, "messages that came in pieces")
 
 
@@ -121,13 +92,13 @@ async def test_cut_messages(iut: Iut) -> None:
 async def test_everything_in_one_write(iut: Iut) -> None:
     """Handshake and all that follows may come in one write."""
     async with iut.session() as session:
-        await shake_hands(session, *HANDSHAKE, *script(session))
+        await shake_hands(session, *HANDSHAKE, *tester.of(session).script)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
                 "magic and version in one write to be taken like any others",
                 "the peer is served only if they come apart",
             )
-        await understood(session, "everything in one write")
+        await tester.of(session).all_understood(session, "everything in one write")
         await goes_on(iut, session, "everything in one write")
 
 
@@ -138,7 +109,7 @@ async def _served_bit_by_bit(iut: Iut) -> bool:
         await session.watch(within=session.seconds("quiet"))
         await answer_handshake(session, VERSION)
         await session.watch(within=session.seconds("quiet"))
-        return await shows_service(session)
+        return await tester.of(session).served(session)
 
 
 @requirement("frame.segmentation")
@@ -146,9 +117,9 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
     """A write may end anywhere inside the next message, also long after."""
     async with opened(iut) as session:
         last = encode(unknown(0xF321, "ff" * 300))
-        data = b"".join(map(encode, script(session))) + last
+        data = b"".join(map(encode, tester.of(session).script)) + last
         await session.send_bytes(data, segmentation=split_at([-303, -301, -150, -1]))
-        await understood(session, "writes that end inside a message")
+        await tester.of(session).all_understood(session, "writes that end inside a message")
         await goes_on(iut, session, "writes that end inside a message")
 
 
@@ -195,7 +166,7 @@ async def test_null_messages(iut: Iut) -> None:
 async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) -> None:
     """Send all of them, a client being asked for a sign of life behind each, and then so often."""
     async with opened(iut) as session:
-        if session.role.name == "client":
+        if tester.of(session).asks:
             for name, value in messages.items():
                 await session.send(value)
                 await serves(iut, session, f"{what} ({name}, {value['identifier']})")

@@ -1,11 +1,11 @@
-"""What numbers seem to be that make no sense as they came."""
+"""What bytes seem to be that make no sense as they came."""
 
 import math
 import struct
 
 import pytest
 
-from conformance.deltarobot.misread import in_fours, meant
+from conformance.deltarobot.diagnosis import in_fours, meant
 
 CIRCLE = [value for turn in range(24) for value in (math.cos(turn / 4), math.sin(turn / 4), 0.25)]
 

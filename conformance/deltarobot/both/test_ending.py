@@ -4,21 +4,17 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.cases import absent, check, requirement
+from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
-from conformance.deltarobot.life import (
-    REASON,
-    habits,
-    held_once,
-    ordinary,
-    serves_the_next,
-    unharmed,
-)
-from conformance.deltarobot.messages import UNKNOWN, curve, end, ping
-from conformance.deltarobot.opening import opened, shake_hands
+from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.messages import UNKNOWN, end
+from conformance.deltarobot.service import REASON, habits, once, ordinary, unharmed
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
+
+pytestmark = in_one_loop
 
 _END = "EndOfTransmission"
 _IDENTIFIER = encode(end())[:2]
@@ -26,12 +22,12 @@ _IDENTIFIER = encode(end())[:2]
 
 async def shut_down(iut: Iut) -> Session:
     """A quiet session that the application has ended."""
-    return await held_once(iut, "shut down", _shut_down)
+    return await once(iut, "shut down", _shut_down)
 
 
 async def shut_down_busy(iut: Iut) -> Session:
     """The same while messages come and go; what is asked for afterwards is not answered."""
-    return await held_once(iut, "shut down busy", _shut_down_busy)
+    return await once(iut, "shut down busy", _shut_down_busy)
 
 
 async def _shut_down(iut: Iut) -> Session:
@@ -43,16 +39,9 @@ async def _shut_down(iut: Iut) -> Session:
 
 async def _shut_down_busy(iut: Iut) -> Session:
     async with opened(iut) as session:
-        upper = session.instance.upper
-        if session.role.name == "client":
-            await session.send(curve((0.0, 0.0, 0.0)), ping(1), UNKNOWN["32-bit"])
-            await session.watch("Pong", within=session.seconds("response"))
-        elif upper.offers("exercise"):
-            await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-            await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
+        await tester.of(session).occupy(session)
         await _close(session)
-        if session.role.name == "client":
-            await session.send(ping(2), ping(3))
+        await tester.of(session).ask(session)
         await session.until_closed(session.seconds("quiet"))
         return session
 
@@ -215,5 +204,4 @@ async def test_abrupt_end(iut: Iut, where: str) -> None:
             await session.send_bytes(last)
         await session.finish()
         await _ends(session, "an abrupt end")
-        if session.role.name == "server":
-            await serves_the_next(iut, session, "an abrupt end")
+        await tester.of(session).next_is_served(iut, session, "an abrupt end")

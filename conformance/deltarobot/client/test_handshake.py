@@ -1,6 +1,0 @@
-"""The handshake of a client."""
-
-from conformance.cases import in_one_loop
-from conformance.deltarobot.both.handshake import *  # noqa: F403  both roles have the same
-
-pytestmark = in_one_loop

@@ -1,0 +1,178 @@
+"""The tester of a client: asks by pings what it understands, and its application what it shows."""
+
+import asyncio
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from conformance.deltarobot.codec import layouts
+from conformance.deltarobot.floats import same
+from conformance.deltarobot.messages import (
+    CURRENT,
+    DESIRED,
+    POSITION,
+    PROGRESS,
+    UNKNOWN,
+    curve,
+    ping,
+    vector,
+)
+from conformance.deltarobot.tester import Form, Tester
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+
+NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
+"""Of the pings of the script."""
+
+_numbers = itertools.count(0x5EED_0000_0000_0001, 0x0001_0000_0001_0001)
+
+
+def _script() -> list[Any]:
+    vectors = [vector(name, 1.0, -2.5, 0.125, 7.0) for name in PROGRESS]
+    asked = map(ping, NUMBERS)
+    return [
+        *(next(asked), UNKNOWN["64-bit"], curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))),
+        *(UNKNOWN["variable"], *vectors, next(asked), UNKNOWN["8-bit"], UNKNOWN["128-bit"]),
+        *(UNKNOWN["variable-empty"], UNKNOWN["16-bit"], UNKNOWN["32-bit"], next(asked)),
+    ]
+
+
+class ClientTester(Tester):
+    """Plays the server."""
+
+    signs = ("Pong",)
+    unseen = "a ping is not answered"
+    silent = "answers no ping"
+    foreign: ClassVar = ping(1)
+    script: ClassVar = _script()
+    asks = True
+
+    async def prompt(self, session: Session) -> None:
+        await session.send(ping(fresh_number()))
+
+    async def served(self, session: Session) -> bool:
+        number = fresh_number()
+        await session.send(ping(number))
+        deadline = session.now + 2 * session.seconds("response")
+        while message := await session.watch("Pong", within=deadline - session.now):
+            if message.value["number"] == number:
+                return True
+        return False
+
+    async def served_in_form(self, session: Session, form: Form) -> bool:
+        number = fresh_number()
+        await session.send_bytes(form(ping(number)))
+        await session.until_closed(session.seconds("response"))
+        said = b"".join(event.data or b"" for event in session.theirs)
+        return any(number.to_bytes(8, order) in said for order in ("little", "big"))
+
+    async def show_more(self, session: Session) -> None:
+        vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
+        await session.send(curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0)), *vectors)
+        for _ in range(3):
+            if not session.ended:
+                await self.served(session)
+
+    async def occupy(self, session: Session) -> None:
+        await session.send(curve((0.0, 0.0, 0.0)), ping(1), UNKNOWN["32-bit"])
+        await session.watch("Pong", within=session.seconds("response"))
+
+    async def ask(self, session: Session) -> None:
+        await session.send(ping(2), ping(3))
+
+    async def all_understood(self, session: Session, after: str, times: int = 1) -> None:
+        await all_answered(session, list(NUMBERS) * times, f" in {after}")
+
+    async def lives(self, session: Session) -> bool:
+        by_line = session.instance.configuration.upper_tester == "stdio"
+        if by_line and "state" in session.role.hooks:
+            with contextlib.suppress(Inconclusive):
+                return (await session.instance.upper("state")).ok
+        return False
+
+
+TESTER = ClientTester()
+
+
+def fresh_number() -> int:
+    """A number that no other ping has."""
+    return next(_numbers) % 2**64
+
+
+async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:
+    """Wait until each of these pings has its pong, as long as any pongs come.
+
+    Raises Violation naming those that have none.
+    """
+    missing = Counter(numbers)
+    looked_at = 0
+    while True:
+        for message in session.received[looked_at:]:
+            if message.name == "Pong" and missing[number := message.value["number"]]:
+                missing[number] -= 1
+        looked_at = len(session.received)
+        if not any(missing.values()):
+            return
+        if not await session.watch("Pong", within=2 * session.seconds("response")):
+            break
+    none = +missing
+    text = ", ".join(f"{number:#x}" for number in list(none)[:4])
+    raise Violation(
+        f"a pong for each of {len(numbers)} pings{after}",
+        f"none came for {sum(none.values())} of them: {text}",
+    )
+
+
+# What its application shows
+
+STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
+
+_POLL = 0.02  # seconds between two looks
+ABOUT = {
+    "curve": "exercise.curve-shown",
+    "position": "progress.position",
+    "current": "progress.current-direction",
+    "desired": "progress.desired-direction",
+}
+"""By what the application sees, which requirement says what that is to be."""
+
+
+async def sees(
+    session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
+) -> None:
+    """Raise Violation unless the application comes to see this, in time.
+
+    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    """
+    deadline = session.now + session.seconds("response")
+    while True:
+        state = await session.instance.upper("state")
+        told = state.result if state.ok and isinstance(state.result, dict) else {}
+        if what in told and same(wanted, told[what]):
+            return
+        if session.now > deadline:
+            break
+        await asyncio.sleep(_POLL)
+    if what not in told:
+        raise Inconclusive(f"the operation 'state' does not tell {what}: {state}"[:300])
+    seen = told[what]
+    expected = f"{what} to be {str(list(wanted))[:120]}"
+    raise Violation(expected, f"it is {str(seen)[:120]}", requirement)
+
+
+async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:
+    """Raise Violation unless the application sees the last curve, and the last vectors behind it.
+
+    With a new curve a new exercise begins, of which nothing is known yet.
+    """
+    curves = [number for number, entry in enumerate(told) if "points" in entry]
+    latest = told[curves[-1] :] if curves else told
+    for value in {entry["identifier"]: entry for entry in latest}.values():
+        if "points" in value:
+            await sees(session, "curve", value["points"], ABOUT["curve"])
+        elif "u" in value:
+            name = layouts()[int(value["identifier"], 16)].name
+            what = next(what for what, of in STATE_OF.items() if of == name)
+            await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])

@@ -1,0 +1,139 @@
+"""Whether the IUT serves its peer, understands what comes next, and has come to no harm."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from conformance.cases import check
+from conformance.deltarobot import tester
+from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.messages import end
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, Violation
+
+REASON = "bye"
+"""The usual reason of our end of transmission."""
+
+
+# What an undisturbed session shows
+
+
+async def once(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
+    """A session that several tests look at, and that is held once in a run."""
+    if name not in iut.memory:
+        iut.memory[name] = await hold(iut)
+    session: Session = iut.memory[name]
+    if session not in iut.sessions:
+        iut.sessions.append(session)
+    return session
+
+
+async def ordinary(iut: Iut) -> Session:
+    """A session as it usually is, from its beginning to its end."""
+    return await once(iut, "ordinary", _ordinary)
+
+
+async def _ordinary(iut: Iut) -> Session:
+    async with opened(iut) as session:
+        served = await tester.of(session).served(session)
+        await tester.of(session).show_more(session)
+        # Of one that ends its sessions soon by itself, only a short one shows what it closes upon.
+        closes = not session.ended and await closes_upon(session, REASON)
+        iut.memory["habits"] = Habits(served, REASON if closes else await _closing(iut))
+        await session.finish()
+        await session.until_closed()
+        return session
+
+
+async def _closing(iut: Iut) -> str | None:
+    for reason in (REASON, ""):
+        async with opened(iut) as session:
+            if await closes_upon(session, reason):
+                return reason
+    return None
+
+
+async def closes_upon(session: Session, reason: str) -> bool:
+    """Whether it closes, before its peer does, upon an end of transmission with this reason."""
+    await session.send(end(reason))
+    return await session.until_closed()
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What the IUT does in an ordinary session.
+
+    ``serves``: it shows that it serves its peer; ``closing``: the reason of an end of transmission
+    upon which it closes, before its peer does, REASON or else none; None if it closes upon neither.
+    """
+
+    serves: bool
+    closing: str | None
+
+
+async def habits(iut: Iut) -> Habits:
+    """What the IUT does in an ordinary session, found out once in a run."""
+    if "habits" not in iut.memory:
+        await ordinary(iut)
+    known: Habits = iut.memory["habits"]
+    return known
+
+
+# Whether it serves
+
+
+async def serves(iut: Iut, session: Session, after: str) -> None:
+    """Raise Violation unless the IUT shows, by a new message, that it serves this session."""
+    if not (await habits(iut)).serves:
+        raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
+    if await tester.of(session).served(session):
+        return
+    await unharmed(session, after)
+    expected = f"the session to go on after {after}"
+    if not session.ended:
+        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}")
+    if await _ends_anyway(iut, session):
+        raise Inconclusive("it ends its sessions by itself before this could be seen")
+    raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
+
+
+async def goes_on(iut: Iut, session: Session, after: str) -> None:
+    """Raise Violation unless the IUT is still in step: it serves, and understands what comes next.
+
+    A server shows the latter only by ending the session upon an end of transmission.
+    """
+    await serves(iut, session, after)
+    await tester.of(session).follows(iut, session, after)
+
+
+async def _ends_anyway(iut: Iut, session: Session) -> bool:
+    """Whether a plain session ends by itself within the time that this one took."""
+    async with opened(iut) as plain:
+        return await plain.until_closed(session.now)
+
+
+def _why(session: Session) -> str:
+    reasons = [m.value["reason"] for m in session.received if m.name == "EndOfTransmission"]
+    return f", saying {reasons[0][:200]!r}" if reasons and reasons[0] else ""
+
+
+# Whether it has come to harm
+
+
+async def unharmed(session: Session, after: str) -> None:
+    """Raise Violation if the IUT has died, by a signal or an error that nobody handled."""
+    announced = any(message.name == "EndOfTransmission" for message in session.received)
+    if not (session.ended and (announced or await tester.of(session).lives(session))):
+        await session.unharmed(after)
+
+
+async def lives_on(iut: Iut, session: Session, after: str) -> None:
+    """Raise Violation unless the IUT serves on or has closed the connection of its own accord.
+
+    A server must also serve its next client.
+    """
+    serving = (await habits(iut)).serves
+    if not session.ended and serving and not await tester.of(session).served(session):
+        check(session.ended, f"the session to go on or to end after {after}", "it hangs")
+    await unharmed(session, after)
+    await tester.of(session).next_is_served(iut, session, after)

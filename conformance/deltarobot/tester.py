@@ -1,0 +1,84 @@
+"""What the tester does otherwise for each role: keep it busy, see that it serves and understands.
+
+An IUT shows that it serves its peer by what only its role sends: a client by its pongs, a server by
+pings and exercise data.
+"""
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from conformance.iut import Iut
+from conformance.session import Session
+
+Form = Callable[[Any], bytes]
+"""Writes a message in some way of its own."""
+
+
+class Tester(ABC):
+    """The side of a session that the suite plays towards one role."""
+
+    signs: ClassVar[tuple[str, ...]]
+    """By which messages the IUT shows that it serves its peer."""
+    unseen: ClassVar[str]
+    """What is said of one that shows it in no session."""
+    silent: ClassVar[str]
+    """What is said of one that shows it no more."""
+    foreign: ClassVar[dict[str, Any]]
+    """A message that only the IUT's peer may send, and not before the handshake."""
+    script: ClassVar[list[Any]]
+    """What the peer may say, of every size, with what is unknown in between."""
+
+    asks: ClassVar[bool]
+    """Whether it can have the IUT show at any time that it serves and understands."""
+
+    @abstractmethod
+    async def served(self, session: Session) -> bool:
+        """Whether the IUT shows, by a new message, that it serves this session."""
+
+    @abstractmethod
+    async def served_in_form(self, session: Session, form: Form) -> bool:
+        """The same of one whose peer writes its messages in this form."""
+
+    @abstractmethod
+    async def show_more(self, session: Session) -> None:
+        """Let the IUT send more of what its role sends."""
+
+    @abstractmethod
+    async def occupy(self, session: Session) -> None:
+        """Bring the IUT to send and to receive."""
+
+    @abstractmethod
+    async def lives(self, session: Session) -> bool:
+        """Whether it seems, without waiting, that it has not died of the end of this session."""
+
+    # What some need to do and others do not
+
+    def attend(self, session: Session) -> None:  # noqa: B027
+        """From now on do what a peer has to do all the time."""
+
+    async def prompt(self, session: Session) -> None:  # noqa: B027
+        """Give the IUT a reason to show whether it serves."""
+
+    async def ask(self, session: Session) -> None:  # noqa: B027
+        """Ask for what the IUT would answer, were the session not at its end."""
+
+    async def all_understood(  # noqa: B027
+        self, session: Session, after: str, times: int = 1
+    ) -> None:
+        """Raise Violation unless all that so many scripts ask for has been answered."""
+
+    async def follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
+        """Raise Violation unless the IUT, which serves, understands what comes next."""
+
+    async def next_is_served(  # noqa: B027
+        self, iut: Iut, session: Session, after: str
+    ) -> None:
+        """Raise Violation unless the IUT serves another peer as well."""
+
+
+def of(session: Session) -> Tester:
+    """The tester of the role that is under test in a session."""
+    found: Tester = importlib.import_module(f"{session.role.package}.tester").TESTER
+    return found
