@@ -1,20 +1,22 @@
 """The command ``conformance``: finds the subcommand, and turns a wrong word into one clear line."""
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from conformance import __version__, checking, locate, protocols
 from conformance.captures import CaptureError
 from conformance.configuration import ConfigurationError
 from conformance.harness.links import AddressError
-from conformance.outcome import SUITE_FAILED, USAGE
+from conformance.outcome import INTERRUPTED, SUITE_FAILED, USAGE
 from conformance.protocols import BrokenProtocol, UnknownName
 from conformance.recordings import Misjudged
 
@@ -43,6 +45,8 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        _withstand_closed_streams()
     # Whoever ends us by SIGTERM wants no process of ours left behind, either.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     protocols.checks.add(checking.check)
@@ -61,16 +65,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Misjudged as error:
         print(f"conformance: the suite itself failed: {error}", file=sys.stderr)
         return SUITE_FAILED
-    except BrokenPipeError:
-        # Whoever read our output has enough of it; what is left must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         print("conformance: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except Exception:
         traceback.print_exc()
         return SUITE_FAILED
+
+
+class _Output(io.FileIO):
+    """Where output goes; once nobody reads it any more, nowhere."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EBADF):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return memoryview(data).nbytes
+
+
+def _withstand_closed_streams() -> None:
+    """Whoever closes our output has enough of it: the verdict stays what it is."""
+    # What is closed from the start would otherwise be the number of some file or socket.
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        before = getattr(sys, name)
+        if before is not None:
+            before.flush()
+        terminal = os.isatty(number)
+        raw = io.BufferedWriter(_Output(number, "wb", closefd=False))
+        encoding = before.encoding if before is not None else "utf-8"
+        stream = io.TextIOWrapper(
+            raw, encoding, "backslashreplace", line_buffering=terminal or number == 2
+        )
+        setattr(sys, name, stream)
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ import jsonschema
 
 from conformance import protocols
 from conformance.protocols import Role, UnknownName
+from conformance.selection import Selection
 
 FILE = "conformance.toml"
 
@@ -64,6 +65,9 @@ class Configuration:
     """How many of its instances are tested at a time, or `auto`."""
     report: str = ""
     strict: bool = False
+    selection: Selection = field(default_factory=Selection)
+    allure: str = ""
+    """A folder for Allure results, if they are to be written."""
     invocation: str = ""
     """The words that started this run, without those that select tests."""
 
@@ -90,7 +94,12 @@ class Configuration:
     def from_json(cls, text: str) -> "Configuration":
         raw = json.loads(text)
         known = {key: KnownFailure(**entry) for key, entry in raw["known_failures"].items()}
-        return cls(**{**raw, "command": tuple(raw["command"]), "known_failures": known})
+        decoded = {
+            "command": tuple(raw["command"]),
+            "known_failures": known,
+            "selection": Selection.from_json(raw["selection"]),
+        }
+        return cls(**{**raw, **decoded})
 
 
 def load(path: Path) -> Configuration:

@@ -8,10 +8,11 @@ from typing import Any
 from conformance import __version__, protocols
 from conformance.configuration import Configuration, KnownFailure
 from conformance.protocols import Protocol, Requirement, Role
+from conformance.selection import LEFT_OUT, Collected
 from conformance.verdicts import Verdict, merge, violated
 
-CONFORMANT, NONCONFORMANT, INCONCLUSIVE, SUITE_FAILED = 0, 1, 3, 4
-USAGE = 2
+CONFORMANT, NONCONFORMANT, USAGE, INCONCLUSIVE, SUITE_FAILED = 0, 1, 2, 3, 4
+INTERRUPTED = 130
 
 _VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
 
@@ -22,18 +23,36 @@ class Run:
 
     ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
-    we have not started could not be reached any more, if that happened.
+    we have not started could not be reached any more, if that happened. ``interrupted``: somebody
+    ended the run before its tests were done.
     """
 
     configuration: Configuration
     started: datetime.datetime
     strict: bool = False
-    selected: int = 0
+    collected: Collected = field(default_factory=Collected)
+    interrupted: bool = False
     reached: bool = True
     lost: str = ""
     smoke: dict[str, Any] | None = None
     tests: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def selected(self) -> int:
+        return max(self.collected.selected, len(self.tests))
+
+    @property
+    def selection(self) -> dict[str, Any] | None:
+        """What part of the role's tests was run, as in report.json; None for all of them."""
+        by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
+        ran = self.smoke is None or (self.smoke["verdict"] == Verdict.PASS and not self.lost)
+        stopped = ran and len(self.tests) < self.selected and not self.interrupted
+        if not by and not stopped and self.selected == of:
+            return None
+        how = [by or "what pytest was told"] if by or self.selected < of else []
+        how += [f"stopped after {len(self.tests)} tests"] if stopped else []
+        return {"by": ", ".join(how), "tests": self.selected, "of": of}
 
 
 def build(run: Run) -> dict[str, Any]:
@@ -46,15 +65,18 @@ def build(run: Run) -> dict[str, Any]:
     findings = _findings(bound, results)
     smoke_failed = run.smoke is not None and run.smoke["verdict"] != Verdict.PASS
     requirements = [
-        _requirement(requirement, results, findings, configuration, smoke_failed)
+        _requirement(requirement, results, findings, run, smoke_failed)
         for requirement in bound.values()
     ]
     today = run.started.date()
     stale: list[dict[str, str]] = []
     for name, known in configuration.known_failures.items():
         entry = next((entry for entry in requirements if entry["id"] == name), None)
-        if why := _apply_known(entry, known, today):
+        said = _said_of(name, results, findings)
+        why = _apply_known(entry, known, today, said)
+        if why and (said or _judged(run, name)):
             stale.append({"requirement": name, "why": why})
+    _mark_known(requirements, results, findings)
     problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
     problems += _unbound(protocol, role, results)
     code, reason = _outcome(run, requirements, stale, problems, smoke_failed)
@@ -62,7 +84,7 @@ def build(run: Run) -> dict[str, Any]:
     tried = counts["inconclusive"]
     exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
     headline = (
-        f"{exercised} of {len(requirements)} requirements exercised "
+        f"{_of_what(run)}{exercised} of {len(requirements)} requirements exercised "
         f"({counts['pass']} passed, {counts['fail']} failed, {counts['warn']} warned"
         + (f", {counts['known']} known to fail" if counts["known"] else "")
         + f"); {counts['not-exercised']} not exercised, {tried} inconclusive"
@@ -81,6 +103,10 @@ def build(run: Run) -> dict[str, Any]:
         "verdict": _VERDICT_OF.get(code, "inconclusive"),
         "headline": headline,
         "exit_code": code,
+        "selection": run.selection,
+        "interrupted": (
+            {"after": len(run.tests), "of": run.selected} if code == INTERRUPTED else None
+        ),
         "counts": {
             "requirements": counts,
             "tests": _counts(result["verdict"] for result in run.tests),
@@ -99,6 +125,15 @@ def build(run: Run) -> dict[str, Any]:
         "problems": problems,
         "stale": stale,
     }
+
+
+def _of_what(run: Run) -> str:
+    """What a headline begins with where not all tests were run to their end."""
+    if run.interrupted:
+        return f"interrupted after {len(run.tests)} of {run.selected} tests: "
+    if selection := run.selection:
+        return f"{selection['tests']} of {selection['of']} tests ({selection['by']}): "
+    return ""
 
 
 def _called(configuration: Configuration) -> str:
@@ -175,7 +210,7 @@ def _requirement(
     requirement: Requirement,
     results: Sequence[Mapping[str, Any]],
     findings: Sequence[Mapping[str, Any]],
-    configuration: Configuration,
+    run: Run,
     smoke_failed: bool,
 ) -> dict[str, Any]:
     """The verdict of one requirement: of the tests that name it and of what the oracle saw."""
@@ -192,10 +227,10 @@ def _requirement(
         reason = (said + [entry["message"] for entry in against])[0]
     elif verdict is not Verdict.PASS:
         said = [r["detail"] for r in deciding if r["verdict"] == verdict]
-        reason = said[0] if said else _why_not(requirement, smoke_failed)
+        reason = said[0] if said else _why_not(requirement, run, smoke_failed)
     elif left := [r["detail"] for r in deciding if r["verdict"] == Verdict.NOT_EXERCISED]:
         reason = f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"
-    claimed = _unsupported(requirement, configuration)
+    claimed = _unsupported(requirement, run.configuration)
     if claimed and not against:
         verdict, reason = Verdict.NOT_APPLICABLE, f"declared as unsupported: {claimed}"
     entry: dict[str, Any] = {
@@ -221,19 +256,26 @@ def _unsupported(requirement: Requirement, configuration: Configuration) -> str:
     return ""
 
 
-def _why_not(requirement: Requirement, smoke_failed: bool) -> str:
+def _why_not(requirement: Requirement, run: Run, smoke_failed: bool) -> str:
     if requirement.tested == "no":
         return requirement.why
     if smoke_failed:
         return "the smoke session failed, so that nothing else was tried"
+    if run.interrupted:
+        return "the run was interrupted before it was tried"
+    if run.selection and requirement.id not in run.collected.decided:
+        return LEFT_OUT
     needs = f"; it needs {requirement.needs}" if requirement.needs else ""
     return f"no session of this run showed it{needs}"
 
 
 def _apply_known(
-    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date
+    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date, said: Sequence[str]
 ) -> str | None:
-    """Mark a requirement as known to fail; returns why the claim does not hold, if so."""
+    """Mark a requirement as known to fail, by what its failed tests and findings have ``said``.
+
+    Returns why the claim does not hold, if so.
+    """
     if entry is None:
         return "does not bind this role"
     if known.until and datetime.date.fromisoformat(known.until) < today:
@@ -242,11 +284,41 @@ def _apply_known(
         return "passes now"
     if entry["verdict"] not in (Verdict.FAIL, Verdict.WARN):
         return None
-    if known.message not in entry["reason"]:
-        return f"fails in another way: {entry['reason']}"
+    if other := next((text for text in said if known.message not in text), ""):
+        return f"fails in another way: {other}"
     entry["reason"] = f"{known.reason} ({entry['reason']})"
     entry["verdict"] = Verdict.KNOWN
     return None
+
+
+def _said_of(
+    requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """How each failed test and each finding says that a requirement is violated."""
+    bad = (Verdict.FAIL, Verdict.WARN)
+    said = [r["detail"] for r in results if r["requirement"] == requirement and r["verdict"] in bad]
+    return said + [entry["message"] for entry in findings if entry["requirement"] == requirement]
+
+
+def _judged(run: Run, requirement: str) -> bool:
+    """Whether the run says as much of a requirement as a whole one: all of its tests were run."""
+    if run.interrupted:
+        return False
+    collected = run.collected
+    whole = requirement in collected.decided and requirement not in collected.split
+    return not run.selection or whole
+
+
+def _mark_known(
+    requirements: Sequence[Mapping[str, Any]],
+    results: Sequence[dict[str, Any]],
+    findings: Sequence[dict[str, Any]],
+) -> None:
+    """Give what shows a known failure that verdict, too, so that no reader takes it for news."""
+    known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
+    for shown in (*results, *findings):
+        if shown["requirement"] in known and shown["verdict"] in (Verdict.FAIL, Verdict.WARN):
+            shown["verdict"] = Verdict.KNOWN
 
 
 def _outcome(
@@ -260,6 +332,8 @@ def _outcome(
     verdicts = [entry["verdict"] for entry in requirements]
     if problems:
         return SUITE_FAILED, "the suite itself failed"
+    if run.interrupted:
+        return INTERRUPTED, ""
     if Verdict.FAIL in verdicts:
         return NONCONFORMANT, ""
     if run.smoke and smoke_failed:
@@ -274,6 +348,12 @@ def _outcome(
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
     tried = (Verdict.PASS, Verdict.KNOWN)
+    if run.selection:
+        wanted = set(run.collected.decided)
+        shown = (*tried, Verdict.WARN)
+        if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
+            return INCONCLUSIVE, "no requirement of the selection was exercised"
+        return CONFORMANT, ""
     if not any(entry["level"] == "must" and entry["verdict"] in tried for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
     return CONFORMANT, ""

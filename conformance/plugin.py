@@ -13,6 +13,7 @@ import pytest
 from conformance import checking, protocols
 from conformance.configuration import Configuration, ConfigurationError, checked, split
 from conformance.protocols import BrokenProtocol, UnknownName
+from conformance.selection import Selection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,6 +62,10 @@ def _configuration(config: pytest.Config) -> Configuration | None:
             connect=connect,
             listen=listen,
             report=str(Path(config.getoption("--report")).resolve()),
+            selection=Selection(
+                keyword=config.getoption("keyword"),
+                requirements=tuple(config.getoption("--requirement")),
+            ),
             invocation=shlex.join(again) + (f" -- {command}" if command else ""),
         )
     )

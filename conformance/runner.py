@@ -1,13 +1,16 @@
 """Runs the test cases of one role under pytest: smoke session, a result of each, one report."""
 
 import asyncio
+import contextlib
 import datetime
 import importlib
 import json
 import re
 import shlex
 import sys
-from collections.abc import AsyncIterator, Generator
+import tempfile
+from collections.abc import AsyncIterator, Generator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,15 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from conformance import locate, protocols
+from conformance import interruption, locate, protocols
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
 from conformance.outcome import Run, build
 from conformance.protocols import Requirement
-from conformance.reporting import page
-from conformance.reporting.junit import write_junit
+from conformance.reporting import write
 from conformance.reporting.summary import terminal_summary
 from conformance.results import Result, conclude
+from conformance.selection import Collected
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
 
 SMOKE = "smoke"
@@ -42,7 +45,11 @@ class Runner:
         self._worker = hasattr(config, "workerinput")
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._session: pytest.Session | None = None
+        self._stack = contextlib.ExitStack()
         self.report: dict[str, Any] | None = None
+        # What it keeps between runs is of no use here, and would lie where the run was started.
+        home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
+        hypothesis.configuration.set_hypothesis_home_dir(home)
         hypothesis.settings.register_profile(
             "conformance",
             max_examples=configuration.examples,
@@ -58,29 +65,63 @@ class Runner:
         hypothesis.settings.load_profile("conformance")
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    def pytest_sessionstart(self) -> None:
+        self._stack.enter_context(interruption.orderly())
+
+    def pytest_unconfigure(self) -> None:
+        self._stack.close()
+
     # What tests are run
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Keep the test cases of the role under test, and of the requirements asked for."""
+    ) -> Generator[None]:
+        """Keep the test cases of the role under test, and of these what is selected."""
+        mine = self._of_the_role(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in mine])
+        items[:] = mine
+        yield  # to pytest's own selection
+        cases = [(case_id(item), self._decides(item).id) for item in items]
+        taken = self.configuration.selection.of(cases)
+        left = [item for item, take in zip(items, taken, strict=True) if not take]
+        items[:] = [item for item, take in zip(items, taken, strict=True) if take]
+        config.hook.pytest_deselected(items=left)
+        kept = set(items)
+        self._run.collected = Collected(
+            len(mine),
+            len(items),
+            tuple({self._decides(item).id for item in items}),
+            tuple({self._decides(item).id for item in mine if item not in kept}),
+        )
+        if self._worker:
+            config.workeroutput["conformance"] = asdict(self._run.collected)  # type: ignore[attr-defined]
+
+    def _of_the_role(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """Those that lie in the role's own package, and those of shared ones that bind it."""
         own, *shared = [
             Path(importlib.import_module(package).__path__[0]) for package in self.role.packages
         ]
-        wanted = set(config.getoption("--requirement"))
-        kept: list[pytest.Item] = []
-        left: list[pytest.Item] = []
-        for item in items:
-            mine = own in item.path.parents or (
+        return [
+            item
+            for item in items
+            if own in item.path.parents
+            or (
                 any(package in item.path.parents for package in shared)
                 and self.role.name in self._names(item).binds
             )
-            chosen = not wanted or (mine and self._decides(item).id in wanted)
-            (kept if mine and chosen else left).append(item)
-        items[:] = kept
-        config.hook.pytest_deselected(items=left)
-        self._run.selected = len(kept)
+        ]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """How many tests there are is known to the workers first."""
+        if not self._run.collected.selected:
+            self._run.collected = Collected(len(ids), len(ids))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        if told := getattr(node, "workeroutput", {}).get("conformance"):
+            self._run.collected = Collected(**told)
 
     def _names(self, item: pytest.Item) -> Requirement:
         """The requirement that a test case names. Raises UsageError where it names none."""
@@ -117,7 +158,10 @@ class Runner:
         self._session = session
         if self._worker or session.config.option.collectonly:
             return None
-        if not self._run.selected and getattr(session.config.option, "dist", "no") == "no":
+        if (
+            not self._run.collected.selected
+            and getattr(session.config.option, "dist", "no") == "no"
+        ):
             return True
         self._run.smoke = asyncio.run(self._smoke())
         return None if self._run.smoke["verdict"] == Verdict.PASS else True
@@ -244,30 +288,35 @@ class Runner:
         if not sys.stderr.isatty():
             return
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
-        total = f"/{self._run.selected}" if self._run.selected else ""
+        selected = self._run.collected.selected
+        total = f"/{selected}" if selected else ""
         line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result['id']}"
         sys.stderr.write(f"\r\x1b[K{line[:100]}")
         sys.stderr.flush()
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if self._worker or session.config.option.collectonly:
-            return
-        if exitstatus in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED):
-            return
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            ignored = session.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
+            if not self._worker and not ignored:
+                with interruption.ignored():
+                    self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
+
+    def _write(self, session: pytest.Session, interrupted: bool) -> None:
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
-        self._run.selected = max(self._run.selected, len(self._run.tests))
+        # Tests that cannot be collected end a run in the same way.
+        self._run.interrupted = interrupted and not self._run.problems
         self._run.strict = self.configuration.strict
         self._run.tests.sort(key=lambda result: str(result["id"]))
         self.report = build(self._run)
-        text = json.dumps(self.report, indent=1)
-        (self.folder / "report.json").write_text(text + "\n", encoding="utf-8")
-        page.write_page(self.report, self.folder)
-        write_junit(self.report, self.folder)
-        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            # pytest knows of failed tests only, not of findings or of a smoke session that failed.
-            session.exitstatus = self.report["exit_code"]
+        write(self.report, self.folder, self.configuration.allure)
+        # pytest knows of failed tests only, not of findings or of a smoke session that failed.
+        session.exitstatus = self.report["exit_code"]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):

@@ -19,8 +19,10 @@ from conformance import protocols
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.outcome import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.protocols import UnknownName
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
+from conformance.selection import Selection, matches
 
 REPORT = "conformance-report"
 
@@ -35,12 +37,20 @@ _WITHOUT_REPORT: dict[int, int] = {
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE", nargs="?")
     options_of_iut.add(parser)
-    parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
+    parser.add_argument(
+        "--report", metavar="DIR", help=f"default: {REPORT}, or {REPORT}-selection for a selection"
+    )
     parser.add_argument("--strict", action="store_true", help="warnings and inconclusives fail too")
     parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
-    parser.add_argument("--requirement", metavar="ID", action="append", default=[])
+    parser.add_argument(
+        "--requirement",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="only tests that decide it; * stands for anything",
+    )
     parser.add_argument("--examples", type=_positive, metavar="N", help="drawn sessions a property")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same run")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn")
     parser.add_argument(
         "-n",
         dest="workers",
@@ -54,8 +64,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     command, extra = _divide(args.rest)
     chosen = configured(args, command)
-    for requirement in args.requirement:
-        protocols.role_protocol(chosen.role).requirement(requirement)
     report = run(chosen, args, extra)
     if isinstance(report, int):
         return report
@@ -73,14 +81,18 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
     chosen = options_of_iut.chosen(args, args.role, command)
     if chosen.listen and (args.workers or "1") != "1":
         raise ConfigurationError(f"-n {args.workers}: only one worker can listen at an address")
+    selection = Selection(args.keyword or "", _requirements(args, chosen))
+    folder = args.report or (f"{REPORT}-selection" if selection else REPORT)
     return replace(
         chosen,
         examples=args.examples or chosen.examples,
         # A few tests are done before further workers have started.
-        workers=args.workers or ("1" if args.keyword or args.requirement else chosen.workers),
+        workers=args.workers or ("1" if selection else chosen.workers),
         seed=args.seed,
         strict=args.strict,
-        report=str(Path(args.report).resolve()),
+        selection=selection,
+        report=str(Path(folder).resolve()),
+        allure=str(Path(args.allure).resolve()) if args.allure else "",
         invocation=options_of_iut.repeated(args, command, *words),
     )
 
@@ -92,27 +104,35 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         written.parent.mkdir(parents=True, exist_ok=True)
         written.unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"--report {args.report}: {error.strerror}") from error
+        raise ConfigurationError(f"--report {chosen.report}: {error.strerror}") from error
     words = ["--pyargs", *protocols.role(chosen.role).packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
-    words += [word for id_ in args.requirement for word in ("--requirement", id_)]
     words += [f"--hypothesis-seed={chosen.seed}"]
     words += ["-k", args.keyword] if args.keyword else []
     words += ["-n", chosen.workers] if chosen.workers != "1" else []
-    words += ["--alluredir", args.allure] if args.allure else []
     words += extra or ["-p", "no:terminal"]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         file = Path(folder) / "run.json"
         file.write_text(chosen.to_json(), encoding="utf-8")
         words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
         status = pytest.main(words)
-    if status == pytest.ExitCode.INTERRUPTED:
-        raise KeyboardInterrupt
     if not written.is_file():
+        if status == pytest.ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt
         return _WITHOUT_REPORT.get(status, SUITE_FAILED)
     report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
     return report
+
+
+def _requirements(args: argparse.Namespace, chosen: Configuration) -> tuple[str, ...]:
+    """The patterns of ``--requirement``. Raises UnknownName where one fits no requirement."""
+    role = protocols.role(chosen.role)
+    bound = [entry.id for entry in protocols.role_protocol(chosen.role).binding(role)]
+    for pattern in args.requirement:
+        if not any(matches(id_, [pattern]) for id_ in bound):
+            raise UnknownName(f"requirement of {role}", pattern, bound)
+    return tuple(args.requirement)
 
 
 def _divide(rest: list[str]) -> tuple[list[str], list[str]]:

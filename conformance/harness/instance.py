@@ -59,6 +59,7 @@ def transport(configuration: Configuration) -> str:
             raise ConfigurationError(f"{role} has no wire: give its command, not an address")
         return "none"
     if address:
+        _addresses(role, address)
         unix = isinstance(links.parse_address(address.split(",")[0]), str)
         kind = "unix" if unix else _network(configuration)
     else:
@@ -71,6 +72,20 @@ def transport(configuration: Configuration) -> str:
     if kind == "zmq" and importlib.util.find_spec("zmq") is None:
         raise ConfigurationError("ZeroMQ needs pyzmq: pip install 'conformance[zmq]'")
     return kind
+
+
+def _addresses(role: Role, addresses: str) -> None:
+    """Raise ConfigurationError unless there is one address for each of a role's channels."""
+    wanted, given = role.channels or ("",), addresses.split(",")
+    for address in given:
+        links.parse_address(address)
+    if len(given) != len(wanted):
+        option = "--connect" if role.serves else "--listen"
+        form = ",".join(f"{channel.upper()}_ADDR".lstrip("_") for channel in wanted)
+        raise ConfigurationError(
+            f"{option} {addresses}: {role} needs {len(wanted)} "
+            f"{'address' if len(wanted) == 1 else 'addresses'}, {option} {form}"
+        )
 
 
 def _placeholder_transport(configuration: Configuration) -> str:

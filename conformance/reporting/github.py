@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     RUN_SYMBOLS,
-    RUN_WORDS,
     SYMBOLS,
     VERDICTS,
     WORDS,
     Report,
     by_reason,
     reached,
+    run_word,
     worst_first,
 )
 
@@ -23,10 +23,13 @@ MOST_ROWS = 100  # of the step summary's table: GitHub refuses a summary above o
 def github_annotations(report: Report) -> list[str]:
     """Workflow commands, one a line, to be printed as they are.
 
-    Errors are faults of the suite, stale known failures and failed requirements; warnings are
-    warned ones; an inconclusive requirement is a notice.
+    Errors are a run that was not decided, faults of the suite, stale known failures and failed
+    requirements; warnings are warned ones; an inconclusive requirement is a notice. A run whose
+    exit code is not 0 has an error.
     """
     found: dict[str, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
+    if report["verdict"] == "inconclusive":
+        found["error"].append((run_word(report), report["headline"]))
     found["error"] += [("fault of the suite", problem) for problem in report["problems"]]
     if report["smoke"]["verdict"] in ("fail", "inconclusive"):
         found["error"].append(("smoke session", report["smoke"]["detail"]))
@@ -37,6 +40,8 @@ def github_annotations(report: Report) -> list[str]:
         if kind := kinds.get(entry["verdict"]):
             title = f"{entry['id']} ({entry['level']}, {entry['section']})"
             found[kind].append((title, entry["reason"]))
+    if report["exit_code"] and not found["error"]:
+        found["error"].append((run_word(report), report["headline"]))
     return [line for kind, items in found.items() for line in _annotations(kind, items)]
 
 
@@ -60,7 +65,7 @@ def github_step_summary(report: Report) -> str:
 
 def _summary(report: Report) -> Iterator[str]:
     iut, counts = report["iut"], report["counts"]
-    verdict = f"{RUN_SYMBOLS[report['verdict']]} {RUN_WORDS[report['verdict']]}"
+    verdict = f"{RUN_SYMBOLS[report['verdict']]} {run_word(report)}"
     yield f"## {verdict}: {_md(iut['role'])} {_md(iut['name'])}"
     yield ""
     yield _md(report["headline"], 500)

@@ -70,7 +70,7 @@ def render(report: Report, folder: Path) -> str:
         verdicts=VERDICTS,
         symbols=wording.SYMBOLS,
         words=wording.WORDS,
-        run_word=wording.RUN_WORDS[report["verdict"]],
+        run_word=wording.run_word(report),
         run_symbol=wording.RUN_SYMBOLS[report["verdict"]],
         area=area,
         test_anchor=test_anchor,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
-    RUN_WORDS,
     Report,
     by_reason,
     counted,
+    run_word,
     worst_first,
 )
 
@@ -41,7 +41,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         return f"\x1b[1;{_COLOURS[kind]}m{text}\x1b[0m" if colour else text
 
     iut, counts = report["iut"], report["counts"]
-    word = paint(RUN_WORDS[report["verdict"]].upper(), report["verdict"])
+    word = paint(run_word(report).upper(), report["verdict"])
     yield f"{word}  {one_line(iut['role'], 60)}  {one_line(iut['name'], 60)}"
     yield f"  {one_line(report['headline'], 300)}"
     yield f"  requirements: {counted(counts['requirements'])}"

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from conformance.selection import LEFT_OUT
+
 Report: TypeAlias = Mapping[str, Any]
 """A report as ``reports/report.schema.json`` describes it."""
 
@@ -37,6 +39,14 @@ RUN_WORDS = {
 RUN_SYMBOLS = {"conformant": "✓", "nonconformant": "✗", "inconclusive": "?"}
 
 
+def run_word(report: Report) -> str:
+    """The verdict of a run, which never reads as if a part were the whole."""
+    if report["interrupted"]:
+        return "Interrupted"
+    word = RUN_WORDS[report["verdict"]]
+    return f"{word} in this selection" if report["selection"] else word
+
+
 def worst_first(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Requirements or tests by verdict; within a verdict they keep their order."""
     return sorted(entries, key=lambda entry: VERDICTS.index(entry["verdict"]))
@@ -59,10 +69,26 @@ def reached(iut: Mapping[str, Any]) -> str:
     return str(iut["address"] or "the reference mock")
 
 
+def properties(report: Report) -> list[tuple[str, str]]:
+    """What was tested, how, and with which outcome, for formats that have names with values."""
+    return [
+        ("suite.version", report["suite"]["version"]),
+        ("iut.name", report["iut"]["name"]),
+        ("iut.role", report["iut"]["role"]),
+        ("iut.reached", reached(report["iut"])),
+        ("seed", str(report["seed"])),
+        ("verdict", run_word(report)),
+        ("exit_code", str(report["exit_code"])),
+    ]
+
+
 def by_reason(report: Report, verdict: str = "not-exercised") -> list[tuple[str, list[str]]]:
-    """The reasons of all requirements of a verdict, the most frequent first, with their ids."""
+    """The reasons of all requirements of a verdict, the most frequent first, with their ids.
+
+    To be left out of a selection is no reason.
+    """
     groups: dict[str, list[str]] = {}
     for requirement in report["requirements"]:
-        if requirement["verdict"] == verdict:
+        if requirement["verdict"] == verdict and requirement["reason"] != LEFT_OUT:
             groups.setdefault(requirement["reason"], []).append(requirement["id"])
     return sorted(groups.items(), key=lambda group: -len(group[1]))

@@ -8,6 +8,7 @@ import pytest
 from conformance.configuration import Configuration, KnownFailure
 from conformance.outcome import Run, build
 from conformance.results import Result
+from conformance.selection import Collected, Selection
 from conformance.verdicts import Verdict, merge, violated
 
 MUST, SHOULD = "handshake.answered", "signature.sent"
@@ -33,12 +34,15 @@ def report(
     """The report of a run with a smoke session and these tests."""
     reached = options.pop("reached", True)
     problems = options.pop("problems", [])
+    collected = options.pop("collected", None)
+    interrupted = options.pop("interrupted", False)
     exercised = (MUST,) if smoke == "pass" else ()
     run = Run(
         Configuration("vexide/simulator", command=("iut",), **options),
         datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
         strict=strict,
-        selected=len(tests),
+        collected=collected or Collected(len(tests), len(tests)),
+        interrupted=interrupted,
         reached=reached,
         smoke=record("smoke", MUST, smoke, "it says no", exercised),
         tests=list(tests),
@@ -90,7 +94,7 @@ def test_only_shoulds_are_no_conformance() -> None:
     run = Run(
         Configuration("vexide/simulator", command=("iut",)),
         datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
-        selected=1,
+        collected=Collected(1, 1),
         tests=[record("a", SHOULD)],
     )
     assert build(run)["exit_code"] == 3
@@ -119,6 +123,83 @@ def test_known_failure_that_passes() -> None:
     made = report(record("a"), known_failures={MUST: KnownFailure("slow")})
     assert made["exit_code"] == 1
     assert made["stale"] == [{"requirement": MUST, "why": "passes now"}]
+
+
+def test_what_shows_a_known_failure_is_marked_as_known() -> None:
+    """No reader of tests or findings sees more failures than the verdict counts."""
+    made = report(
+        record("a"),
+        record("b", "ready.sent", "fail", "no Ready"),
+        record("c", against=("ready.sent",)),
+        known_failures={"ready.sent": KnownFailure("slow")},
+    )
+    assert [test["verdict"] for test in made["tests"]] == ["pass", "pass", "known", "pass"]
+    assert [finding["verdict"] for finding in made["findings"]] == ["known"]
+    assert (made["counts"]["tests"]["fail"], made["counts"]["tests"]["known"]) == (0, 1)
+
+
+def test_a_known_failure_hides_no_other_one() -> None:
+    known = KnownFailure("slow", message="no Ready")
+    made = report(
+        record("a", "ready.sent", "fail", "no Ready"),
+        record("b", "ready.sent", "fail", "the wrong Ready"),
+        known_failures={"ready.sent": known},
+    )
+    assert made["exit_code"] == 1
+    assert made["stale"][0]["why"] == "fails in another way: the wrong Ready"
+
+
+# Runs of a part
+
+
+def test_a_selection_says_so_and_judges_no_more() -> None:
+    made = report(
+        record("a", exercised=("ready.sent",)),
+        known_failures={"ready.sent": KnownFailure("slow")},
+        collected=Collected(9, 1, (MUST,)),
+        selection=Selection(keyword="answered"),
+    )
+    assert (made["exit_code"], made["stale"]) == (0, [])
+    assert made["selection"] == {"by": "-k 'answered'", "tests": 1, "of": 9}
+    assert made["headline"].startswith("1 of 9 tests (-k 'answered'): ")
+    why = {entry["id"]: entry["reason"] for entry in made["requirements"]}
+    assert why["battery.default"] == "not part of this run, which is a selection"
+
+
+def test_a_selection_still_knows_failures_and_finds_others() -> None:
+    part = Collected(9, 1, ("ready.sent",), ("ready.sent",))
+    known = {"ready.sent": KnownFailure("slow", message="no Ready")}
+    holds = report(
+        record("a", "ready.sent", "fail", "no Ready"), known_failures=known, collected=part
+    )
+    assert (holds["exit_code"], verdict(holds, "ready.sent")) == (0, "known")
+    other = report(record("a", "ready.sent", "fail", "late"), known_failures=known, collected=part)
+    assert (other["exit_code"], len(other["stale"])) == (1, 1)
+    passes = report(record("a", "ready.sent"), known_failures=known, collected=part)
+    assert (passes["exit_code"], passes["stale"]) == (0, [])
+    whole = Collected(9, 1, ("ready.sent",))
+    passes = report(record("a", "ready.sent"), known_failures=known, collected=whole)
+    assert (passes["exit_code"], len(passes["stale"])) == (1, 1)
+
+
+def test_a_selection_of_which_nothing_was_exercised_is_not_green() -> None:
+    part = Collected(9, 1, ("battery.default",))
+    made = report(record("a", "battery.default", "not-exercised", "no probe"), collected=part)
+    assert made["exit_code"] == 3
+
+
+def test_an_interrupted_run() -> None:
+    known = {"ready.sent": KnownFailure("slow")}
+    made = report(
+        record("a", verdict="fail"),
+        collected=Collected(9, 9, (MUST, "ready.sent")),
+        interrupted=True,
+        known_failures=known,
+    )
+    assert (made["exit_code"], made["verdict"], made["stale"]) == (130, "inconclusive", [])
+    assert made["headline"].startswith("interrupted after 1 of 9 tests: ")
+    assert made["interrupted"] == {"after": 1, "of": 9}
+    assert made["selection"] is None
 
 
 def test_unsupported() -> None:

@@ -1,6 +1,7 @@
 """What a user types: every wrong word gets one clear line and exit code 2; every option works."""
 
 import json
+import shlex
 import signal
 import socket
 import sys
@@ -91,6 +92,9 @@ def complaint(
         (["run", SIMULATOR, "--connect", "h:1", "--", *IUT], "not command and connect"),
         (["run", SIMULATOR, "--listen", "127.0.0.1:0"], "use --connect, not --listen"),
         (["run", "vexide/frontend", "--connect", "h:1"], "use --listen, not --connect"),
+        (["run", "simspark/server", "--connect", "h:1"], "--connect AGENT_ADDR,MONITOR_ADDR"),
+        (["run", SIMULATOR, "--connect", "h:1,h:2"], "needs 1 address, --connect ADDR"),
+        (["run", SIMULATOR, "--mock", "--requirement", "redy.*"], "unknown requirement of vexide"),
         (["run", "vexide/frontend", "--hook", "touch='", "--", "x"], "No closing quotation"),
         (["run", SIMULATOR, "--", "./nothing-here"], "no executable that can be found"),
         (["run", SIMULATOR, "--", "nothing-of-this-name"], "no executable that can be found"),
@@ -194,6 +198,43 @@ def test_selects_a_requirement(place: Place) -> None:
     assert tests(done) == {"smoke": "pass", "setup::ready_once": "pass"}
 
 
+def test_a_selection_leaves_the_whole_report_alone(place: Place) -> None:
+    words = ("run", SIMULATOR, *BRIEF, *ONE_TEST, "--", *place.simulator())
+    whole = place.folder / "conformance-report" / "report.json"
+    whole.parent.mkdir()
+    whole.write_text("{}")
+    done = place.conformance(*words)
+    assert done.code == 0
+    assert done.out.startswith("CONFORMANT IN THIS SELECTION  ")
+    assert whole.read_text() == "{}"
+    beside = place.folder / "conformance-report-selection"
+    selection = json.loads((beside / "report.json").read_text())["selection"]
+    assert (selection["by"], selection["tests"]) == ("-k 'answered_once'", 1)
+    assert selection["of"] > 100
+    left = {entry.name for entry in place.folder.iterdir()} - {"iut.py", "out", "err", "tmp"}
+    assert left == {"conformance-report", "conformance-report-selection"}
+
+
+def test_selects_requirements_by_a_pattern(place: Place) -> None:
+    words = ("--requirement", "ready.*", "--requirement", "signature.sent")
+    done = place.run(SIMULATOR, *BRIEF, *words, iut=place.simulator())
+    decided = {test["requirement"] for test in done.report["tests"] if test["id"] != "smoke"}
+    assert {"ready.once", "ready.sent", "signature.sent"} <= decided
+    assert all(name.startswith("ready.") for name in decided - {"signature.sent"})
+
+
+# Output that nobody reads
+
+
+@pytest.mark.parametrize("redirection", ["| head -c 1", ">&-", ">&- 2>&- <&-"])
+def test_closed_output_is_no_fault_of_the_suite(place: Place, redirection: str) -> None:
+    words = ["conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report"]
+    run = shlex.join([sys.executable, "-m", *words, "--", *place.simulator()])
+    done = place.execute(["bash", "-o", "pipefail", "-c", f"{run} {redirection}"])
+    assert (done.code, done.err) == (0, "")
+    assert done.report["exit_code"] == 0
+
+
 # Known failures and strictness
 
 
@@ -204,6 +245,8 @@ def test_known_failures(place: Place) -> None:
     done = place.run("--config", holds, *BRIEF, *ONE_TEST)
     assert done.code == 0
     assert done.verdict("framing.json-lines") == "known"
+    assert 'failures="0" errors="0"' in done.text("junit.xml")
+    assert "FAIL" not in done.out and "Reproduce" not in done.out
     assert "it prints a banner" in done.reason("framing.json-lines")
     expired = "'framing.json-lines' = {reason = 'a banner', until = 2020-01-01}"
     done = place.run("--config", place.file("x.toml", head + expired), *BRIEF, *ONE_TEST)
@@ -231,7 +274,9 @@ def test_reports(place: Place) -> None:
     assert done.code == 1
     assert "::error title=framing.json-lines" in done.out
     assert "framing" in summary.read_text()
-    assert list((place.folder / "allure").glob("*-result.json"))
+    results = [json.loads(file.read_text()) for file in place.folder.glob("allure/*-result.json")]
+    statuses = [result["status"] for result in results if "framing.json" in result["description"]]
+    assert statuses.count("failed") == done.report["counts"]["requirements"]["fail"]
     schema = json.loads((locate.reports() / "report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(done.report)
     for name in ("index.html", "junit.xml", *(test["transcript"] for test in done.report["tests"])):

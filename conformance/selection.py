@@ -1,0 +1,73 @@
+"""Which of a role's test cases a run takes, and how that is said."""
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LEFT_OUT = "not part of this run, which is a selection"
+"""The reason of a requirement that a selection has not tried."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A run of a part: test cases for which everything holds that is given here.
+
+    ``keyword`` is pytest's ``-k``, which pytest applies; ``requirements`` are patterns of ids, in
+    which ``*`` stands for anything; ``tests`` are ids of test cases. ``shard`` is ``I/N``: the
+    I-th of N parts of the rest, in each of which a requirement has all of its tests or none.
+    """
+
+    keyword: str = ""
+    requirements: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    shard: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.keyword or self.requirements or self.tests or self.shard)
+
+    def __str__(self) -> str:
+        """As it is typed."""
+        words = [f"-k '{self.keyword}'"] if self.keyword else []
+        words += [f"--requirement '{pattern}'" for pattern in self.requirements]
+        words += ["--failed"] if self.tests else []
+        words += [f"--shard {self.shard}"] if self.shard else []
+        return " ".join(words)
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Selection":
+        tuples = {name: tuple(raw[name]) for name in ("requirements", "tests")}
+        return cls(**{**raw, **tuples})
+
+    def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
+        """Of test cases, each its id and the requirement that it decides: whether it is taken."""
+        taken = [self._takes(case, requirement) for case, requirement in cases]
+        if not self.shard:
+            return taken
+        part, parts = (int(number) for number in self.shard.split("/"))
+        decided = [requirement for (_, requirement), take in zip(cases, taken, strict=True) if take]
+        ours = set(list(dict.fromkeys(decided))[part - 1 :: parts])
+        return [take and case[1] in ours for case, take in zip(cases, taken, strict=True)]
+
+    def _takes(self, case: str, requirement: str) -> bool:
+        wanted = not self.requirements or matches(requirement, self.requirements)
+        return wanted and (not self.tests or case in self.tests)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What was collected of a role's test cases, and selected of these.
+
+    ``decided`` are the requirements of which some test was selected, ``split`` those of which some
+    test was left out.
+    """
+
+    available: int = 0
+    selected: int = 0
+    decided: tuple[str, ...] = ()
+    split: tuple[str, ...] = ()
+
+
+def matches(requirement: str, patterns: Sequence[str]) -> bool:
+    """Whether the id of a requirement fits one of these patterns."""
+    return any(fnmatch.fnmatchcase(requirement, pattern) for pattern in patterns)
