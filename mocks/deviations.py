@@ -175,11 +175,11 @@ def _peers(role: str, kind: str) -> dict[str, type[Any]]:
 
 
 def _made_of(peer: type[Any], package: str) -> Iterator[type[Any]]:
-    """The classes of mocks that one of their faults or variants derives from."""
+    """The classes of a protocol's mocks that one of their faults or variants derives from."""
+    protocol = package.rpartition(".")[0]
     for base in peer.__mro__:
-        if base.__module__.startswith("mocks.") and not f"{base.__module__}.".startswith(
-            f"{package}."
-        ):
+        module = f"{base.__module__}."
+        if module.startswith(f"{protocol}.") and not module.startswith(f"{package}."):
             yield base
 
 

@@ -5,13 +5,14 @@ skips. Everything it may do wrong is in a method of its own.
 """
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import Decoder, encode, message
-from mocks.streams import Stream, note
+from mocks import session
+from mocks.streams import note
 
 MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
 
@@ -21,36 +22,22 @@ HANDSHAKE: dict[str, Any] = {
 }
 
 
-class Session(ABC):
+class Session(session.Session):
     """One side of one connection; `run` plays it on a stream. `number` counts from 1."""
 
     HANDLERS: ClassVar[Mapping[str, str]]
     Reader: ClassVar[type[Decoder]] = Decoder
 
-    stream: Stream
-
     def __init__(self, patience: float, number: int = 1) -> None:
         """`patience` is how many seconds the peer may take for its handshake."""
+        super().__init__()
         self.patience = patience
         self.number = number
-        self.decoder = self.Reader()
         self.missing = {MAGIC, VERSION}  # what has not come yet of the peer's handshake
-        self.ended = False
         self._timers: list[asyncio.TimerHandle] = []
 
-    async def run(self, stream: Stream) -> None:
-        """Play the session to its end."""
-        self.stream = stream
-        self.opened()
-        try:
-            while not self.ended and (data := await stream.read()):
-                self.receive(data)
-                await stream.drain()
-            if not self.ended:
-                self.input_ended()
-        finally:
-            self.close()
-            await stream.closed()
+    def make_decoder(self) -> Decoder:
+        return self.Reader()
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Do this after a while, unless the session has ended by then."""
@@ -62,9 +49,6 @@ class Session(ABC):
 
     def send(self, value: Any) -> None:
         self.write(encode(value))
-
-    def write(self, data: bytes) -> None:
-        self.stream.write(data)
 
     # The handshake
 
@@ -117,11 +101,6 @@ class Session(ABC):
 
     # What comes
 
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data):
-            if not self.ended:
-                self.take(frame)
-
     def take(self, frame: Frame) -> None:
         if frame.name is None:
             self.undecodable(frame)
@@ -135,7 +114,7 @@ class Session(ABC):
     def handle(self, name: str, value: Any) -> None:
         getattr(self, self.HANDLERS[name])(value)
 
-    def skip(self, frame: Frame) -> None:  # noqa: B027  that is all there is to do
+    def skip(self, frame: Frame) -> None:
         """A message that means nothing here."""
 
     def undecodable(self, frame: Frame) -> None:
@@ -171,5 +150,9 @@ class Session(ABC):
             timer.cancel()
         self.stream.close()
 
-    def closed(self) -> None:  # noqa: B027  most have nothing to do then
+    async def leave(self) -> None:
+        self.close()
+        await super().leave()
+
+    def closed(self) -> None:
         """The session has just ended."""

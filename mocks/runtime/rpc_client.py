@@ -9,7 +9,8 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.runtime.codec import IDS, RESPONSE, Decoder, encode
 from mocks import streams, upper_tester
-from mocks.streams import Stream, note
+from mocks.session import Session
+from mocks.streams import note
 
 
 class CallFailed(Exception):
@@ -20,28 +21,22 @@ class CallFailed(Exception):
         self.error = error
 
 
-class Client:
+class Client(Session):
     """One connection to a server. `patience` is how many seconds a call waits for its response."""
 
-    stream: Stream
-
     def __init__(self, patience: float) -> None:
+        super().__init__()
         self.patience = patience
         self.latest = -1
         self.waiting: dict[int, asyncio.Future[Any]] = {}
-        self.decoder = self.make_decoder()
         self.connected = asyncio.Event()
 
-    async def run(self, stream: Stream) -> None:
-        """Take what the server sends until it goes; then all calls have failed."""
-        self.stream = stream
+    def opened(self) -> None:
         self.connected.set()
-        try:
-            while data := await stream.read():
-                self.receive(data)
-        finally:
-            self.ended()
-            await stream.closed()
+
+    async def leave(self) -> None:
+        self.gone()
+        await super().leave()
 
     # What is sent
 
@@ -87,10 +82,6 @@ class Client:
     def make_decoder(self) -> Decoder:
         return Decoder()
 
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data):
-            self.take(frame)
-
     def take(self, frame: Frame) -> None:
         value = frame.value
         if frame.name is None:
@@ -118,9 +109,9 @@ class Client:
 
     def unreadable(self, frame: Frame) -> None:
         note(frame.error or "")
-        self.stream.close()
+        self.close()
 
-    def ended(self) -> None:
+    def gone(self) -> None:
         for waiting in self.waiting.values():
             if not waiting.done():
                 waiting.set_exception(CallFailed({"message": "the server has gone"}))

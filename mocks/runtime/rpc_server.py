@@ -15,6 +15,7 @@ from conformance.runtime.codec import (
     is_request,
 )
 from mocks import streams
+from mocks.session import Session
 from mocks.streams import Stream, note
 
 
@@ -55,39 +56,25 @@ PROCEDURES: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class Server:
+class Server(Session):
     """One connection. `number` counts them from 1."""
 
     PROCEDURES = PROCEDURES
 
-    stream: Stream
-
     def __init__(self, number: int = 1) -> None:
+        super().__init__()
         self.number = number
-        self.decoder = self.make_decoder()
-        self.closing = False
         self._running: set[asyncio.Task[None]] = set()
 
-    async def run(self, stream: Stream) -> None:
-        """Serve the client until it goes."""
-        self.stream = stream
-        try:
-            while not self.closing and (data := await stream.read()):
-                self.receive(data)
-                await stream.drain()
-        finally:
-            for task in self._running:
-                task.cancel()
-            await stream.closed()
+    async def leave(self) -> None:
+        for task in self._running:
+            task.cancel()
+        await super().leave()
 
     # What comes
 
     def make_decoder(self) -> Decoder:
         return Decoder()
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data):
-            self.take(frame)
 
     def take(self, frame: Frame) -> None:
         if frame.name is None:
@@ -115,7 +102,7 @@ class Server:
     def unreadable(self, frame: Frame) -> None:
         """Bytes that are no MessagePack: nothing behind them can be told apart any more."""
         note(f"{self.number}: {frame.error}")
-        self.closing = True
+        self.close()
 
     # What is done about it
 
@@ -127,13 +114,13 @@ class Server:
             then(self.error(error), None)
             return
         if asyncio.iscoroutine(result):
-            task = asyncio.create_task(self.finish(result, then))
+            task = asyncio.create_task(self.outcome(result, then))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
         else:
             then(None, result)
 
-    async def finish(self, running: Any, then: Callable[[Any, Any], None]) -> None:
+    async def outcome(self, running: Any, then: Callable[[Any, Any], None]) -> None:
         try:
             then(None, await running)
         except Exception as error:
@@ -163,7 +150,7 @@ class Server:
             data = self.encode(
                 [1, value[1], {"message": f"no MessagePack has this: {error}"}, None]
             )
-        self.stream.write(data)
+        self.write(data)
 
     def encode(self, value: Any) -> bytes:
         return encode(value)

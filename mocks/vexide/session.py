@@ -4,49 +4,30 @@ A mock names what it reads (`INCOMING`) and its method for each message (`HANDLE
 cannot use it complains of and ignores, each kind in a method of its own.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
+from mocks import session
 from mocks.shapes import OneOf, Unfit, read
-from mocks.streams import Stream, note
+from mocks.streams import note
 
 
-class Session(ABC):
+class Session(session.Session):
     """One side of one session; `run` plays it on a stream."""
 
     INCOMING: ClassVar[OneOf]
     HANDLERS: ClassVar[Mapping[str, str]]
 
-    stream: Stream
-
     def __init__(self) -> None:
-        self.decoder = Decoder()
+        super().__init__()
         self.handshaken = False
-        self.ended = False
 
-    async def run(self, stream: Stream) -> None:
-        """Play the session to its end."""
-        self.stream = stream
-        self.opened()
-        try:
-            while not self.ended and (data := await stream.read()):
-                self.receive(data)
-                await stream.drain()
-            if not self.ended:
-                self.input_ended()
-        finally:
-            await self.finish()
-
-    def opened(self) -> None:  # noqa: B027  most have nothing to do then
-        """The stream is there."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data):
-            if not self.ended:
-                self.take(frame)
+    def make_decoder(self) -> codec.Decoder:
+        return Decoder()
 
     def take(self, frame: Frame) -> None:
         if frame.name == "Handshake":
@@ -115,18 +96,3 @@ class Session(ABC):
 
     def send(self, message: Any) -> None:
         self.write(encode(message))
-
-    def write(self, data: bytes) -> None:
-        self.stream.write(data)
-
-    def input_ended(self) -> None:
-        """The peer has closed the stream."""
-        self.close()
-
-    def close(self) -> None:
-        """End the session; what was sent is still delivered."""
-        self.ended = True
-        self.stream.close()
-
-    async def finish(self) -> None:
-        await self.stream.closed()

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks.deviations import fault
+from mocks.session import FirstOfARead
 from mocks.vexide.faults.bases import Hanging
 from mocks.vexide.session import Session
 
@@ -30,12 +31,8 @@ class OneMessageARead(Session):
 
 
 @fault("first-line-of-a-read", violates="framing.segmentation", subtle=True)
-class FirstLineOfARead(Session):
+class FirstLineOfARead(FirstOfARead, Session):
     """Takes the first of the lines that arrive together and forgets the others."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[:1]:
-            self.take(frame)
 
 
 @fault("one-line-a-read", violates="framing.segmentation", subtle=True)

@@ -103,7 +103,7 @@ class OutlivesInput(Session):
         if not self.left:
             super().input_ended()
 
-    async def finish(self) -> None:
+    async def leave(self) -> None:
         if self.left:
             await asyncio.Event().wait()
-        await super().finish()
+        await super().leave()

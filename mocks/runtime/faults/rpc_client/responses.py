@@ -3,7 +3,8 @@
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import Decoder, encode
+from conformance.runtime.codec import encode
+from mocks import session
 from mocks.deviations import fault
 from mocks.runtime.rpc_client import Client
 
@@ -102,21 +103,13 @@ class SignedIdsPassedOver(Client):
 
 
 @fault("a-read-is-a-response", violates="encoding.segmentation")
-class AReadIsAResponse(Client):
+class AReadIsAResponse(session.PerRead, Client):
     """Takes what it reads at once for whole responses."""
-
-    def receive(self, data: bytes) -> None:
-        self.decoder = Decoder()
-        super().receive(data)
 
 
 @fault("last-of-a-read", violates="encoding.segmentation", subtle=True)
-class LastOfARead(Client):
+class LastOfARead(session.LastOfARead, Client):
     """Takes the last response of a read only."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[-1:]:
-            self.take(frame)
 
 
 @fault("responses-of-64-kilobytes", violates="encoding.segmentation", subtle=True)

@@ -73,10 +73,10 @@ class DiesOfNoise(Client):
 class DiesOfACut(Client):
     """Dies where the connection ends within a response."""
 
-    def ended(self) -> None:
+    def gone(self) -> None:
         if self.decoder.end():
             die()
-        super().ended()
+        super().gone()
 
 
 @fault("waits-for-ever", violates="robustness.no-response")
@@ -91,7 +91,7 @@ class WaitsForEver(Client):
 class WaitsForALostServer(Client):
     """Does not tell its calls that the connection has ended."""
 
-    def ended(self) -> None:
+    def gone(self) -> None:
         pass
 
 

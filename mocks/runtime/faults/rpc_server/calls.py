@@ -275,6 +275,6 @@ class SurplusArgumentsEndIt(Server):
 
     def request(self, number: int, method: str, params: list[Any]) -> None:
         if method == "subtract" and len(params) > 2:
-            self.closing = True
+            self.close()
         else:
             super().request(number, method, params)

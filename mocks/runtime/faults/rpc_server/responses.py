@@ -117,8 +117,8 @@ class EachIdOnce(Server):
 class SlowAnswersTwice(Server):
     """Answers a procedure that takes its time at its end a second time."""
 
-    async def finish(self, running: Any, then: Callable[[Any, Any], None]) -> None:
-        await super().finish(running, then)
+    async def outcome(self, running: Any, then: Callable[[Any, Any], None]) -> None:
+        await super().outcome(running, then)
         then(None, None)
 
 

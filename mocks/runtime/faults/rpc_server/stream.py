@@ -3,7 +3,8 @@
 from typing import Any, ClassVar
 
 from conformance.codec import Frame
-from conformance.runtime.codec import RESPONSE, Decoder, encode
+from conformance.runtime.codec import RESPONSE, encode
+from mocks import session
 from mocks.deviations import fault
 from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
@@ -72,21 +73,13 @@ class CountsOf16Bits(Server):
 
 
 @fault("a-read-is-a-request", violates="encoding.segmentation")
-class AReadIsARequest(Server):
+class AReadIsARequest(session.PerRead, Server):
     """Takes what it reads at once for whole requests."""
-
-    def receive(self, data: bytes) -> None:
-        self.decoder = Decoder()
-        super().receive(data)
 
 
 @fault("first-of-a-read", violates="encoding.segmentation", subtle=True)
-class FirstOfARead(Server):
+class FirstOfARead(session.FirstOfARead, Server):
     """Takes the first request of a read only."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[:1]:
-            self.take(frame)
 
 
 @fault("one-byte-reads-lost", violates="encoding.segmentation", subtle=True)
