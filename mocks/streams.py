@@ -130,15 +130,8 @@ def _watchable(file: IO[bytes]) -> bool:
         return True
 
 
-async def connect(address: str, publishes: bool = False) -> Stream:
-    """Connect to `HOST:PORT`, `unix:PATH` or `zmq:HOST:PORT`. Raises OSError.
-
-    `publishes`: nothing is ever read from it, which ZeroMQ has to know.
-    """
-    if address.startswith("zmq:"):
-        from mocks import zeromq
-
-        return await zeromq.connect(address, publishes)
+async def connect(address: str) -> Stream:
+    """Connect to `HOST:PORT` or `unix:PATH`. Raises OSError."""
     path, host, port = parse(address)
     if path:
         return Stream(*await asyncio.open_unix_connection(path), kind="unix")
@@ -147,10 +140,6 @@ async def connect(address: str, publishes: bool = False) -> Stream:
 
 async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
     """Listen, and run one session for each connection, several at once, until cancelled."""
-    if address.startswith("zmq:"):
-        from mocks import zeromq
-
-        return await zeromq.serve(address, session)
     path, host, port = parse(address)
     kind = "unix" if path else "tcp"
 
@@ -171,7 +160,11 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
                 os.unlink(path)
 
 
-async def accept(address: str) -> Stream:
+Serving = Callable[[str, Callable[[Stream], Awaitable[None]]], Awaitable[None]]
+"""Listens at an address, and runs a session for each connection."""
+
+
+async def accept(address: str, serving: Serving = serve) -> Stream:
     """Listen for one connection."""
     arrived: asyncio.Future[Stream] = asyncio.get_running_loop().create_future()
 
@@ -181,7 +174,7 @@ async def accept(address: str) -> Stream:
         else:
             arrived.set_result(stream)
 
-    server = asyncio.ensure_future(serve(address, session))
+    server = asyncio.ensure_future(serving(address, session))
     either: list[asyncio.Future[Any]] = [server, arrived]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if not arrived.done():

@@ -1,12 +1,14 @@
 """Streams of a mock over ZeroMQ: what is written together is one message, in its last frame.
 
-Needs pyzmq, which is optional (`conformance[zmq]`). An address is `zmq:HOST:PORT`.
+Needs pyzmq, which is optional (`conformance[zmq]`). An address is `zmq:HOST:PORT`; any other is one
+of a stream.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from mocks import streams
 from mocks.streams import Stream, note, parse
 
 PREFIX = "zmq:"
@@ -57,6 +59,8 @@ class Messages(Stream):
 
 async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
     """Be a ROUTER, and run one session for each client, until cancelled."""
+    if not address.startswith(PREFIX):
+        return await streams.serve(address, session)
     import zmq
     import zmq.asyncio
 
@@ -80,8 +84,15 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
         socket.close(linger=0)
 
 
-async def connect(address: str, publishes: bool) -> Messages:
-    """Be a PUB, or else a DEALER, of whoever is there."""
+async def accept(address: str) -> Stream:
+    """Be a ROUTER, and wait for the first client."""
+    return await streams.accept(address, serve)
+
+
+async def connect(address: str, publishes: bool = False) -> Stream:
+    """Be a DEALER of whoever is there, or a PUB, which is never read from. Raises OSError."""
+    if not address.startswith(PREFIX):
+        return await streams.connect(address)
     import zmq
     import zmq.asyncio
 

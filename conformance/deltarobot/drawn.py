@@ -22,11 +22,6 @@ EXERCISE = (
 )
 
 
-def cuts() -> SearchStrategy[list[int]]:
-    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
-    return st.lists(st.integers(-40, 400), max_size=6)
-
-
 @st.composite
 def strangers(draw: st.DrawFn) -> Any:
     """A message of a type that version 1 does not have, of any defined size; never a null."""

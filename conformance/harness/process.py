@@ -134,6 +134,11 @@ class Process:
             return False
         return code < 0 or _UNHANDLED.search(self.stderr.text) is not None
 
+    @property
+    def peak(self) -> int:
+        """The largest size in bytes that it has had in memory; 0 where nobody can tell."""
+        return peak(self.pid)
+
     async def over(self) -> None:
         """Wait for its end, however long that takes."""
         await self._process.wait()
@@ -172,6 +177,16 @@ class Process:
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def peak(pid: int) -> int:
+    """The largest size in bytes that a process has had in memory; 0 where nobody can tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    except OSError:
+        return 0
+    kilobytes = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return 1024 * int(kilobytes[1]) if kilobytes else 0
 
 
 def sweep(variable: str, mark: str) -> None:

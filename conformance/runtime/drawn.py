@@ -28,8 +28,3 @@ def values() -> SearchStrategy[Any]:
 def plans() -> SearchStrategy[list[list[Any] | None]]:
     """What a client sends: the arguments of requests, and None for a notification."""
     return st.lists(st.none() | st.lists(values(), max_size=3), min_size=1, max_size=12)
-
-
-def cuts() -> SearchStrategy[list[int]]:
-    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
-    return st.lists(st.integers(-20, 200), max_size=6)

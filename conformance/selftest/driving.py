@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import select
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from conformance.harness.process import peak
 
 SIMULATOR = "vexide/simulator"
 BRIEF = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
@@ -198,7 +199,7 @@ def _await(process: subprocess.Popen[bytes]) -> tuple[int, int]:
     memory = 0
     try:
         while not select.select([watch], [], [], 0.05)[0]:
-            memory = _peak(process.pid) or memory
+            memory = peak(process.pid) or memory
             if time.monotonic() > deadline:
                 process.kill()
                 raise TimeoutError(f"{process.args!r} still ran after {_DEADLINE:g} s")
@@ -206,9 +207,3 @@ def _await(process: subprocess.Popen[bytes]) -> tuple[int, int]:
         os.close(watch)
         code = process.wait()
     return code, memory
-
-
-def _peak(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
-    kilobytes = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    return 1024 * int(kilobytes[1]) if kilobytes else 0

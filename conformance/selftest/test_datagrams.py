@@ -10,6 +10,7 @@ from conformance.harness import datagrams
 from conformance.harness.links import free_port
 from mocks import datagrams as peers
 from mocks import streams
+from mocks import zeromq as mock
 
 pytestmark = pytest.mark.asyncio
 
@@ -65,7 +66,7 @@ async def test_zeromq_client_and_server() -> None:
             stream.write(data)
 
     port = free_port()
-    serving = asyncio.ensure_future(streams.serve(f"zmq:127.0.0.1:{port}", echo))
+    serving = asyncio.ensure_future(mock.serve(f"zmq:127.0.0.1:{port}", echo))
     links = [await asyncio.wait_for(zeromq.connect(f"127.0.0.1:{port}"), 5) for _ in range(2)]
     for message in MESSAGES:
         for link in links:
@@ -84,7 +85,7 @@ async def test_zeromq_client_and_server() -> None:
 async def test_zeromq_listener(publishes: bool) -> None:
     zeromq = pytest.importorskip("conformance.harness.zeromq")
     listener = await zeromq.ZeroListener(answers=not publishes).start("127.0.0.1:0")
-    peer = await streams.connect(f"zmq:{listener.address}", publishes)
+    peer = await mock.connect(f"zmq:{listener.address}", publishes)
     link = await asyncio.wait_for(listener.accept(), DEADLINE)
 
     async def until(read: Callable[[], Awaitable[bytes]], wanted: bytes) -> None:

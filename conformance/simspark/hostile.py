@@ -1,7 +1,5 @@
 """Malformed messages: texts that do not parse, wrong lengths; and what they may cost the IUT."""
 
-from pathlib import Path
-
 from conformance.cases import check
 from conformance.session import Session
 from conformance.simspark.codec import frame
@@ -33,13 +31,7 @@ LENGTHS = {
 def memory(session: Session) -> int:
     """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
     process = session.instance.process
-    status = Path(f"/proc/{process.pid}/status") if process else Path("/nowhere")
-    try:
-        lines = status.read_text().splitlines()
-    except OSError:
-        return 0
-    sizes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return int(sizes[0]) * 1024 if sizes else 0
+    return process.peak if process else 0
 
 
 async def outlives(session: Session, data: bytes, then: bytes, what: str) -> None:

@@ -12,11 +12,6 @@ from conformance.generation import near_misses, valid
 from conformance.simspark import messages
 
 
-def cuts() -> SearchStrategy[list[int]]:
-    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
-    return st.lists(st.integers(-40, 400), max_size=6)
-
-
 @st.composite
 def _score(draw: st.DrawFn) -> tuple[str, int, int]:
     left, right = draw(st.integers(0, 99)), draw(st.integers(0, 99))

@@ -19,11 +19,6 @@ Command = Any
 _ORDERED = ("Handshake", "StartExecution", "Ready", "Exited")
 
 
-def cuts() -> SearchStrategy[list[int]]:
-    """Where to cut a write into pieces: near its beginning, its end, and anywhere."""
-    return st.lists(st.integers(-40, 400), max_size=6)
-
-
 @cache
 def setups() -> SearchStrategy[list[Command]]:
     """Setup commands that make sense together with any robot: in range, and physically possible."""

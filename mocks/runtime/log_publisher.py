@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from conformance.runtime.codec import encode
-from mocks import streams, upper_tester
+from mocks import upper_tester, zeromq
 from mocks.streams import Stream
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -74,9 +74,7 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
         raise ValueError("a publisher needs --connect")
     publisher = peer()
     stream = await (
-        streams.connect(args.connect, publishes=True)
-        if args.connect
-        else streams.accept(args.listen)
+        zeromq.connect(args.connect, publishes=True) if args.connect else zeromq.accept(args.listen)
     )
     running = asyncio.ensure_future(publisher.run(stream))
     # It is only scheduled, and operations may come at once.

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.codec import IDS, RESPONSE, Decoder, encode
-from mocks import streams, upper_tester
+from mocks import upper_tester, zeromq
 from mocks.session import Session
 from mocks.streams import note
 
@@ -138,7 +138,7 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
     if not (args.connect or args.listen):
         raise ValueError("a client needs --connect")
     client = peer(args.patience)
-    stream = await (streams.connect(args.connect) if args.connect else streams.accept(args.listen))
+    stream = await (zeromq.connect(args.connect) if args.connect else zeromq.accept(args.listen))
     running = asyncio.ensure_future(client.run(stream))
     try:
         if args.upper_tester:

@@ -14,7 +14,7 @@ from conformance.runtime.codec import (
     is_notification,
     is_request,
 )
-from mocks import streams
+from mocks import zeromq
 from mocks.session import Session
 from mocks.streams import Stream, note
 
@@ -175,7 +175,7 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
         await peer(sessions).run(stream)
 
     if args.connect:
-        await session(await streams.connect(args.connect))
+        await session(await zeromq.connect(args.connect))
     else:
-        await streams.serve(args.listen, session)
+        await zeromq.serve(args.listen, session)
     return 0

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance import generation
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.client.tester import all_answered, sees_the_latest
@@ -81,7 +82,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 
 
 @requirement("pong.each")
-@explore(plan=drawn.of_a_server(), cuts=drawn.cuts())
+@explore(plan=drawn.of_a_server(), cuts=generation.cuts())
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Whatever a server says in whatever order, each of its pings is answered."""
     async with iut.session() as session:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance import generation
 from conformance.cases import explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.handshake import opened
@@ -19,7 +20,7 @@ _LONGER = 4  # times the pause between two pings, after which the next is missin
 
 
 @requirement("messages.unknown-skipped")
-@explore(plan=drawn.of_a_client(), cuts=drawn.cuts())
+@explore(plan=drawn.of_a_client(), cuts=generation.cuts())
 async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Any unknown messages, however they arrive, leave the session as it was."""
     async with opened(iut) as session:

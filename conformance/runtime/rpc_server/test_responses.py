@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance import generation
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
@@ -70,7 +71,7 @@ async def test_one_after_another(iut: Iut) -> None:
 
 
 @requirement("rpc.each-answered")
-@explore(plan=drawn.plans(), cuts=drawn.cuts())
+@explore(plan=drawn.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Whatever requests and notifications come, however cut, all requests are answered right."""
     async with iut.session() as session:

@@ -2,6 +2,7 @@
 
 import itertools
 
+from conformance import generation
 from conformance.cases import each_of, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
@@ -150,7 +151,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 
 
 @requirement("frame.segmentation")
-@explore(script=strategies.scores(), cuts=strategies.cuts())
+@explore(script=strategies.scores(), cuts=generation.cuts())
 async def test_any_commands_in_any_pieces(
     iut: Iut, script: list[tuple[str, int, int]], cuts: list[int]
 ) -> None:

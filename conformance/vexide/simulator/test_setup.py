@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from conformance import generation
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import split_at
@@ -99,7 +100,7 @@ async def test_setup_after_ready(iut: Iut) -> None:
 
 
 @requirement("setup.commands-handled")
-@explore(commands=strategies.setups(), cuts=strategies.cuts())
+@explore(commands=strategies.setups(), cuts=generation.cuts())
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
     """Any sequence of sensible setup commands, however it is cut, lets the program run."""
     program = await visible_program(iut)
