@@ -10,7 +10,7 @@ from conformance.protocols import BrokenProtocol, Protocol, UnknownName
 
 HEADER = (
     *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
-    *("fragment", "iut", "violates", "also", "variant", "transport"),  # what one by hand may say
+    *("fragment", "iut", "violates", "also", "provoked"),  # what one by hand may say
     *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded of it
 )
 """The keys that the header of a capture can have; see README."""
@@ -126,8 +126,8 @@ def _header(protocol: Protocol, header: Any) -> Iterator[str]:
         yield f"protocol: {protocol.name!r} was expected, {header.get('protocol')!r} came"
     yield from _unknown("origin", [str(header.get("origin"))], captures.ORIGINS)
     yield from _unknown("role", [header["iut"]] if "iut" in header else [], protocol.roles)
-    named = [*header.get("requirements", []), *header.get("also", [])]
-    named += [header[key] for key in ("violates", "variant") if key in header]
+    named = [name for key in ("requirements", "also", "provoked") for name in header.get(key, [])]
+    named += [header["violates"]] if "violates" in header else []
     yield from _unknown("requirement", named, protocol.requirements)
     if "violates" in header and "iut" not in header:
         yield "'iut' is missing: the role that violates"

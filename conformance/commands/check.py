@@ -1,24 +1,53 @@
-"""Judge recorded sessions: schemas and oracle over captures.
+"""Judge recorded sessions: schemas and oracle over captures; or check a protocol's own files.
 
-Judged is the role that was under test where the capture says so, else every role. A line for each
-finding, then a summary. Exit 0 without findings of level must, 1 with some, 3 without any message.
+In a session the role that was under test is judged where the capture says so, else every role. A
+line for each finding, then a summary. Exit 0 without findings of level must, 1 with some, 3 without
+any message. Of a protocol, given by its name, a line says what is wrong in which file; exit 2 then.
 """
 
 import argparse
 from pathlib import Path
 
-from conformance import recordings
-from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance import checking, protocols, recordings
+from conformance.configuration import ConfigurationError
+from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
+from conformance.protocols import Protocol
 from conformance.reporting.text import one_line
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("captures", metavar="CAPTURE", nargs="+", type=Path)
+    parser.add_argument("captures", metavar="CAPTURE|PROTOCOL", nargs="+", type=Path)
     parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
     parser.add_argument("--strict", action="store_true", help="findings of level should count too")
 
 
 def execute(args: argparse.Namespace) -> int:
+    names = [str(path) for path in args.captures]
+    if not set(names) & set(protocols.names()):
+        return _judge(args)
+    if unknown := sorted(set(names) - set(protocols.names())):
+        raise ConfigurationError(f"{unknown[0]}: give captures or protocols, not both")
+    # What is wrong is to be told in full.
+    protocols.checks.discard(checking.check)
+    problems = [problem for name in names for problem in _problems(protocols.load(name))]
+    for problem in problems:
+        print(one_line(problem, 400))
+    if not problems:
+        print(f"{', '.join(names)}: nothing is wrong")
+    return USAGE if problems else CONFORMANT
+
+
+def _problems(protocol: Protocol) -> list[str]:
+    """What is wrong in a protocol's files; of one that is inconsistent nothing can be imported."""
+    if found := list(checking.problems(protocol)):
+        return found
+    # It needs pytest and every module of the protocol, which judging a session does not.
+    from conformance import rules
+
+    return list(rules.broken(protocol))
+
+
+def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     messages = wrong = 0
     for path in args.captures:

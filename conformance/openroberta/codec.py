@@ -21,6 +21,9 @@ import h11
 from conformance.codec import Frame
 from conformance.openroberta import naming, websocket
 
+INCIDENTAL = ("content-length",)
+"""Members of a decoded form that only say how it was written: JSON has many ways."""
+
 LIMIT = 8 * 1024 * 1024  # bytes of one message that are held; the largest of a test has a quarter
 _HELLO = b"\x16\x03"  # how a TLS connection begins, for which a plain port is no place
 _RESPONSE = b"HTTP/"

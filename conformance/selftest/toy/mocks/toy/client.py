@@ -2,33 +2,37 @@
 
 import argparse
 
-from conformance.toy.codec import Decoder, encode
+from conformance.toy.codec import Decoder
 from mocks import streams
 from mocks.streams import Stream
+from mocks.toy.peer import Peer
 
 
-class Client:
-    """One session: a few Pings, each when the one before has been answered."""
+class Client(Peer):
+    """A few Pings, each when the one before has been answered."""
 
-    def __init__(self, pings: int) -> None:
+    def __init__(self, stream: Stream, pings: int) -> None:
+        super().__init__(stream)
         self.left = list(range(1, pings + 1))
 
-    async def run(self, stream: Stream) -> None:
+    async def run(self) -> None:
         decoder = Decoder()
-        self.begin(stream)
-        while data := await stream.read():
+        self.begin()
+        while self.left and (data := await self.stream.read()):
             for frame in decoder.feed(data):
-                if frame.name == "Pong" and self.left:
-                    self.ping(stream)
-            if not self.left:
-                break
-        await stream.closed()
+                if frame.name == "Pong":
+                    self.answered()
+        await self.stream.closed()
 
-    def begin(self, stream: Stream) -> None:
-        self.ping(stream)
+    def begin(self) -> None:
+        self.ping()
 
-    def ping(self, stream: Stream) -> None:
-        stream.write(encode({"kind": 1, "number": self.left.pop(0)}))
+    def answered(self) -> None:
+        self.ping()
+
+    def ping(self) -> None:
+        if self.left:
+            self.send({"kind": 1, "number": self.left.pop(0)})
 
 
 PEER = Client
@@ -41,5 +45,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 async def main(args: argparse.Namespace, peer: type[Client]) -> int:
     """Play one session over a connection or on the standard streams."""
     connected = args.connect and await streams.connect(args.connect)
-    await peer(args.pings).run(connected or await streams.standard_streams())
+    await peer(connected or await streams.standard_streams(), args.pings).run()
     return 0

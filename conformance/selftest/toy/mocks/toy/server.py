@@ -2,25 +2,25 @@
 
 import argparse
 
-from conformance.toy.codec import Decoder, encode
+from conformance.toy.codec import Decoder
 from mocks import streams
-from mocks.streams import Stream
+from mocks.toy.peer import Peer
 
 
-class Server:
-    """One session."""
+class Server(Peer):
+    """Answers every Ping."""
 
-    async def run(self, stream: Stream) -> None:
+    async def run(self) -> None:
         decoder = Decoder()
-        while data := await stream.read():
+        while data := await self.stream.read():
             for frame in decoder.feed(data):
                 if frame.name == "Ping":
-                    stream.write(self.answer(frame.value["number"]))
-            await stream.drain()
-        await stream.closed()
+                    self.answer(frame.value["number"])
+            await self.stream.drain()
+        await self.stream.closed()
 
-    def answer(self, number: int) -> bytes:
-        return encode({"kind": 2, "number": number})
+    def answer(self, number: int) -> None:
+        self.send({"kind": 2, "number": number})
 
 
 PEER = Server
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     """Serve any number of sessions by listening, or one on the standard streams."""
     if args.listen:
-        await streams.serve(args.listen, lambda stream: peer().run(stream))
+        await streams.serve(args.listen, lambda stream: peer(stream).run())
     else:
-        await peer().run(await streams.standard_streams())
+        await peer(await streams.standard_streams()).run()
     return 0

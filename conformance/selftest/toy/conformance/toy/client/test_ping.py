@@ -2,6 +2,7 @@
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.segmentation import byte_by_byte
 
 pytestmark = in_one_loop
 
@@ -14,3 +15,12 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
         second = await session.watch("Ping")
         check(second is None, "no further Ping", "one came", second.event if second else None)
         await session.send({**ping.value, "kind": 2})
+
+
+@requirement("framing.layout")
+async def test_answer_in_pieces(iut: Iut) -> None:
+    """A Pong that arrives byte by byte is an answer like any other: the next Ping comes."""
+    async with iut.session(segmentation=byte_by_byte) as session:
+        ping = await session.expect("Ping")
+        await session.send({**ping.value, "kind": 2})
+        await session.expect("Ping", to="after a Pong that came byte by byte")

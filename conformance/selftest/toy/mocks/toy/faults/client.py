@@ -1,7 +1,6 @@
-"""The faults of the client."""
+"""When a client sends a Ping."""
 
 from mocks.deviations import fault
-from mocks.streams import Stream
 from mocks.toy.client import Client
 
 
@@ -9,6 +8,15 @@ from mocks.toy.client import Client
 class Impatient(Client):
     """Sends two Pings at once."""
 
-    def begin(self, stream: Stream) -> None:
-        self.ping(stream)
-        self.ping(stream)
+    def begin(self) -> None:
+        self.ping()
+        self.ping()
+
+
+@fault("impatient-once-answered", violates="ping.waits", subtle=True)
+class ImpatientOnceAnswered(Client):
+    """Waits for the first answer, and sends the rest at once."""
+
+    def answered(self) -> None:
+        while self.left:
+            self.ping()

@@ -1,4 +1,4 @@
-"""The faults of the server."""
+"""What a server answers."""
 
 from mocks.deviations import fault
 from mocks.toy.server import Server
@@ -8,5 +8,5 @@ from mocks.toy.server import Server
 class BytesSwapped(Server):
     """Answers with the bytes of the number in the wrong order, which some numbers do not show."""
 
-    def answer(self, number: int) -> bytes:
-        return super().answer(number >> 8 | (number & 0xFF) << 8)
+    def answer(self, number: int) -> None:
+        super().answer(number >> 8 | (number & 0xFF) << 8)

@@ -1,0 +1,54 @@
+"""Every protocol, wherever it is kept, is well made: it breaks none of the rules."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import checking, protocols, rules
+from conformance.selftest.driving import Place
+
+SETS = {"toy": Path(__file__).with_name("toy")}
+"""Protocols that are kept outside the suite, and where."""
+
+KNOWN: dict[str, set[str]] = {
+    "simspark": {
+        "schemas/simspark/agent/known-effector.json: "
+        "no message, no other schema and no module uses it",
+        "schemas/simspark/types/predicate.json: no message, no other schema and no module uses it",
+    },
+}
+"""What is still to be mended; what is mended has no place here any more."""
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_protocol(name: str) -> None:
+    protocol = protocols.load(name)
+    assert list(checking.problems(protocol)) == []
+    assert set(rules.broken(protocol)) == KNOWN.get(name, set())
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_protocol_of_another_set(name: str, place: Place) -> None:
+    done = place.conformance("check", name, "--protocols", str(SETS[name]))
+    assert (done.code, done.out) == (0, f"{name}: nothing is wrong\n"), done.out
+
+
+def test_what_is_wrong_is_told(place: Place) -> None:
+    """A capture that violates more than it says, and a message that has none."""
+    copy = place.folder / "set"
+    done = place.execute(["cp", "-r", str(SETS["toy"]), str(copy)])
+    assert done.code == 0
+    captures = copy / "captures/toy"
+    (captures / "messages.jsonl").unlink()
+    header, *events = (captures / "session.jsonl").read_text("utf-8").splitlines()
+    extra = '"origin": "counterexample", "iut": "server", "violates": "framing.layout"'
+    (captures / "violation-none.jsonl").write_text(
+        "\n".join([header.replace('"origin": "golden"', extra), *events]), "utf-8"
+    )
+    (captures / "session.jsonl").write_text(header + "\n" + events[0], "utf-8")
+    done = place.conformance("check", "toy", "--protocols", str(copy))
+    assert done.code == 2
+    assert done.out.splitlines() == [
+        "captures/toy/violation-none.jsonl: framing.layout is not found",
+        "Pong: no golden capture has one of a server",
+    ]

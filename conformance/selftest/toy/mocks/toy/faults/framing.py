@@ -1,0 +1,15 @@
+"""How either side writes a message; both roles have these faults."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.toy.peer import Peer
+
+
+@fault("stray-byte", violates="framing.layout")
+class StrayByte(Peer):
+    """Writes a zero behind every message."""
+
+    def send(self, value: Any) -> None:
+        super().send(value)
+        self.stream.write(b"\0")

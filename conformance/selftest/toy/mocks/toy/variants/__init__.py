@@ -1,0 +1,1 @@
+"""What the toy mocks can lawfully do otherwise, a module a topic."""
