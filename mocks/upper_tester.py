@@ -51,11 +51,12 @@ async def _answer(line: bytes, operations: Mapping[str, Operation], stream: Stre
         request = json.loads(line)
         operation = operations.get(request["op"])
         if operation is None:
-            raise ValueError(f"there is no operation {request['op']!r}")
-        result = await operation(request.get("args") or {})
-        answer = {"ok": True, "result": result}
-        if isinstance(result, Warned):
-            answer |= {"result": result.result, "warnings": result.warnings}
+            answer = {"ok": False, "offered": False, "error": f"no operation {request['op']!r}"}
+        else:
+            result = await operation(request.get("args") or {})
+            answer = {"ok": True, "result": result}
+            if isinstance(result, Warned):
+                answer |= {"result": result.result, "warnings": result.warnings}
     except Refused as refused:
         answer = {"ok": False, "error": refused.error}
     except (ValueError, KeyError, TypeError, AttributeError) as error:

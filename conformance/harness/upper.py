@@ -59,14 +59,20 @@ class UpperTester:
         return operation in self._configuration.hooks or self._standard is not None
 
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
-        """Run one operation. Raises NotExercised where nothing provides it."""
+        """Run one operation. Raises NotExercised where nothing provides it.
+
+        An IUT on its standard streams says so with ``"offered": false`` in its answer.
+        """
         if operation not in self._role.hooks:
             raise KeyError(f"{self._role} declares no operation {operation!r}")
         if command := self._configuration.hooks.get(operation):
             return await self._hook(command, arguments)
         if self._standard:
             return await self._line(self._standard, operation, arguments)
-        raise NotExercised(
+        raise self._needed(operation)
+
+    def _needed(self, operation: str) -> NotExercised:
+        return NotExercised(
             f"needs the upper tester's operation '{operation}': give --hook {operation}=COMMAND, "
             f"or [hooks] {operation} in conformance.toml "
             f"({self._role.hooks[operation].description})"
@@ -129,6 +135,8 @@ class UpperTester:
             ) from None
         finally:
             del self._waiting[number]
+        if not raw.get("ok") and raw.get("offered") is False:
+            raise self._needed(operation)
         warnings = tuple(str(entry) for entry in raw.get("warnings") or ())
         return Answer(bool(raw.get("ok")), raw.get("result"), raw.get("error"), warnings)
 

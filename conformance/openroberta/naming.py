@@ -22,15 +22,12 @@ MANDATORY = (
 )
 """The fields of a robot's data object that must be there. Source: JsonObject."""
 
+COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
+"""The answers to registrations and pushes."""
+
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
-_COMMANDS = {
-    "repeat": "Repeat",
-    "abort": "Abort",
-    "update": "Update",
-    "download": "Download",
-    "configuration": "Configuration",
-}
+_NAMES = {name.lower(): name for name in COMMANDS}
 
 
 def name_of(value: Mapping[str, Any]) -> str:
@@ -62,7 +59,12 @@ def _response(value: Mapping[str, Any]) -> str:
     if "filename" in value["headers"]:
         return "File"
     command = value.get("json", {}).get("cmd")
-    return _COMMANDS.get(command, RESPONSE) if isinstance(command, str) else RESPONSE
+    return _NAMES.get(command, RESPONSE) if isinstance(command, str) else RESPONSE
+
+
+def is_error(name: str, value: Mapping[str, Any]) -> bool:
+    """Whether a response is an error, in whatever form: by its status, or with no command in it."""
+    return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
 def with_body(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ The oracle does not know which side is under test and has no clock. Rules for th
 - A token changes its step only through COURSE, by what its robot asks and by how that is answered.
 - Answers belong to requests in their order, on each connection.
 - An answer that the robot did not wait for changes nothing.
+- An error is one in whatever form: a status, a body without a command, the end of a connection.
 - Wherever the specification leaves something open there is no rule: other paths, further requests
   for a program, pushes that come twice, a registration at any time.
 """
@@ -19,7 +20,7 @@ from typing import Any
 
 from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
-from conformance.openroberta.naming import MANDATORY, REQUEST
+from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, is_error
 
 ROBOT, LAB = "robot", "lab"
 
@@ -70,7 +71,7 @@ COURSE = Course(
             **_REGISTERS,
             (LAB, "File"): Step.RUNNING,
             (LAB, "Refusal"): Step.LINKED,
-            (ROBOT, "Push"): Violates("run.silent", _FROM),
+            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM),
         },
         Step.RUNNING: {**_REGISTERS, (ROBOT, "Push"): Step.LINKED},
         Step.UPDATING: {**_REGISTERS, (ROBOT, "Push"): Violates("update.stops-pushing", _FROM)},
@@ -82,17 +83,17 @@ COURSE = Course(
 )
 COURSES = (COURSE,)
 
-_COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
-
 ANSWERS: dict[str, tuple[str, ...]] = {
     "Register": ("Repeat", "Abort", "Refusal"),
-    "Push": (*_COMMANDS, "Refusal"),
+    "Push": (*COMMANDS, "Refusal"),
     "DownloadRequest": ("File", "Refusal"),
     "UpdateRequest": ("File", "Refusal"),
 }
 """By request: the answers it may get."""
 
 _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
+_DUE: Mapping[StrEnum, str] = {Step.REGISTERING: "register.aborted", Step.LINKED: "push.answered"}
+"""What a lab violates that ends the connection instead of an answer, by the robot's step."""
 
 
 @dataclass
@@ -101,6 +102,8 @@ class _Robot:
 
     walk: Walk = field(default_factory=lambda: Walk(COURSE))
     registered: Mapping[str, Any] = field(default_factory=dict)
+    latest: "_Asked | None" = None
+    """Its last request."""
 
     @property
     def step(self) -> StrEnum:
@@ -125,7 +128,7 @@ class Conversation:
         return self.robots.setdefault(token, _Robot())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Asked:
     """A request that is to be answered."""
 
@@ -148,18 +151,20 @@ class Oracle:
         self._conversation = conversation or Conversation()
         self._asked: deque[_Asked] = deque()
         self._deaf = False  # the robot has gone, or sent what cannot be followed
+        self._lost = False  # so did the lab
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender == LAB:
             yield from self._answer(name, value)
         elif "method" in value:
-            data = value.get("json")
+            asked = _Asked(name, value.get("json"))
             if name in ("Register", "Push", "DownloadRequest"):
-                yield from self._request(name, data)
-            self._asked.append(_Asked(name, data))
+                yield from self._request(asked)
+            self._asked.append(asked)
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         if foreign:
+            self._lost = self._lost or sender == LAB
             yield Finding("http.messages", f"a {sender} sent {name}, which is its peer's")
         elif sender == ROBOT and name == REQUEST:
             self._asked.append(_Asked(name))
@@ -169,20 +174,29 @@ class Oracle:
             yield from self._answer(name, value)
 
     def broken(self, sender: str) -> None:
-        if sender == ROBOT:
-            self._deaf = True
+        self._deaf = self._deaf or sender == ROBOT
+        self._lost = self._lost or sender == LAB
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        if sender == ROBOT:
-            self._deaf = True
-        yield from ()
+        asked = self._asked.popleft() if self._asked else None
+        robot = self._conversation.robot(asked.data) if asked else None
+        if asked and robot and asked is robot.latest and not asked.missing:
+            if asked.name == "DownloadRequest":
+                robot.walk.step(LAB, "Refusal")
+            elif sender == LAB and not (self._deaf or self._lost) and robot.step in _DUE:
+                what = f"the lab ended the connection at which {asked.name} waited for its answer"
+                yield Finding(_DUE[robot.step], what)
+        self._asked.clear()
+        self._deaf = self._deaf or sender == ROBOT
 
     # What a robot asks
 
-    def _request(self, name: str, data: Any) -> Iterator[Finding]:
+    def _request(self, asked: _Asked) -> Iterator[Finding]:
+        name, data = asked.name, asked.data
         robot = self._conversation.robot(data)
         if robot is None or (name == "Push" and data.get("cmd") != "push"):
             return
+        robot.latest = asked
         if name == "Register":
             robot.registered = data
         elif robot.step is Step.NEW and self._conversation.running:
@@ -217,30 +231,33 @@ class Oracle:
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
         if not self._asked:
             # Whoever is told nothing sensible may be refused, and a quiet connection, too.
-            if name != "Refusal" and not self._deaf:
+            if not is_error(name, value) and not self._deaf:
                 yield Finding("http.messages", f"{name} came, and nothing was asked")
             return
         asked = self._asked.popleft()
         missing = asked.missing
+        robot = self._conversation.robot(asked.data)
         if missing:
             yield from self._refused(asked, missing, name)
         elif asked.name in ANSWERS:
-            yield from self._fitting(asked, name, value)
-        robot = self._conversation.robot(asked.data)
+            yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
-            yield from robot.walk.step(LAB, name)
+            yield from robot.walk.step(LAB, "Refusal" if is_error(name, value) else name)
 
-    def _fitting(self, asked: _Asked, name: str, value: Any) -> Iterator[Finding]:
+    def _allowed(
+        self, asked: _Asked, robot: _Robot | None, name: str, value: Any
+    ) -> Iterator[Finding]:
         """Whether the answer is one that the request may get."""
-        allowed = ANSWERS[asked.name]
-        if name in allowed:
+        if name in ANSWERS[asked.name]:
             self.exercised |= {"http.messages"}
-            if name in _COMMANDS:
+            if name in COMMANDS:
                 self.exercised |= {"commands.lab", "http.json"}
+        elif is_error(name, value) and ("json" in value or not self._due(asked, robot)):
+            pass
         elif asked.name in _UNNAMED:
             what = f"{asked.name} was answered with {_shown(name, value)}, without a Filename"
             yield Finding(_UNNAMED[asked.name], what)
-        elif name in _COMMANDS:
+        elif name in COMMANDS:
             yield Finding("register.repeat", f"a registration was answered with {name}")
         elif "cmd" in value.get("json", {}):
             command = str(value["json"]["cmd"])[:80]
@@ -249,11 +266,17 @@ class Oracle:
             what = f"{asked.name} was answered with {_shown(name, value)}, without a command"
             yield Finding("http.json", what)
 
+    def _due(self, asked: _Asked, robot: _Robot | None) -> bool:
+        """Whether the request is to have another answer than an error."""
+        return asked.name in _UNNAMED or bool(robot and robot.step in _DUE)
+
     def _refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
         """Whether a request that lacks mandatory fields was answered with an error."""
         for each in missing:
+            if name == "Abort":
+                continue  # an error, or the end of its time: that cannot be told without a clock
             self.exercised.add(f"refuses.{each}")
-            if name != "Refusal":
+            if name in COMMANDS:
                 what = f"{asked.name} without {each} was answered with {name}"
                 yield Finding(f"refuses.{each}", what)
 

@@ -53,6 +53,8 @@ class Robot:
         self.settings = settings
         self.caller = self.make_caller()
         self.battery = "8.4"
+        self.name = settings.name
+        self.address = "02-00-" + secrets.token_bytes(4).hex("-").upper()
         self.token = settings.token or self.new_token()
         self.exit_value: int | None = None
         self.next_exit: int | None = None
@@ -72,11 +74,11 @@ class Robot:
         told: dict[str, Any] = {
             "firmwarename": "toy",
             "robot": "toybot",
-            "macaddr": "02-00-00-00-00-01",
+            "macaddr": self.address,
             "cmd": cmd,
             "firmwareversion": "1.0",
             "token": self.token,
-            "brickname": self.settings.name,
+            "brickname": self.name,
             "battery": self.battery,
             "menuversion": "1.3.0",
         }
@@ -96,7 +98,11 @@ class Robot:
             await self.before_next()
 
     def show_token(self) -> None:
-        note(f"the token is {self.token}")
+        note(f"the token is {self.shown_token()}")
+
+    def shown_token(self) -> str:
+        """The token as its user sees it."""
+        return self.token
 
     async def before_next(self) -> None:
         """Before the next registration."""
@@ -228,10 +234,22 @@ def operations(robot: Robot) -> Mapping[str, upper_tester.Operation]:
     async def exit_(args: dict[str, Any]) -> None:
         robot.next_exit = int(args["value"])
 
+    async def name(args: dict[str, Any]) -> None:
+        robot.name = str(args["value"])
+
+    async def shown(args: dict[str, Any]) -> str:
+        return robot.shown_token()
+
     async def executed(args: dict[str, Any]) -> Any:
         return robot.executed
 
-    return {"battery": battery, "exit": exit_, "executed": executed}
+    return {
+        "battery": battery,
+        "name": name,
+        "shown": shown,
+        "exit": exit_,
+        "executed": executed,
+    }
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,8 @@ from mocks.openroberta.files import PROGRAMS, UPDATES
 from mocks.openroberta.record import Program, RobotRecord, Step, give
 from mocks.streams import note
 
-OPERATIONS = ("pair", "run", "update", "state", "robots")
+OPERATIONS = ("pair", "run", "update", "state", "update_file", "robots")
+VERSION = "1.3.0"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Settings:
     register_hold: float = 300.0
     push_hold: float = 10.0
     offline: float = 11.0
+    menu_version: str = VERSION
     sensor_path: str = "/rest/sensorlogging"
     sensor_url: str = "/ws/"
     programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
@@ -81,13 +83,23 @@ class UserSide:
             "battery": robot.data.get("battery"),
             "name": robot.data.get("brickname"),
             "exitvalue": robot.data.get("nepoexitvalue"),
+            "update": self.outdated(robot),
         }
+
+    def outdated(self, robot: RobotRecord) -> bool:
+        """Whether a robot has an older version than there is."""
+        return version(robot.data.get("menuversion")) < version(self.settings.menu_version)
 
     def state_of(self, robot: RobotRecord) -> str:
         if robot.step is Step.RUNNING:
             return "running"
         silent = asyncio.get_running_loop().time() - robot.seen
         return "waiting" if robot.pushes or silent < self.settings.offline else "offline"
+
+
+def version(text: Any) -> list[int]:
+    """The numbers of a version such as 1.3.0; what is no number counts for nothing."""
+    return [int(part) for part in str(text).split(".") if part.isdecimal()]
 
 
 def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
@@ -107,6 +119,10 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
     async def state(args: dict[str, Any]) -> Any:
         return lab.state(str(args["token"]))
 
+    async def update_file(args: dict[str, Any]) -> Any:
+        file = lab.settings.updates[str(args["path"])]
+        return {"name": file.name, "base64": base64.b64encode(file.data).decode()}
+
     async def robots(args: dict[str, Any]) -> Any:
         """What the page shows: the programs, and the robots whose tokens it knows."""
         seen = {
@@ -116,4 +132,11 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
         }
         return {"programs": list(lab.settings.programs), "robots": seen}
 
-    return {"pair": pair, "run": run, "update": update, "state": state, "robots": robots}
+    return {
+        "pair": pair,
+        "run": run,
+        "update": update,
+        "state": state,
+        "update_file": update_file,
+        "robots": robots,
+    }

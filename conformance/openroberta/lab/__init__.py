@@ -15,5 +15,5 @@ async def smoke(iut: Iut) -> None:
         if message is not None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no answer for a while", message, early)
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.linked_by(exchange)

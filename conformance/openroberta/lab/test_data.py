@@ -7,10 +7,11 @@ from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import EARLIEST
+from conformance.openroberta.lab.tester.exchange import EARLIEST, refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
+from conformance.openroberta.values import same
 
 pytestmark = in_one_loop
 
@@ -28,7 +29,7 @@ def refusal_of(name: str) -> Any:
     async def test(iut: Iut) -> None:
         async with playing(iut) as tester:
             await refused(tester.robot(), "register", name)
-            if tester.offers("pair"):
+            if await tester.offers("pair"):
                 await refused(await tester.linked(), "push", name)
                 await refused(tester.robot(), "register", name)
 
@@ -58,7 +59,7 @@ async def test_thrown_away(iut: Iut) -> None:
         for name in ("robot", "battery", "menuversion"):
             exchange = await robot.ask(PUSHCMD, robot.object("register", name))
             await exchange.refused(f"refuses.{name}")
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             entered = await tester.upper("pair", token=robot.token)
             push = await robot.push()
             message = await push.session.watch("Repeat", within=after(tester, "push_hold"))
@@ -69,7 +70,7 @@ async def test_thrown_away(iut: Iut) -> None:
             )
         exchange = await robot.register()
         await exchange.taken()
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.linked_by(exchange)
 
 
@@ -92,16 +93,16 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         early = EARLIEST["push_hold"] * tester.seconds("push_hold")
         if message is not None and message.at - waits.asked < early:
             raise waits.wrong("no answer upon another push that is refused", message)
-        if tester.offers("state"):
+        if await tester.offers("state"):
             seen = (await tester.state(robot)).get("battery", battery)
-            check(str(seen) != "1.5", f"the battery {battery!r} to be seen", f"{seen!r} is")
+            check(not same(seen, "1.5"), f"the battery {battery!r} to be seen", f"{seen!r} is")
         await waits.session.close()
         await still_served(tester, robot)
 
 
 async def still_served(tester: RobotsTester, robot: Robot) -> None:
     """Raise Violation unless a robot that is registered can go on."""
-    if tester.offers("run"):
+    if await tester.offers("run"):
         await robot.commanded("run", "Download", None)
     else:
         _, latest = at_most(tester, "push_hold")
@@ -116,12 +117,12 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
             robot = tester.robot(nepoexitvalue=value)
             exchange = await robot.register()
             await exchange.taken()
-            if tester.offers("pair"):
+            if await tester.offers("pair"):
                 await robot.linked_by(exchange)
                 push = await robot.push()
-                message = await push.session.watch("Refusal", within=tester.seconds("quiet"))
-                if message is not None:
-                    raise push.wrong("no error", message)
+                refused = await refusal(push.session)
+                if refused:
+                    raise push.failed("the first push to be taken", refused)
 
 
 @requirement("robustness.extra-members")
@@ -133,7 +134,7 @@ async def test_extra_members(iut: Iut) -> None:
         robot = tester.robot(**extra)
         exchange = await robot.register()
         await exchange.taken()
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.linked_by(exchange)
             await still_served(tester, robot)
 
@@ -145,7 +146,7 @@ async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
     async with playing(iut) as tester:
         robot = tester.robot(**told)
         exchange = await robot.register()
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.linked_by(exchange)
         else:
             await exchange.taken()
@@ -163,9 +164,9 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
         value = request("POST", PUSHCMD, {"content-type": "application/json"}, spelt.encode())
         session = await tester.connection()
         await session.send_bytes(encode(value))
-        refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
-        check(refusal is None, "the registration to be held", "it was refused")
-        if tester.offers("pair"):
+        refused = await refusal(session)
+        check(not refused, "the registration to be held", refused)
+        if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
             await session.expect("Repeat", requirement="register.repeat")
 
@@ -186,11 +187,8 @@ MALFORMED = {
 async def test_malformed(iut: Iut) -> None:
     """A body that is no JSON object gets an error, and the next robot is served."""
     async with playing(iut) as tester:
-        for what, body in MALFORMED.items():
-            session = await tester.connection()
-            value = request("POST", PUSHCMD, {"content-type": "application/json"}, body)
-            await session.send(value)
-            message = await session.expect(within=tester.seconds("response"), to=f"upon {what}")
-            refused = message.name == "Refusal"
-            check(refused, f"an error upon {what}", f"{message.name} came", message.event)
+        for body in MALFORMED.values():
+            robot = tester.robot()
+            robot.headers = {"content-type": "application/json"}
+            await (await robot.ask(PUSHCMD, body)).refused()
         await (await tester.robot().register()).taken()

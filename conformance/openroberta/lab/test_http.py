@@ -7,6 +7,7 @@ from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.exchange import refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 
@@ -24,9 +25,9 @@ async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked where the user can."""
     expected = f"a robot to be served after {after}"
     exchange = await robot.register()
-    refusal = await exchange.session.watch("Refusal", within=tester.seconds("quiet"))
-    check(not refusal and not exchange.session.ended, expected, "it was not")
-    if tester.offers("pair"):
+    refused = await refusal(exchange.session)
+    check(not refused, expected, refused)
+    if await tester.offers("pair"):
         await robot.linked_by(exchange, None)
 
 
@@ -37,9 +38,9 @@ async def test_messages(iut: Iut) -> None:
         robot = tester.robot()
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
         await exchange.answer()
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.link()
-            if tester.offers("run"):
+            if await tester.offers("run"):
                 await robot.fetch()
 
 
@@ -56,10 +57,10 @@ async def test_header_names(iut: Iut) -> None:
             spelt = {spell(name.title()): text for name, text in value["headers"].items()}
             session = await tester.connection()
             await session.send({**value, "headers": spelt})
-            refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
+            refused = await refusal(session)
             names = ", ".join(spelt)
-            check(refusal is None, f"the registration with {names} to be held", "it was refused")
-            if tester.offers("pair"):
+            check(not refused, f"the registration with {names} to be held", refused)
+            if await tester.offers("pair"):
                 await tester.user("pair", token=robot.token)
                 await session.expect("Repeat", within=tester.seconds("response"))
 
@@ -75,9 +76,9 @@ async def test_one_connection(iut: Iut) -> None:
             await exchange.refused("refuses.battery")
         exchange = await robot.register()
         await exchange.taken()
-        if tester.offers("pair"):
+        if await tester.offers("pair"):
             await robot.linked_by(exchange, None)
-            if tester.offers("run"):
+            if await tester.offers("run"):
                 await robot.commanded("run", "Download", None)
 
 
@@ -116,7 +117,7 @@ async def test_segmentation(iut: Iut) -> None:
             await wrong.refused("refuses.firmwarename")
             exchange = await robot.register(segmentation=cut)
             await exchange.taken()
-            if tester.offers("pair"):
+            if await tester.offers("pair"):
                 await robot.linked_by(exchange)
 
 
@@ -132,11 +133,11 @@ async def test_chunked_request(iut: Iut) -> None:
         await session.send_bytes(
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
         )
-        refusal = await session.watch("Refusal", within=tester.seconds("quiet"))
-        if refusal is not None and refusal.value["status"] == _LENGTH_REQUIRED:
+        refused = await refusal(session)
+        if session.received and session.received[0].value["status"] == _LENGTH_REQUIRED:
             return
-        check(refusal is None, "the registration to be held", "it was refused")
-        if tester.offers("pair"):
+        check(not refused, "the registration to be held", refused)
+        if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
             await session.expect("Repeat", within=tester.seconds("response"))
 

@@ -92,5 +92,5 @@ async def test_returns(iut: Iut) -> None:
         await robot.push()
         seen = await tester.becomes(robot, "state", "waiting", tester.seconds("response"))
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")
-        if tester.offers("run"):
+        if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.returns")

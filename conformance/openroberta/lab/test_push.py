@@ -7,6 +7,7 @@ from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
+from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
@@ -75,7 +76,7 @@ async def test_commands(iut: Iut) -> None:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
         await (await robot.push()).between("Repeat", 0, latest)
-        if tester.offers("run"):
+        if await tester.offers("run"):
             await robot.commanded("run", "Download", None)
 
 
@@ -90,14 +91,14 @@ async def test_battery_and_name(iut: Iut) -> None:
         told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
-        for battery, name in (("7.9", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
+        for battery, name in (("7.900", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
             robot.data |= {"battery": battery, "brickname": name}
             exchange = await robot.push()
             for key, wanted in (("battery", battery), ("name", name)):
                 seen = (await tester.state(robot)).get(key)
                 if seen is not None:
                     seen = await tester.becomes(robot, key, wanted, tester.seconds("response"))
-                    check(str(seen) == wanted, f"the {key} {wanted!r} to be seen", f"{seen!r} is")
+                    check(same(seen, wanted), f"the {key} {wanted!r} to be seen", f"{seen!r} is")
             await exchange.session.close()
 
 
@@ -113,7 +114,7 @@ async def test_exit_value(iut: Iut) -> None:
             seen = await tester.becomes(robot, "exitvalue", value, tester.seconds("response"))
             if seen is None:
                 raise NotExercised("needs an operation 'state' that tells exitvalue")
-            check(str(seen) == str(value), f"the exit value {value} to be seen", f"{seen!r} is")
+            check(same(seen, value), f"the exit value {value} to be seen", f"{seen!r} is")
             await exchange.session.close()
 
 
@@ -134,7 +135,7 @@ async def test_lost_connection(iut: Iut) -> None:
             await exchange.session.close()
         # Until then a lab may not have noticed what was lost.
         await (await robot.push()).between("Repeat", 0, latest)
-        if tester.offers("run"):
+        if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.no-disconnect")
 
 

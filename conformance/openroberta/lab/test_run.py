@@ -1,11 +1,10 @@
 """Programs: that a push is told of them, that they come byte for byte, and that they are run."""
 
-import base64
-
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.programs import bytes_of, difference
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -78,10 +77,7 @@ async def fetched(tester: RobotsTester, robot: Robot) -> tuple[str, bytes, Messa
             'needs the operation \'run\' to answer {"name": …, "base64": …}, the program that '
             "the robot is to get"
         )
-    try:
-        return str(told.get("name", "")), base64.b64decode(told["base64"], validate=True), file
-    except ValueError as error:
-        raise Inconclusive(f"what the operation 'run' tells is no Base64: {error}") from error
+    return str(told.get("name", "")), bytes_of(told["base64"], "run"), file
 
 
 @requirement("run.bytes")
@@ -92,14 +88,7 @@ async def test_bytes(iut: Iut) -> None:
         for _ in range(2):
             _, wanted, file = await fetched(tester, robot)
             came = content(file.value)
-            check(came == wanted, *_difference(wanted, came), file.event)
-
-
-def _difference(wanted: bytes, came: bytes) -> tuple[str, str]:
-    pairs = enumerate(zip(wanted, came, strict=False))
-    place = next((at for at, (a, b) in pairs if a != b), min(len(wanted), len(came)))
-    expected = f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from {place}"
-    return expected, f"{len(came)} came, {came[place : place + 8].hex(' ') or 'none'} from there"
+            check(came == wanted, *difference(wanted, came), file.event)
 
 
 @requirement("run.bytes")

@@ -33,7 +33,7 @@ def address(iut: Iut, name: str, example: str) -> str:
 
 async def token_of(tester: RobotsTester) -> str:
     """The token of a robot that is linked, or at least registers."""
-    if tester.offers("pair"):
+    if await tester.offers("pair"):
         return (await tester.linked()).token
     robot = tester.robot()
     await robot.register()

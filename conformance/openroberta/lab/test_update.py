@@ -1,5 +1,8 @@
 """Updates: the command, the files, and that a robot is gone until it registers again."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from conformance.cases import check, in_one_loop, requirement
@@ -7,9 +10,12 @@ from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.programs import bytes_of, difference
 from conformance.openroberta.lab.tester.robot import Robot, new_token
+from conformance.openroberta.naming import is_error
+from conformance.openroberta.updates import update_paths
 from conformance.session import Message
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
 
@@ -43,8 +49,7 @@ async def test_command_after_a_program(iut: Iut) -> None:
 
 def paths(iut: Iut) -> list[str]:
     """The declared files. Raises NotExercised where there are none."""
-    declared = [path.strip(" /") for path in iut.configuration.value("update_paths").split(",")]
-    found = [path for path in declared if path]
+    found = update_paths(iut.configuration)
     if not found:
         raise NotExercised(
             "needs the paths below /rest/update/ that the lab serves: "
@@ -59,6 +64,16 @@ async def got(tester: RobotsTester, path: str) -> Message:
     return await exchange.answer("File")
 
 
+async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:
+    """A file as it is in the lab: name and base64; empty where that is not told."""
+    if not await tester.offers("update_file"):
+        return {}
+    told = await tester.user("update_file", path=path)
+    if not isinstance(told, Mapping):
+        raise Inconclusive(f"the operation 'update_file' answered {str(told)[:200]}, and no file")
+    return told
+
+
 @requirement("update.files")
 async def test_files(iut: Iut) -> None:
     """Each file is served by GET to a robot that never registered; the second time the same."""
@@ -67,6 +82,9 @@ async def test_files(iut: Iut) -> None:
             first, second = await got(tester, path), await got(tester, path)
             check(bool(content(first.value)), f"{path} to have contents", "an empty file came")
             check(content(first.value) == content(second.value), f"{path} twice", "two files came")
+            if told := (await own(tester, path)).get("base64"):
+                wanted = bytes_of(told, "update_file")
+                check(content(second.value) == wanted, *difference(wanted, content(second.value)))
 
 
 @requirement("update.filename")
@@ -77,6 +95,32 @@ async def test_filenames(iut: Iut) -> None:
             file = await got(tester, path)
             name = file.value["headers"]["filename"].strip('" ')
             check(bool(name), f"a name in the Filename of {path}", "an empty one came", file.event)
+            if told := (await own(tester, path)).get("name"):
+                check(
+                    name == told, f"the Filename {told!r} of {path}", f"{name!r} came", file.event
+                )
+
+
+OUTDATED = "0.0.0"  # no lab has an older version
+
+
+@requirement("update.offered")
+async def test_offered(iut: Iut) -> None:
+    """An update is offered to the user of an outdated robot, and not to that of another."""
+    current = iut.configuration.value("menu_version")
+    if not current:
+        raise NotExercised("needs the menu's version that the lab has: --set menu_version=1.3.0")
+    async with playing(iut) as tester:
+        for version in (OUTDATED, current, OUTDATED):
+            robot = await tester.linked(menuversion=version)
+            await robot.push()
+            offered = (await tester.state(robot)).get("update")
+            if offered is None:
+                raise NotExercised("needs an operation 'state' that tells update, true or false")
+            expected = f"{'no update' if version == current else 'an update'} to be offered"
+            shown = f"of menuversion {version}, where the lab has {current}"
+            came = "one was offered" if offered else "none was"
+            check(bool(offered) == (version != current), f"{expected} to a robot {shown}", came)
 
 
 @requirement("update.disconnects")
@@ -86,17 +130,18 @@ async def test_disconnects(iut: Iut) -> None:
         robot = await updated(tester)
         exchange = await robot.push()
         message = await exchange.session.watch(within=tester.seconds("quiet"))
-        if message is not None and message.name in ("Refusal", "Abort"):
+        if message and (message.name == "Abort" or is_error(message.name, message.value)):
             return
-        if tester.offers("run"):
-            ran = await tester.upper("run", token=robot.token)
+        if message is None and exchange.session.ended:
+            return
+        if await tester.offers("run"):
+            await tester.upper("run", token=robot.token)
             message = message or await exchange.session.watch(
                 "Download", within=tester.seconds("quiet")
             )
             if message is not None and message.name == "Download":
                 raise exchange.wrong("no program after update", message)
-            check(not ran.ok, "no program to be run after update", "the user could run one")
-        if tester.offers("state"):
+        if await tester.offers("state"):
             seen = (await tester.state(robot))["state"]
             connected = seen in ("waiting", "running")
             check(not connected, "the robot not to be connected after update", f"it is {seen}")

@@ -6,7 +6,7 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.openroberta.oracle import CONSTANT
 from conformance.openroberta.robot.tester import LabTester, playing
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
 
@@ -72,6 +72,25 @@ async def test_alphabet(iut: Iut) -> None:
             token = asked.data.get("token")
             good = isinstance(token, str) and token.isascii() and token.isalnum()
             check(good, "a token of digits and letters", f"{str(token)[:80]!r} came")
+            await asked.command("abort")
+            following = await tester.watch("Register", within=tester.seconds("response"))
+            if following is None:
+                return
+            asked = following
+
+
+@requirement("token.shown")
+async def test_shown(iut: Iut) -> None:
+    """The token that its user sees is that of the registration; after an abort, too."""
+    async with playing(iut) as tester:
+        asked = await tester.next("Register", requirement="register.first")
+        for _ in range(2):
+            answered = await tester.instance.upper("shown")
+            if not answered.ok:
+                raise Inconclusive(f"the operation 'shown' failed: {answered.error}")
+            token = asked.data.get("token")
+            shown = str(answered.result).strip()
+            check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is")
             await asked.command("abort")
             following = await tester.watch("Register", within=tester.seconds("response"))
             if following is None:

@@ -11,6 +11,7 @@ from conformance.openroberta import drawn
 from conformance.openroberta.codec import response
 from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
+from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive
 
 pytestmark = in_one_loop
@@ -63,17 +64,28 @@ async def test_patient(iut: Iut) -> None:
 @requirement("push.fresh")
 async def test_fresh(iut: Iut) -> None:
     """When the battery's voltage changes, the next push has the new value, and so all later."""
+    await changes(iut, "battery", "battery", "7.9", "0.1")
+
+
+@requirement("push.fresh")
+async def test_fresh_name(iut: Iut) -> None:
+    """When the robot's name changes, the next push has the new one, and so all later."""
+    await changes(iut, "name", "brickname", "Robi", "Gr\u00f6\u00dfe 2")
+
+
+async def changes(iut: Iut, operation: str, field: str, *values: str) -> None:
+    """Change what a robot tells by an operation, and look for it in the pushes behind it."""
     async with playing(iut) as tester:
         push = await tester.link()
-        for value in ("7.9", "0.1"):
-            changed = await tester.instance.upper("battery", value=value)
+        for value in values:
+            changed = await tester.instance.upper(operation, value=value)
             if not changed.ok:
-                raise Inconclusive(f"the operation 'battery' failed: {changed.error}")
+                raise Inconclusive(f"the operation '{operation}' failed: {changed.error}")
             for _ in range(2):
                 push = await tester.repeats(push, 1)
-                came = push.data.get("battery")
-                if str(came) != value:
-                    raise push.violation(f"the battery {value!r}", f"{came!r} came")
+                came = push.data.get(field)
+                if not same(came, value):
+                    raise push.violation(f"the {field} {value!r}", f"{came!r} came")
 
 
 @requirement("robustness.extra-members")

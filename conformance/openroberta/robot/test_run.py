@@ -13,6 +13,7 @@ from conformance.openroberta.naming import MANDATORY
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, head
 from conformance.openroberta.robot.tester.programs import executed, scratch_folder, traces
+from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
@@ -76,7 +77,7 @@ async def test_pushes_after_an_empty_program(iut: Iut) -> None:
         await tester.run(await tester.link(), b"")
 
 
-@requirement("run.silent")
+@requirement("run.silent-while-fetching")
 async def test_silent_while_fetching(iut: Iut) -> None:
     """While its program is on the way, the robot does not push."""
     async with playing(iut) as tester:
@@ -218,7 +219,7 @@ async def test_exit_values(iut: Iut) -> None:
                 continue
             told += 1
             came = push.data["nepoexitvalue"]
-            if came != value:
+            if not same(came, value):
                 raise push.violation(f"the exit value {value}", f"{came!r} came")
         if not told:
             raise NotExercised("this robot sends no exit value after a program")

@@ -2,8 +2,11 @@
 
 from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.openroberta import naming
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
+from conformance.openroberta.updates import update_paths
+from conformance.verdicts import NotExercised
 
 pytestmark = in_one_loop
 
@@ -34,6 +37,32 @@ async def test_gets_after_a_program(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
         await updated(tester, await tester.run(push))
+
+
+@requirement("update.all-files")
+async def test_all_files(iut: Iut) -> None:
+    """Told update, the robot fetches each of the declared files; the second time as well."""
+    paths = update_paths(iut.configuration)
+    if not paths:
+        raise NotExercised(
+            "needs the paths below /rest/update/ that this robot fetches: "
+            "--set update_paths=v1/runtime,v1/ev3menu"
+        )
+    async with playing(iut) as tester:
+        push = await tester.link()
+        for _ in range(2):
+            start = len(tester.others)
+            await updated(tester, push)
+            following = await tester.watch(*POLLING, within=tester.seconds("response"))
+            files = [entry for entry in tester.others[start:] if entry.name == "UpdateRequest"]
+            fetched = [entry.message.value["path"] for entry in files]
+            missing = [path for path in paths if naming.UPDATE + path not in fetched]
+            if missing:
+                raise push.violation("all files to be fetched", f"{missing[0]} was not")
+            if following is None or following.name != "Register":
+                return
+            await following.command("repeat")
+            push = await tester.next("Push", requirement="register.then-push")
 
 
 @requirement("update.stops-pushing")

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.lab.tester.robot import AGAIN, Robot
+from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
+from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
@@ -63,12 +64,44 @@ class RobotsTester:
         """Wait until the lab answers, so that it reads what comes next when it comes."""
         robot = self.robot()
         exchange = await robot.ask(naming.PUSHCMD, robot.object("register", "token"))
-        await exchange.answer(requirement="refuses.token")
+        await exchange.refused("refuses.token")
+
+    async def _once(self, what: str, find: Callable[[], Awaitable[bool]]) -> bool:
+        """What has been found out about the lab in this run, or is now."""
+        memory = self.iut.memory
+        if what not in memory:
+            memory[what] = await find()
+        return bool(memory[what])
 
     # The user
 
-    def offers(self, operation: str) -> bool:
-        return self.instance.upper.offers(operation)
+    async def offers(self, operation: str) -> bool:
+        """Whether the lab has this operation, which is found out once in a run."""
+
+        async def asked() -> bool:
+            try:
+                # A token that nobody has: it answers, but does nothing.
+                await self.upper(operation, token=new_token())
+            except NotExercised:
+                return False
+            return True
+
+        hooks = self.iut.configuration.hooks
+        if operation in hooks or not self.instance.upper.offers(operation):
+            return operation in hooks
+        return await self._once(f"offers {operation}", asked)
+
+    async def pairs(self) -> bool:
+        """Whether 'pair' succeeds for the only robot of a fresh lab, found out once in a run."""
+
+        async def alone() -> bool:
+            async with playing(self.iut) as other:
+                robot = other.robot()
+                await robot.register()
+                entered = await other.insists("pair", token=robot.token)
+                return bool(entered.ok)
+
+        return await self._once("pair succeeds", alone)
 
     async def upper(self, operation: str, **arguments: Any) -> Any:
         """An operation, whether it succeeds or not. Raises NotExercised where it is not offered."""
@@ -105,7 +138,7 @@ class RobotsTester:
         deadline = loop.time() + within
         while True:
             seen = (await self.state(robot)).get(key)
-            if seen == wanted or loop.time() > deadline:
+            if same(seen, wanted) or loop.time() > deadline:
                 return seen
             await asyncio.sleep(AGAIN)
 

@@ -1,11 +1,21 @@
 """A request that a lab holds, as a test case waits for its answer."""
 
+from conformance.openroberta.naming import is_error
 from conformance.session import Message, Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 
 # What "approximately" five minutes and "roughly" ten seconds may come to, of the declared times.
 EARLIEST = {"register_hold": 0.8, "push_hold": 0.5}
 LATEST = {"register_hold": 1.2, "push_hold": 1.5}
+
+
+async def refusal(session: Session) -> str:
+    """How the last request is refused at once, in words; empty where it is not."""
+    message = await session.watch(within=session.seconds("quiet"))
+    if message is None:
+        return "the connection was closed" if session.ended else ""
+    refused = is_error(message.name, message.value)
+    return f"an error of status {message.value['status']} came" if refused else ""
 
 
 class Exchange:
@@ -28,12 +38,18 @@ class Exchange:
             raise self.wrong(" or ".join(names), message, requirement)
         return message
 
-    async def refused(self, requirement: str | None = None) -> Message:
-        """The error that is its answer. Raises Violation where another comes, or none."""
-        message = await self.answer(requirement=requirement)
-        if message.name != "Refusal":
+    async def refused(self, requirement: str | None = None) -> None:
+        """Raise Violation unless an error is its answer: any, abort at once, or the end."""
+        try:
+            message = await self.answer(requirement=requirement)
+        except Violation:
+            process = self.session.instance.process
+            if self.session.ended and not (process and process.exit):
+                return
+            raise
+        aborted = message.name == "Abort" and not self._over(message)
+        if not aborted and not is_error(message.name, message.value):
             raise self.violation("an error", message, requirement)
-        return message
 
     async def taken(self) -> None:
         """Raise Violation where it is answered at once, by an error or anything else."""
@@ -58,7 +74,7 @@ class Exchange:
         if message is None:
             what = "the connection was closed" if self.session.ended else "nothing came"
             expected = f"{name} as the answer to {self.name}"
-            raise self._violation(expected, f"{what} within {latest:.1f} s")
+            raise self.failed(expected, f"{what} within {latest:.1f} s")
         took = message.at - self.asked
         if message.name != name or took < earliest:
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message)
@@ -66,14 +82,18 @@ class Exchange:
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
         """The violation that this answer is, unless the registration's time was just over."""
-        took = message.at - self.asked
-        over = self.session.seconds("register_hold") * EARLIEST["register_hold"]
-        if self.name == "Register" and message.name == "Abort" and took >= over:
+        if self.name == "Register" and message.name == "Abort" and self._over(message):
+            took = message.at - self.asked
             return Inconclusive(
                 f"expected {expected}; the registration's time was over after {took:.2f} s, "
                 "before this could be seen: a longer register_hold would show it"
             )
         return self.violation(expected, message, requirement)
+
+    def _over(self, message: Message) -> bool:
+        """Whether a registration's time may have been over when this answer came."""
+        hold = self.session.seconds("register_hold")
+        return message.at - self.asked >= hold * EARLIEST["register_hold"]
 
     def violation(self, expected: str, message: Message, requirement: str | None) -> Violation:
         """That this answer came instead of what was expected."""
@@ -81,11 +101,12 @@ class Exchange:
         came = message.name if status == 200 else f"{message.name} of status {status}"
         text = f"{expected} as the answer to {self.name}"
         took = message.at - self.asked
-        return self._violation(text, f"{came} came after {took:.2f} s", requirement, message.event)
+        return self.failed(text, f"{came} came after {took:.2f} s", requirement, message.event)
 
-    def _violation(
+    def failed(
         self, expected: str, came: str, requirement: str | None = None, event: int | None = None
     ) -> Violation:
+        """The violation that something came instead of what was expected, shown by its session."""
         violation = Violation(expected, came, requirement, event)
         violation.session = self.session
         return violation

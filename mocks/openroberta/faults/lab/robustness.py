@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta.codec import content, response
+from conformance.openroberta.codec import content
 from mocks.deviations import fault
 from mocks.openroberta.faults import die
 from mocks.openroberta.http import Served
@@ -59,10 +59,10 @@ class NoChunks(Lab):
 
 @fault("malformed-is-fine", violates="robustness.malformed")
 class MalformedIsFine(Lab):
-    """Answers a body that is no JSON with status 200 and an error in words."""
+    """Answers a body that is no JSON with repeat."""
 
     def malformed(self) -> Any:
-        return response(200, {}, {"rc": "error", "message": "SERVER_ERROR"})
+        return self.command("repeat")
 
 
 @fault("dies-of-malformed", violates="robustness.malformed", subtle=True)

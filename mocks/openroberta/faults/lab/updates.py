@@ -8,7 +8,7 @@ from conformance.openroberta.codec import response
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import BINARY, Lab
-from mocks.openroberta.record import RobotRecord
+from mocks.openroberta.record import Program, RobotRecord
 
 
 @fault("update-unheard", violates="update.command")
@@ -54,6 +54,50 @@ class FilesOnce(Lab):
             return self.refusal(410)
         self.served_files.add(value["path"])
         return super().update_file(value)
+
+
+@fault("last-file-cut", violates="update.files", subtle=True)
+class LastFileCut(Lab):
+    """Leaves out the last byte of the last file."""
+
+    def update_file(self, value: Any) -> Any:
+        last = list(self.settings.updates)[-1]
+        if not value["path"].endswith(last):
+            return super().update_file(value)
+        file = self.settings.updates[last]
+        return self.file(Program(file.name, file.data[:-1]))
+
+
+@fault("update-never-offered", violates="update.offered")
+class UpdateNeverOffered(Lab):
+    """Offers no update to anybody."""
+
+    def outdated(self, robot: RobotRecord) -> bool:
+        return False
+
+
+@fault("update-of-the-first-offered", violates="update.offered", subtle=True)
+class UpdateOfferedOnce(Lab):
+    """Compares the version of the first robot only, and offers the others what it offered that."""
+
+    first: bool | None = None
+
+    def outdated(self, robot: RobotRecord) -> bool:
+        if self.first is None:
+            self.first = super().outdated(robot)
+        return self.first
+
+
+@fault("names-of-another-file", violates="update.filename", subtle=True)
+class NamesOfAnotherFile(Lab):
+    """Gives every file the name of the first."""
+
+    def update_file(self, value: Any) -> Any:
+        answer = super().update_file(value)
+        first = next(iter(self.settings.updates.values()))
+        if "Filename" in answer["headers"]:
+            answer["headers"]["Filename"] = first.name
+        return answer
 
 
 @fault("files-without-name", violates="update.filename")

@@ -111,6 +111,34 @@ class StormsWhenAborted(Robot):
             await super().pause()
 
 
+@fault("storms-when-alone", violates="robustness.no-storm", subtle=True)
+class StormsWhenAlone(Robot):
+    """Pushes again at once where its lab has closed the connection."""
+
+    alone = False
+
+    def command(self, answer: Frame | None) -> str:
+        self.alone = answer is None
+        return super().command(answer)
+
+    async def disturbed(self, command: str) -> None:
+        if not self.alone:
+            await super().disturbed(command)
+
+
+@fault("gives-up-when-alone", violates="robustness.lost-answers", subtle=True)
+class GivesUpWhenAlone(Robot):
+    """Gives up where its lab has closed four connections in a row."""
+
+    losses = 0
+
+    def command(self, answer: Frame | None) -> str:
+        self.losses = self.losses + 1 if answer is None else 0
+        if self.losses > 3:
+            die()
+        return super().command(answer)
+
+
 @fault("finds-abort-anywhere", violates="robustness.extra-members", subtle=True)
 class FindsAbortAnywhere(Robot):
     """Takes an answer for abort that has this word anywhere."""

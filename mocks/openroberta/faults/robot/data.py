@@ -142,6 +142,25 @@ class TokenLostByAbort(Robot):
         return "" if made else super().new_token()
 
 
+@fault("token-not-shown", violates="token.shown")
+class TokenNotShown(Robot):
+    """Shows its user nothing."""
+
+    def shown_token(self) -> str:
+        return ""
+
+
+@fault("first-token-shown", violates="token.shown", subtle=True)
+class FirstTokenShown(Robot):
+    """Shows its first token also when it has another one."""
+
+    first = ""
+
+    def shown_token(self) -> str:
+        self.first = self.first or self.token
+        return self.first
+
+
 @fault("one-token", violates="token.random")
 class OneToken(Robot):
     """Has the same token at every start."""
@@ -249,6 +268,14 @@ class BatteryOfTheStart(_Telling):
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told["battery"] = "8.4"
+
+
+@fault("name-of-the-start", violates="push.fresh", subtle=True)
+class NameOfTheStart(_Telling):
+    """Always sends the name that it had at its start."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["brickname"] = self.settings.name
 
 
 @fault("battery-of-the-last-push", violates="push.fresh", subtle=True)

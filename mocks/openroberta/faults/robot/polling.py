@@ -140,6 +140,20 @@ class EighthPushRegisters(_Counting):
         return await super().ask(value, patience)
 
 
+@fault("later-registrations-without-name", violates="data.brickname", subtle=True)
+class LaterRegistrationsWithoutName(Robot):
+    """Leaves its name out of every registration but the first, and of all that follows it."""
+
+    registrations = 0
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        told = super().data(cmd)
+        self.registrations += cmd == "register"
+        if self.registrations > 1:
+            del told["brickname"]
+        return told
+
+
 @fault("takes-its-time", violates="push.at-once")
 class TakesItsTime(_Counting):
     """Waits for two seconds before it pushes again."""

@@ -139,7 +139,7 @@ class _Chatty(Robot):
         await self.make_caller().ask(self.post(naming.PUSHCMD, self.data("push")), 0.3)
 
 
-@fault("pushes-while-it-fetches", violates="run.silent")
+@fault("pushes-while-it-fetches", violates="run.silent-while-fetching")
 class PushesWhileItFetches(_Chatty):
     """Pushes while its program is on the way."""
 

@@ -18,6 +18,25 @@ class NoUpdates(Robot):
         return ()
 
 
+@fault("first-update-only", violates="update.all-files")
+class FirstUpdateOnly(Robot):
+    """Fetches the first of its files only."""
+
+    def updates(self) -> tuple[str, ...]:
+        return UPDATES[:1]
+
+
+@fault("second-update-in-part", violates="update.all-files", subtle=True)
+class SecondUpdateInPart(Robot):
+    """Fetches all of its files with the first update, and the first one with later updates."""
+
+    count = 0
+
+    def updates(self) -> tuple[str, ...]:
+        self.count += 1
+        return UPDATES if self.count == 1 else UPDATES[:1]
+
+
 @fault("posts-for-updates", violates="update.gets", subtle=True)
 class PostsForUpdates(Robot):
     """Asks for its second file by POST."""
