@@ -5,7 +5,7 @@ import binascii
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ class Event:
 
     ``at`` is in seconds since the session began, ``sender`` the role that did it. Either ``data``
     holds the exact bytes of one write (with ``message`` and ``value`` where they are one whole
-    message), or ``event`` says what else happened: connected, closed, exited.
+    message), or ``event`` says what else happened: connected, closed, exited. ``connection`` counts
+    from 1 where there are several; it is None where there is a single one.
     """
 
     at: float
@@ -36,9 +37,12 @@ class Event:
     value: Any = None
     event: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    connection: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         line: dict[str, Any] = {"at": round(self.at, 6)}
+        if self.connection is not None:
+            line["connection"] = self.connection
         if self.sender is not None:
             line["from"] = self.sender
         if self.event is not None:
@@ -65,6 +69,16 @@ class Capture:
     def iut(self) -> str | None:
         """The role that was under test, where the header says so."""
         return self.extra.get("iut")
+
+    @property
+    def connections(self) -> tuple[int | None, ...]:
+        """The numbers of its connections, in the order of their first events."""
+        return tuple(dict.fromkeys(event.connection for event in self.events)) or (None,)
+
+    def only(self, connection: int | None) -> "Capture":
+        """The same capture with the events of one connection."""
+        mine = tuple(event for event in self.events if event.connection == connection)
+        return replace(self, events=mine)
 
     @property
     def transport(self) -> str:
@@ -182,7 +196,10 @@ def _event(path: Path, number: int, raw: dict[str, Any]) -> Event:
     for key in ("from", "message", "event"):
         if not isinstance(raw.get(key), str | None):
             raise CaptureError(f"{path}:{number}: {key!r} must be a string")
-    known = ("at", "from", "text", "hex", "base64", "message", "value", "event")
+    connection = raw.get("connection")
+    if connection is not None and (type(connection) is not int or connection < 1):
+        raise CaptureError(f"{path}:{number}: 'connection' must be a number from 1 on")
+    known = ("at", "connection", "from", "text", "hex", "base64", "message", "value", "event")
     return Event(
         at=float(at),
         sender=raw.get("from"),
@@ -191,4 +208,5 @@ def _event(path: Path, number: int, raw: dict[str, Any]) -> Event:
         value=raw.get("value"),
         event=event,
         details={key: value for key, value in raw.items() if key not in known},
+        connection=connection,
     )

@@ -72,7 +72,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                     worth = isinstance(conclusion, Violation)
                     tried.until = time.monotonic() + (SHRINKING if worth else 0)
                 tried.add(key, conclusion)
-                conclusion.session = iut.sessions[-1] if iut.sessions else None
+                conclusion.sessions = tuple(iut.sessions)
+                conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
                 raise
 
         drawn = hypothesis.given(**strategies)(example)
@@ -101,4 +102,7 @@ def _raise_finding(iut: Iut) -> None:
     for session in iut.sessions:
         for finding in session.judge.findings:
             if finding.requirement == iut.deciding:
-                raise Violation("what the requirement says", finding.message, event=finding.event)
+                shown = "what the requirement says"
+                violation = Violation(shown, finding.message, event=finding.event)
+                violation.session = session
+                raise violation

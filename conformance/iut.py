@@ -102,7 +102,8 @@ class Iut:
         self.memory: dict[str, Any] = {}
         """What tests have found out about the IUT that others need to know, for the whole run."""
         self.exercised: set[str] = set()
-        self.findings: list[tuple[Finding, Session]] = []
+        self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
+        """Each with the session that shows it, and all sessions of what was tried then."""
         self.role = protocols.role(configuration.role)
         self.transport = transport(configuration)
         self._listeners: dict[str, AnyListener] = {}
@@ -129,10 +130,11 @@ class Iut:
         self.exercised, self.findings = set(), []
 
     def settle(self) -> None:
-        """Keep what the sessions so far have shown; let go of those that showed no violation."""
-        for session in self.sessions:
+        """Keep what the sessions so far have shown; let go of them if none showed a violation."""
+        together = tuple(self.sessions)
+        for session in together:
             self.exercised |= session.judge.exercised
-            self.findings += [(finding, session) for finding in session.judge.findings]
+            self.findings += [(found, session, together) for found in session.judge.findings]
         self.sessions.clear()
 
     @contextlib.asynccontextmanager

@@ -166,20 +166,56 @@ class Judge:
                 self.findings.append(replace(finding, event=index))
 
 
-def judge_capture(protocol: Protocol, capture: Capture, judged: Iterable[str]) -> Judge:
-    """Judge a recorded session: every finding carries the index of the event that shows it."""
+@dataclass
+class Judged:
+    """What a recorded session has shown, as a `Judge` has it of one connection.
+
+    ``findings`` carry the indices of its events.
+    """
+
+    findings: list[Finding]
+    exercised: set[str]
+    spoiled: bool
+    foreign: str
+
+
+def judge_capture(
+    protocol: Protocol, capture: Capture, judged: Iterable[str], conversation: Any = None
+) -> Judged:
+    """Judge a recorded session: every finding carries the index of the event that shows it.
+
+    Each of its connections has an oracle of its own; those with one instance of an IUT share what
+    its oracles have in common, which is ``conversation`` where that goes on from another capture.
+    """
     fragment = bool(capture.extra.get("fragment"))
-    judge = Judge(protocol, judged, fragment, capture.transport)
-    latest: dict[str, int] = {}
+    running = bool(capture.extra.get("running"))
+    conversations: dict[Any, Any] = {}
+    judges: dict[int | None, Judge] = {}
+    latest: dict[tuple[int | None, str], int] = {}
     for index, event in enumerate(capture.events):
+        judge = judges.get(event.connection)
+        if judge is None:
+            instance = event.details.get("instance") if event.event == "connected" else None
+            if instance not in conversations:
+                conversations[instance] = conversation or protocol.conversation(running)
+            judge = judges[event.connection] = Judge(
+                protocol, judged, fragment, capture.transport, conversations[instance]
+            )
         if event.sender is None:
             continue
         if event.data is not None:
-            latest[event.sender] = index
+            latest[event.connection, event.sender] = index
             for frame in judge.decode(event.sender, event.data):
                 judge.frame(index, event.sender, frame)
         elif event.event == "closed":
             for frame in judge.rest(event.sender):
-                judge.frame(latest[event.sender], event.sender, frame)
+                judge.frame(latest[event.connection, event.sender], event.sender, frame)
             judge.closed(index, event.sender)
-    return judge
+    findings = [finding for judge in judges.values() for finding in judge.findings]
+    exercised = {name for judge in judges.values() for name in judge.exercised}
+    return Judged(
+        sorted(findings, key=lambda finding: finding.event or 0),
+        exercised,
+        any(judge.spoiled for judge in judges.values()),
+        next((judge.foreign for judge in judges.values() if judge.foreign), ""),
+    )

@@ -199,8 +199,9 @@ def _findings(
                     "verdict": violated(level),
                     "message": finding["message"],
                     "test": result["id"],
-                    "transcript": result["transcript"],
+                    "transcript": finding["transcript"],
                     "event": finding["event"],
+                    "reproduce": result["reproduce"],
                 }
             )
     return found

@@ -46,9 +46,10 @@ class Recording:
         return self.protocol.requirement(finding.requirement).level
 
 
-def read(path: Path, role: str | None = None) -> Recording:
+def read(path: Path, role: str | None = None, conversation: Any = None) -> Recording:
     """Read and judge a capture: the given role, the one under test, or every role.
 
+    ``conversation`` is what its oracles share with those of captures that were read before it.
     Raises CaptureError where it is none, or is of a protocol or a role that does not exist, and
     Misjudged where what was found is wrong in itself.
     """
@@ -64,7 +65,7 @@ def read(path: Path, role: str | None = None) -> Recording:
     if capture.iut is not None and capture.iut not in protocol.roles:
         raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
     judged = _judged(protocol, capture, role)
-    judge = judge_capture(protocol, capture, judged)
+    judge = judge_capture(protocol, capture, judged, conversation)
     for finding in judge.findings:
         sender = capture.events[finding.event or 0].sender
         known = protocol.requirements.get(finding.requirement)
@@ -113,17 +114,19 @@ def _decoded(
 ) -> tuple[int, list[Contradiction]]:
     messages = 0
     contradictions = []
-    decoders: dict[str, Decoder] = {
-        party: protocol.decoder(party, capture.transport) for party in protocol.parties
+    decoders: dict[tuple[int | None, str], Decoder] = {
+        (connection, party): protocol.decoder(party, capture.transport)
+        for connection in capture.connections
+        for party in protocol.parties
     }
     for index, event in enumerate(capture.events):
         if event.sender is None:
             continue
         frames = []
         if event.data is not None:
-            frames = decoders[event.sender].feed(event.data)
+            frames = decoders[event.connection, event.sender].feed(event.data)
         elif event.event == "closed":
-            frames = decoders[event.sender].end()
+            frames = decoders[event.connection, event.sender].end()
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
         if event.sender in judged:
             messages += len(named)

@@ -1,22 +1,23 @@
 """What one test case came to: turns the end of a test into a result, and keeps its transcript."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.captures import Capture, Event, write
+from conformance.captures import write
 from conformance.iut import Iut
 from conformance.judge import Finding
 from conformance.protocols import Requirement
 from conformance.session import Session
+from conformance.transcripts import Transcripts
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict, Violation, violated
 
 # What a test case may stumble over in a message that does not fit its schema, which has been found.
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
 
-KEPT = 4 * 1024 * 1024  # bytes of a transcript that are written at most
+ALIKE = 3  # findings of one requirement that are told of sessions besides the decisive ones
 
 
 @dataclass
@@ -51,11 +52,12 @@ def conclude(
     result: Result, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
 ) -> None:
     """Fill in a result from how its test ended and from what the judge saw in its sessions."""
-    decisive = iut.sessions[-1] if iut.sessions else None
-    if decisive is None and iut.findings:
-        decisive = iut.findings[-1][1]
-    shown = next((seen for seen in iut.sessions if _on(seen, decides.id)), None)
+    tried = tuple(iut.sessions)
+    decisive = tried[-1] if tried else None
+    shown = next((seen for seen in tried if _on(seen, decides.id)), None)
     iut.settle()
+    if not tried and iut.findings:
+        _, decisive, tried = iut.findings[-1]
     conclusion = next(_conclusions(error), None) if error else None
     if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
         came = iut.findings[0][0]
@@ -69,26 +71,70 @@ def conclude(
         result.detail = "the suite failed here, not the IUT"
     elif conclusion is not None:
         decisive = conclusion.session or decisive
+        tried = conclusion.sessions or tried
         _apply(result, conclusion, decides, decisive)
-    elif finding := next((f for f, _ in iut.findings if f.requirement == decides.id), None):
-        decisive = shown or next(s for f, s in iut.findings if f is finding)
+    elif found := next(
+        (entry for entry in iut.findings if entry[0].requirement == decides.id), None
+    ):
+        finding, decisive, tried = found if shown is None else (found[0], shown, tried)
         result.verdict = violated(decides.level)
         result.detail = result.came = finding.message
         result.offending = finding.event
     result.exercised = sorted(iut.exercised)
-    seen: set[tuple[str, str]] = set()
-    for finding, session in iut.findings:
-        if (finding.requirement, finding.message) not in seen:
-            seen.add((finding.requirement, finding.message))
-            result.findings.append(
-                {
-                    "requirement": finding.requirement,
-                    "message": finding.message,
-                    "event": finding.event if session is decisive else None,
-                }
-            )
+    files = Transcripts(folder, result.id, result.purpose, decides.id)
     if decisive is not None:
-        _keep(result, decisive, decides, folder, counterexample=bool(iut.tried.failed))
+        _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
+    _tell_findings(result, files, iut, tried)
+
+
+def _keep(
+    result: Result,
+    files: Transcripts,
+    session: Session,
+    sessions: tuple[Session, ...],
+    counterexample: bool,
+) -> None:
+    """Write the transcript of what decided the test, and what fails as a counterexample."""
+    written = files.of(sessions)
+    result.transcript = written.path
+    result.offending = written.place(sessions, session, result.offending)
+    for finding in result.findings:
+        finding["transcript"], finding["event"] = written.path, result.offending
+    if counterexample and result.verdict in (Verdict.FAIL, Verdict.WARN):
+        result.counterexample = f"counterexamples/{files.name}.jsonl"
+        # What a replay needs to tell whether it comes out the same.
+        shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
+        extra = {key: value for key, value in shown.items() if value is not None}
+        extra = {**written.capture.extra, **extra}
+        again = replace(written.capture, origin="counterexample", extra=extra)
+        write(files.folder / result.counterexample, again)
+
+
+def _tell_findings(
+    result: Result, files: Transcripts, iut: Iut, decisive: tuple[Session, ...]
+) -> None:
+    """Add each finding of the judge once, with the transcript that shows it."""
+    # What the decisive sessions show needs no transcript of its own.
+    entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
+    told: set[tuple[str, str]] = set()
+    elsewhere: Counter[str] = Counter()
+    for finding, session, sessions in entries:
+        if (finding.requirement, finding.message) in told:
+            continue
+        told.add((finding.requirement, finding.message))
+        if sessions != decisive:
+            elsewhere[finding.requirement] += 1
+            if elsewhere[finding.requirement] > ALIKE:
+                continue
+        written = files.of(sessions)
+        result.findings.append(
+            {
+                "requirement": finding.requirement,
+                "message": finding.message,
+                "transcript": written.path,
+                "event": written.place(sessions, session, finding.event),
+            }
+        )
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
@@ -126,46 +172,6 @@ def _apply(
         )
     elif about != decides.id:
         result.verdict = Verdict.INCONCLUSIVE
-        result.findings.append({"requirement": about, "message": str(conclusion), "event": None})
+        result.findings.append({"requirement": about, "message": str(conclusion)})
     else:
         result.verdict = violated(decides.level)
-
-
-def _keep(
-    result: Result, session: Session, decides: Requirement, folder: Path, counterexample: bool
-) -> None:
-    name = re.sub(r"[^\w.-]+", "_", result.id)[:150]
-    events, cut = _bounded(session.events)
-    extra: dict[str, Any] = {"iut": session.role.name, "test": result.id}
-    if session.instance.program:
-        extra["program"] = session.instance.program
-    if cut:
-        extra["cut"] = f"{cut} events left out"
-    capture = Capture(
-        protocol=session.protocol.name,
-        title=result.purpose,
-        origin="recorded",
-        requirements=(decides.id,),
-        events=events,
-        extra=extra,
-    )
-    result.transcript = f"transcripts/{name}.jsonl"
-    write(folder / result.transcript, capture)
-    if counterexample and result.verdict in (Verdict.FAIL, Verdict.WARN):
-        result.counterexample = f"counterexamples/{name}.jsonl"
-        # What a replay needs to tell whether it comes out the same.
-        shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
-        extra = {**extra, **{key: value for key, value in shown.items() if value is not None}}
-        write(
-            folder / result.counterexample, replace(capture, origin="counterexample", extra=extra)
-        )
-
-
-def _bounded(events: list[Event]) -> tuple[tuple[Event, ...], int]:
-    """The first events up to the limit, and how many were left out."""
-    size = 0
-    for number, event in enumerate(events):
-        size += len(event.data or b"") + 100
-        if size > KEPT:
-            return tuple(events[:number]), len(events) - number
-    return tuple(events), 0

@@ -64,7 +64,8 @@ class Session:
         self._link = link
         self._segmentation = segmentation or self.protocol.segmentation
         self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self.began = self._loop.time()
+        """When it was opened, on the clock of the event loop."""
         self._cursor = 0
         self._size = 0
         self._news = asyncio.Event()
@@ -79,7 +80,7 @@ class Session:
 
     @property
     def now(self) -> float:
-        return self._loop.time() - self._began
+        return self._loop.time() - self.began
 
     @property
     def ended(self) -> bool:

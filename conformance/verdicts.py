@@ -46,6 +46,8 @@ class Conclusion(Exception):
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
     """The session that shows it, where that is not the test's last one."""
+    sessions: tuple[Any, ...] = ()
+    """All sessions of what was tried, where that is not the test's last."""
 
 
 class Violation(Conclusion):

@@ -17,6 +17,9 @@ from conformance.reporting.text import one_line
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("captures", metavar="CAPTURE|PROTOCOL", nargs="+", type=Path)
+    parser.add_argument(
+        "--join", action="store_true", help="the captures are one conversation, in this order"
+    )
     parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
     parser.add_argument("--strict", action="store_true", help="findings of level should count too")
 
@@ -50,8 +53,9 @@ def _problems(protocol: Protocol) -> list[str]:
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
     messages = wrong = 0
+    shared = recordings.read(args.captures[0]).protocol.conversation() if args.join else None
     for path in args.captures:
-        session = recordings.read(path, args.role)
+        session = recordings.read(path, args.role, shared)
         messages += session.messages
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:

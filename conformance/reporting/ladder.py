@@ -21,7 +21,7 @@ MOST_BYTES = 2048  # of one message, in hex
 MOST_DECODED = 4096  # characters of one decoded form
 MOST_LINE = 4 << 20  # bytes of one line of the file that is still parsed
 
-_FIXED = frozenset(("at", "from", "text", "hex", "base64", "message", "value"))
+_FIXED = frozenset(("at", "connection", "from", "text", "hex", "base64", "message", "value"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +163,18 @@ def _step(index: int, line: bytes, role: str, marks: tuple[str, ...]) -> Step:
         side="iut" if sender == role else "none" if sender is None else "tester",
         at=f"{at:.3f}" if isinstance(at, int | float) else "",
         sender=one_line(sender, 30) if sender is not None else "",
-        preview=one_line(preview or (_compact(rest) if rest else ""), 120),
+        preview=_of_connection(event) + one_line(preview or (_compact(rest) if rest else ""), 120),
         dump=hexdump(data[:MOST_BYTES]) if data else "",
         decoded=decoded or (_pretty(rest) if rest and data is None else ""),
         cut=cut,
         marks=marks,
     )
+
+
+def _of_connection(event: Mapping[str, Any]) -> str:
+    """Which connection an event is of, where there are several."""
+    number = event.get("connection")
+    return f"#{number} " if isinstance(number, int) else ""
 
 
 def _bytes_of(event: Mapping[str, Any]) -> bytes | None:

@@ -31,6 +31,8 @@ def ladder(
         rung = _rung(event, name, event.sender == iut)
         room = width - len(_MARGIN) - _INNER - 4
         shown = one_line(_short(event), room) if room >= 8 else ""
+        if event.connection is not None:
+            shown = f"#{event.connection} {shown}"
         yield f"{event.at:{_TIME}.3f}  {rung}  {shown}".rstrip()
         if dump and event.data:
             yield from textwrap.indent(hexdump(event.data[:_DUMPED]), _MARGIN).split("\n")

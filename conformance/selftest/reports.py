@@ -90,7 +90,7 @@ def hostile() -> dict[str, Any]:
     report["problems"] = [HOSTILE]
     report["stale"] = [{"requirement": HOSTILE, "why": HOSTILE}]
     finding = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": HOSTILE}
-    where = {"transcript": "transcripts/x.jsonl", "event": 1}
+    where = {"transcript": "transcripts/x.jsonl", "event": 1, "reproduce": "conformance run"}
     report["findings"] = [
         finding | where | {"test": report["tests"][0]["id"]},
         finding | where | {"test": None},

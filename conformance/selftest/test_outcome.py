@@ -23,7 +23,8 @@ def record(
     against: tuple[str, ...] = (),
     problem: str = "",
 ) -> dict[str, Any]:
-    findings = [{"requirement": entry, "message": "seen", "event": 1} for entry in against]
+    where = {"transcript": "transcripts/x.jsonl", "event": 1}
+    findings = [{"requirement": entry, "message": "seen", **where} for entry in against]
     made = Result(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
     return {**made.to_json(), "exercised": list(exercised), "findings": findings}
 
