@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance import protocols
+from conformance.protocols import Role
 from conformance.runner import case_id, purpose
 
 
@@ -43,9 +44,9 @@ class _Collector:
 
 
 @cache
-def cases(role: str) -> tuple[Case, ...]:
-    """The test cases of ``PROTOCOL/ROLE``; none if there are none yet. Raises CollectionError."""
-    package = protocols.role(role).package
+def cases(role: Role) -> tuple[Case, ...]:
+    """The test cases of a role; none if there are none yet. Raises CollectionError."""
+    package = role.package
     try:
         importlib.import_module(package)
     except ModuleNotFoundError as error:
@@ -53,14 +54,14 @@ def cases(role: str) -> tuple[Case, ...]:
             return ()
         raise CollectionError(f"{package}: {error}") from error
     collector = _Collector()
-    words = ["--pyargs", *protocols.role(role).packages, "--collect-only", "-c", os.devnull]
+    words = ["--pyargs", *role.packages, "--collect-only", "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parent), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "-p", "no:terminal", "-W", "ignore"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(words, plugins=[collector])
     if collector.problems:
         raise CollectionError(collector.problems[0].strip().splitlines()[-1])
-    binding = {entry.id for entry in protocols.role_protocol(role).binding(protocols.role(role))}
+    binding = {entry.id for entry in protocols.load(role.protocol).binding(role)}
     shared = f"{package.rpartition('.')[0]}.both."
     found = [(_case(item), item.module.__name__) for item in collector.items]  # type: ignore[attr-defined]
     return tuple(

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 
 from conformance import protocols
-from conformance.protocols import Role, UnknownName
+from conformance.protocols import Protocol, Role, UnknownName
 from conformance.selection import Selection
 
 FILE = "conformance.toml"
@@ -43,7 +43,7 @@ class Configuration:
     looked up by name, ``ixit`` holds every other declared value.
     """
 
-    role: str
+    role: Role
     name: str = ""
     command: tuple[str, ...] = ()
     connect: str = ""
@@ -71,10 +71,14 @@ class Configuration:
     invocation: str = ""
     """The words that started this run, without those that select tests."""
 
+    @property
+    def protocol(self) -> Protocol:
+        return protocols.load(self.role.protocol)
+
     def declared(self, timing: str) -> float | None:
         """A declared timing, or the protocol's default; None where it has none, and so nothing is
         known of it."""
-        default = protocols.role_protocol(self.role).timings[timing].default
+        default = self.protocol.timings[timing].default
         return self.timing.get(timing, None if default is None else float(default))
 
     def seconds(self, timing: str) -> float:
@@ -84,17 +88,18 @@ class Configuration:
 
     def value(self, name: str) -> str:
         """Any other declared IXIT value, or the protocol's default for it."""
-        setting = protocols.role_protocol(self.role).ixit[name]
+        setting = self.protocol.ixit[name]
         return self.ixit.get(name, str(setting.default or ""))
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps({**asdict(self), "role": str(self.role)})
 
     @classmethod
     def from_json(cls, text: str) -> "Configuration":
         raw = json.loads(text)
         known = {key: KnownFailure(**entry) for key, entry in raw["known_failures"].items()}
         decoded = {
+            "role": protocols.role(raw["role"]),
             "command": tuple(raw["command"]),
             "known_failures": known,
             "selection": Selection.from_json(raw["selection"]),
@@ -103,7 +108,7 @@ class Configuration:
 
 
 def load(path: Path) -> Configuration:
-    """Read a configuration file. Raises ConfigurationError."""
+    """Read a configuration file. Raises ConfigurationError, or UnknownName for its role."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -125,7 +130,7 @@ def _from_toml(path: Path, raw: dict[str, Any]) -> Configuration:
         command = split(command)
     directory = path.parent.resolve()
     return Configuration(
-        role=iut["role"],
+        role=protocols.role(iut["role"]),
         name=iut.get("name", ""),
         command=tuple(command),
         connect=iut.get("connect", ""),
@@ -177,8 +182,7 @@ def split(command: str) -> tuple[str, ...]:
 def checked(configuration: Configuration) -> Configuration:
     """The same configuration once every name and combination in it is known to make sense."""
     try:
-        role = protocols.role(configuration.role)
-        protocol = protocols.load(role.protocol)
+        role, protocol = configuration.role, configuration.protocol
         _known("timing", configuration.timing, protocol.timings)
         _known("hook", configuration.hooks, role.hooks)
         _known("program", configuration.programs, role.programs)

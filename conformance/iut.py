@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import protocols
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
@@ -104,7 +103,7 @@ class Iut:
         self.exercised: set[str] = set()
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
         """Each with the session that shows it, and all sessions of what was tried then."""
-        self.role = protocols.role(configuration.role)
+        self.role = configuration.role
         self.transport = transport(configuration)
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
@@ -197,7 +196,7 @@ class Iut:
             )
 
     async def _start(self, program: str | None) -> Instance:
-        instance = Instance(self.role, self.configuration, self.transport)
+        instance = Instance(self.configuration, self.transport)
         try:
             await instance.start(program, self._listeners)
         except BaseException:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import __version__, protocols
+from conformance import __version__
 from conformance.configuration import Configuration, KnownFailure
 from conformance.protocols import Protocol, Requirement, Role
 from conformance.selection import LEFT_OUT, Collected
@@ -58,8 +58,7 @@ class Run:
 def build(run: Run) -> dict[str, Any]:
     """The content of report.json."""
     configuration = run.configuration
-    role = protocols.role(configuration.role)
-    protocol = protocols.load(role.protocol)
+    role, protocol = configuration.role, configuration.protocol
     results = [*([run.smoke] if run.smoke else []), *run.tests]
     bound = {requirement.id: requirement for requirement in protocol.binding(role)}
     findings = _findings(bound, results)
@@ -96,7 +95,7 @@ def build(run: Run) -> dict[str, Any]:
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
             "name": configuration.name or _called(configuration),
-            "role": configuration.role,
+            "role": str(role),
             "command": list(configuration.command) or None,
             "address": configuration.connect or configuration.listen or None,
         },
@@ -142,7 +141,7 @@ def _called(configuration: Configuration) -> str:
 
 
 def _ixit(configuration: Configuration) -> dict[str, Any]:
-    protocol = protocols.role_protocol(configuration.role)
+    protocol = configuration.protocol
     return {
         **{f"timing.{name}": configuration.declared(name) for name in protocol.timings},
         **{name: configuration.value(name) for name in protocol.ixit},
@@ -250,7 +249,7 @@ def _requirement(
 
 def _unsupported(requirement: Requirement, configuration: Configuration) -> str:
     """Why the IUT leaves this requirement out, if its configuration claims so."""
-    features = protocols.role_protocol(configuration.role).features
+    features = configuration.protocol.features
     for claim, reason in configuration.unsupported.items():
         if requirement.id == claim or requirement.id in features.get(claim, ()):
             return reason

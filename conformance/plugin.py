@@ -57,7 +57,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]
     return checked(
         Configuration(
-            role=role,
+            role=protocols.role(role),
             command=split(command),
             connect=connect,
             listen=listen,

@@ -92,7 +92,9 @@ def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
     sound = [] if names else [Trial(role, kind) for kind in dict.fromkeys([usual, *over])]
     # Elsewhere: a test case that is imported here would keep the settings of no run at all.
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
-        decided = {case.requirement for case in elsewhere.submit(cases, role).result()}
+        decided = {
+            case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()
+        }
     return sound + [
         _trial(role, fault, kind, decided) for fault, kind in zip(chosen, over, strict=True)
     ]
@@ -112,7 +114,8 @@ def _trial(role: str, fault: Deviation, over: str, decided: set[str]) -> Trial:
 def unproven(role: str) -> list[str]:
     """The requirements of a role that are tested on the wire and that no fault violates."""
     violated = {fault.requirement for fault in faults(role).values()}
-    bound = protocols.role_protocol(role).binding(protocols.role(role))
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
     return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
 
 

@@ -128,9 +128,9 @@ class Operation:
     arguments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Role:
-    """One side of a protocol, as an IUT plays it.
+    """One side of a protocol, as an IUT plays it; there is one object of each.
 
     ``serves``: it waits to be connected to (or to be spoken to on its standard input).
     ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
@@ -293,11 +293,6 @@ def role(path: str) -> Role:
     """The role named ``PROTOCOL/ROLE``. Raises UnknownName."""
     protocol, _, name = path.partition("/")
     return load(protocol).role(name)
-
-
-def role_protocol(path: str) -> Protocol:
-    """The protocol of the role named ``PROTOCOL/ROLE``."""
-    return load(path.partition("/")[0])
 
 
 def _yaml(path: Path) -> Any:

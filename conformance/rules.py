@@ -240,7 +240,7 @@ def _said(protocol: Protocol, party: str, frames: list[Frame]) -> list[tuple[str
 
 def _cases(protocol: Protocol, role: Role) -> Iterator[str]:
     try:
-        found = cases(str(role))
+        found = cases(role)
     except CollectionError as error:
         yield f"{role}: its test cases cannot be collected: {error}"
         return

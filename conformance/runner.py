@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from conformance import interruption, locate, protocols
+from conformance import interruption, locate
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
 from conformance.outcome import Run, build
@@ -38,8 +38,8 @@ class Runner:
     def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
         locate.extend_packages()
         self.configuration = configuration
-        self.role = protocols.role(configuration.role)
-        self.protocol = protocols.load(self.role.protocol)
+        self.role = configuration.role
+        self.protocol = configuration.protocol
         self.folder = Path(configuration.report)
         self._config = config
         self._worker = hasattr(config, "workerinput")
@@ -327,7 +327,7 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     """What to say to an IUT that plays the other role; the judge has found what that violates."""
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
-    messages = protocols.load(role.protocol).messages
+    messages = iut.configuration.protocol.messages
     # Where the other side says nothing, what came is no sign of it.
     if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance import protocols
 from conformance.captures import Event
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
@@ -51,7 +50,7 @@ class Session:
         self.instance = instance
         self.role = instance.role
         self.peer = peer or self.role.peer
-        self.protocol = protocols.load(self.role.protocol)
+        self.protocol = instance.configuration.protocol
         self.events: list[Event] = []
         self.received: list[Message] = []
         self.judge = Judge(

@@ -61,7 +61,7 @@ def _tests(role: Role) -> int:
     from conformance.collection import CollectionError, cases
 
     try:
-        found = cases(str(role))
+        found = cases(role)
     except CollectionError as error:
         print(f"conformance: the tests of {role} cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED

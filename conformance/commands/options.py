@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -> Configuration:
+def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) -> Configuration:
     """The IUT that is meant: the command's, the file's or, where it is asked for, the reference
     mock, with the options over it.
 
@@ -59,7 +59,8 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
             raise ConfigurationError(f"{file} is for {found.role}, not for {role}")
         else:
             other = f" (./{file} is for {found.role})"
-    if base is None and not role:
+    meant = role or (base.role if base else None)
+    if meant is None:
         raise ConfigurationError(
             f"say which role to test (PROTOCOL/ROLE), or write {configuration.FILE} "
             "(conformance init PROTOCOL/ROLE)"
@@ -69,11 +70,11 @@ def chosen(args: argparse.Namespace, role: str | None, command: Sequence[str]) -
             raise ConfigurationError(
                 f"--{given[0]} is for the reference mock, not for an implementation of yours"
             )
-        base = _mock(protocols.role(role or (base.role if base else "")), args)
+        base = _mock(meant, args)
     elif base is None:
-        base = Configuration(role or "")
+        base = Configuration(meant)
         if not reached:
-            raise ConfigurationError(f"{_unnamed(protocols.role(base.role))}{other}")
+            raise ConfigurationError(f"{_unnamed(meant)}{other}")
     if reached:
         base = replace(base, command=(), connect="", listen="")
     values = _values(base, args.set)

@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
     if played.capture.extra.get("fragment"):
         raise CaptureError(f"{args.capture}: a list of messages and no session; nothing to replay")
     role = _role(played, args)
-    chosen = options_of_iut.chosen(args, f"{played.protocol.name}/{role}", args.rest)
+    chosen = options_of_iut.chosen(args, played.protocol.role(role), args.rest)
     return asyncio.run(_play(played, chosen, args))
 
 

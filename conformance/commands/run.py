@@ -78,7 +78,8 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
     """The configuration of a run: the IUT that is meant, and how to run."""
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
-    chosen = options_of_iut.chosen(args, args.role, command)
+    role = protocols.role(args.role) if args.role else None
+    chosen = options_of_iut.chosen(args, role, command)
     if chosen.listen and (args.workers or "1") != "1":
         raise ConfigurationError(f"-n {args.workers}: only one worker can listen at an address")
     selection = Selection(args.keyword or "", _requirements(args, chosen))
@@ -105,7 +106,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         written.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"--report {chosen.report}: {error.strerror}") from error
-    words = ["--pyargs", *protocols.role(chosen.role).packages, "-c", os.devnull]
+    words = ["--pyargs", *chosen.role.packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
     words += [f"--hypothesis-seed={chosen.seed}"]
@@ -127,11 +128,10 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
 
 def _requirements(args: argparse.Namespace, chosen: Configuration) -> tuple[str, ...]:
     """The patterns of ``--requirement``. Raises UnknownName where one fits no requirement."""
-    role = protocols.role(chosen.role)
-    bound = [entry.id for entry in protocols.role_protocol(chosen.role).binding(role)]
+    bound = [entry.id for entry in chosen.protocol.binding(chosen.role)]
     for pattern in args.requirement:
         if not any(matches(id_, [pattern]) for id_ in bound):
-            raise UnknownName(f"requirement of {role}", pattern, bound)
+            raise UnknownName(f"requirement of {chosen.role}", pattern, bound)
     return tuple(args.requirement)
 
 

@@ -52,7 +52,7 @@ def transport(configuration: Configuration) -> str:
 
     Raises ConfigurationError where the role does not speak over that.
     """
-    role = protocols.role(configuration.role)
+    role = configuration.role
     address = configuration.connect or configuration.listen
     if role.transports == ("none",):
         if address:
@@ -89,7 +89,7 @@ def _addresses(role: Role, addresses: str) -> None:
 
 
 def _placeholder_transport(configuration: Configuration) -> str:
-    role, command = protocols.role(configuration.role), " ".join(configuration.command)
+    role, command = configuration.role, " ".join(configuration.command)
     if "{socket}" in command:
         return "unix"
     ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
@@ -101,8 +101,9 @@ def _placeholder_transport(configuration: Configuration) -> str:
 def _network(configuration: Configuration) -> str:
     """What a port is a port of: that which is declared, or the first that the role has."""
     declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
-    role = protocols.role(configuration.role)
-    return declared or next((kind for kind in role.transports if kind in _SOCKETS), "tcp")
+    return declared or next(
+        (kind for kind in configuration.role.transports if kind in _SOCKETS), "tcp"
+    )
 
 
 def _wanted(role: Role) -> str:
@@ -119,8 +120,8 @@ T = TypeVar("T")
 class Instance:
     """One running IUT: a process of ours, or a program that somebody else keeps running."""
 
-    def __init__(self, role: Role, configuration: Configuration, kind: str) -> None:
-        self.role = role
+    def __init__(self, configuration: Configuration, kind: str) -> None:
+        self.role = configuration.role
         self.configuration = configuration
         self.kind = kind
         self.process: Process | None = None
@@ -129,9 +130,7 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
-        self.conversation = protocols.load(role.protocol).conversation(
-            running=not configuration.command
-        )
+        self.conversation = configuration.protocol.conversation(running=not configuration.command)
         """What the oracles of its sessions have in common, if anything."""
         self._stack = contextlib.AsyncExitStack()
         self._addresses: dict[str, str] = {}

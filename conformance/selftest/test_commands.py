@@ -299,7 +299,7 @@ def test_init_writes_what_can_be_loaded(role: str, tmp_path: Path) -> None:
     path = tmp_path / "conformance.toml"
     assert cli.main(["init", role]) == 0
     loaded = configuration.checked(configuration.load(path))
-    assert (loaded.role, loaded.cwd) == (role, str(tmp_path))
+    assert (str(loaded.role), loaded.cwd) == (role, str(tmp_path))
     before = path.read_bytes()
     assert cli.main(["init", role, "--output", str(path)]) == 2
     assert path.read_bytes() == before

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from conformance import protocols
 from conformance.configuration import Configuration, KnownFailure
 from conformance.outcome import Run, build
 from conformance.results import Result
@@ -39,7 +40,7 @@ def report(
     interrupted = options.pop("interrupted", False)
     exercised = (MUST,) if smoke == "pass" else ()
     run = Run(
-        Configuration("vexide/simulator", command=("iut",), **options),
+        Configuration(protocols.role("vexide/simulator"), command=("iut",), **options),
         datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
         strict=strict,
         collected=collected or Collected(len(tests), len(tests)),
@@ -93,7 +94,7 @@ def test_only_shoulds_are_no_conformance() -> None:
     made = report(record("a", SHOULD), smoke="pass")
     assert made["exit_code"] == 0
     run = Run(
-        Configuration("vexide/simulator", command=("iut",)),
+        Configuration(protocols.role("vexide/simulator"), command=("iut",)),
         datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
         collected=Collected(1, 1),
         tests=[record("a", SHOULD)],

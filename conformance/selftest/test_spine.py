@@ -51,7 +51,7 @@ def test_split_at(places: list[int], pieces: list[bytes]) -> None:
 
 def test_configuration_survives_json() -> None:
     given = Configuration(
-        "vexide/simulator",
+        protocols.role("vexide/simulator"),
         command=("a", "{port}"),
         timing={"quiet": 0.5},
         known_failures={"ready.sent": KnownFailure("x", "y", "2030-01-01")},
@@ -61,7 +61,7 @@ def test_configuration_survives_json() -> None:
 
 
 def test_defaults_come_from_the_protocol() -> None:
-    given = Configuration("vexide/simulator", timing={"quiet": 0.5})
+    given = Configuration(protocols.role("vexide/simulator"), timing={"quiet": 0.5})
     assert given.seconds("quiet") == 0.5
     assert given.seconds("response") == VEXIDE.timings["response"].default
     assert given.value("ports") == "tagged"
