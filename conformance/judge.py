@@ -14,11 +14,15 @@ MOST = 100  # findings kept of one session; a peer that breaks every message nee
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A requirement that a session violates, how, and by which event of its transcript."""
+    """A requirement that a session violates, how, and by which event of its transcript.
+
+    ``path`` leads to the member of the decoded message that is wrong, where it is known.
+    """
 
     requirement: str
     message: str
     event: int | None = None
+    path: tuple[str | int, ...] = ()
 
 
 class Oracle(Interface):
@@ -153,7 +157,7 @@ class Judge:
             yield Finding(errors[0].requirement or default, reading)
         else:
             for error in errors:
-                yield Finding(error.requirement or default, error.message)
+                yield Finding(error.requirement or default, error.message, path=error.path)
 
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
         # Always run to its end: what an oracle remembers must not depend on who is judged.

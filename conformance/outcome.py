@@ -201,6 +201,7 @@ def _findings(
                     "transcript": finding["transcript"],
                     "event": finding["event"],
                     "reproduce": result["reproduce"],
+                    "path": finding.get("path", []),
                 }
             )
     return found

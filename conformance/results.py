@@ -133,6 +133,7 @@ def _tell_findings(
                 "message": finding.message,
                 "transcript": written.path,
                 "event": written.place(sessions, session, finding.event),
+                "path": list(finding.path),
             }
         )
 

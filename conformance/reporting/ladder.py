@@ -2,26 +2,42 @@
 
 A transcript may hold a flood, and every byte of it may have been chosen by the IUT. The file is
 read twice, once to count its events and once to parse those that are shown, so that memory is
-bounded however long it is.
+bounded however long it is. What has the most room are the offending events, which are marked; what
+finds none is still in the file.
 """
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from conformance.reporting.text import hexdump, one_line, visible
+from conformance.reporting import places
+from conformance.reporting.places import Range
+from conformance.reporting.text import hexdump, in_hexdump, one_line
 
 MOST_EVENTS = 200  # shown of one session
 AROUND_MARK = 15  # events kept on either side of an offending one in a longer session
 MOST_BYTES = 2048  # of one message, in hex
 MOST_DECODED = 4096  # characters of one decoded form
+ROOM = 120_000  # characters of the bytes and decoded forms of one session
 MOST_LINE = 4 << 20  # bytes of one line of the file that is still parsed
 
 _FIXED = frozenset(("at", "connection", "from", "text", "hex", "base64", "message", "value"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is wrong with an event, and what leads to the wrong member of its decoded form."""
+
+    text: str
+    path: places.Path = ()
+
+
+Marks = Mapping[int, Sequence[Mark]]
+"""Marks by the index of their event; the header line of a transcript is not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +45,7 @@ class Step:
     """One rung of the ladder, or a gap where events were left out.
 
     ``side`` is ``tester``, ``iut`` or ``none``; ``kind`` is ``message``, ``bytes``, ``event`` or
-    ``gap``. ``marks`` say what is wrong with this event.
+    ``gap``. ``marks`` say what is wrong with this event, and where in its texts that is.
     """
 
     kind: str
@@ -42,22 +58,33 @@ class Step:
     dump: str = ""
     decoded: str = ""
     cut: str = ""
-    marks: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    dump_marks: tuple[Range, ...] = ()
+    decoded_marks: tuple[Range, ...] = ()
+
+    @property
+    def body(self) -> int:
+        """How many characters its bytes and its decoded form take."""
+        return len(self.dump) + len(self.decoded)
 
     @property
     def size(self) -> int:
         """About how many characters it takes on the page."""
-        return 400 + len(self.preview) + len(self.dump) + len(self.decoded)
+        return 450 + len(self.preview) + self.body
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """A session as the page shows it; ``problem`` says why there is nothing to show."""
+    """A session as the page shows it; ``problem`` says why there is nothing to show.
+
+    It had ``total`` events; ``bare`` of those that are shown have lost their contents.
+    """
 
     tester: str = ""
     iut: str = ""
     steps: tuple[Step, ...] = ()
     total: int = 0
+    bare: int = 0
     problem: str = ""
 
     @property
@@ -65,11 +92,11 @@ class Ladder:
         return sum(step.size for step in self.steps)
 
 
-def read(path: Path, iut: str, marks: Mapping[int, Sequence[str]]) -> Ladder:
+def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
     """The ladder of a transcript file.
 
-    ``iut`` is the role under test, where the file's header names no other. ``marks`` maps the index
-    of an offending event (the header line not counted) to what is wrong with it.
+    ``iut`` is the role under test, where the file's header names no other. ``room`` is how many
+    characters the contents of its events may take.
     """
     try:
         with path.open("rb") as file:
@@ -84,7 +111,20 @@ def read(path: Path, iut: str, marks: Mapping[int, Sequence[str]]) -> Ladder:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
     peers = {step.sender for step in steps if step.side == "tester"}
-    return Ladder(" + ".join(sorted(peers)), role, steps, total)
+    fitting = tuple(_fitting(steps, room))
+    bare = sum(step is not kept for step, kept in zip(steps, fitting, strict=True))
+    return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
+
+
+def _fitting(steps: Sequence[Step], room: int) -> Iterator[Step]:
+    """The steps, of which some lose their contents: those with marks have room first."""
+    room -= sum(step.body for step in steps if step.marks)
+    for step in steps:
+        if step.marks or step.body <= room:
+            room -= 0 if step.marks else step.body
+            yield step
+        else:
+            yield replace(step, dump="", decoded="", cut="")
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -108,7 +148,7 @@ def _object(line: bytes) -> dict[str, Any]:
     raise ValueError("not an object")
 
 
-def _chosen(total: int, marks: Mapping[int, Sequence[str]]) -> list[int]:
+def _chosen(total: int, marks: Marks) -> list[int]:
     """Which events are shown: all, or the beginning, the surroundings of every mark and the end."""
     if total <= MOST_EVENTS:
         return list(range(total))
@@ -122,7 +162,7 @@ def _chosen(total: int, marks: Mapping[int, Sequence[str]]) -> list[int]:
 
 
 def _steps(
-    file: BinaryIO, wanted: list[int], total: int, role: str, marks: Mapping[int, Sequence[str]]
+    file: BinaryIO, wanted: list[int], total: int, role: str, marks: Marks
 ) -> Iterator[Step]:
     chosen = set(wanted)
     gaps = {after: after - before - 1 for before, after in pairwise([*wanted, total])}
@@ -135,7 +175,7 @@ def _steps(
             yield _step(index, line, role, tuple(marks.get(index, ())))
 
 
-def _step(index: int, line: bytes, role: str, marks: tuple[str, ...]) -> Step:
+def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...]) -> Step:
     try:
         event = _object(line)
         data = _bytes_of(event)
@@ -156,6 +196,9 @@ def _step(index: int, line: bytes, role: str, marks: tuple[str, ...]) -> Step:
             decoded = _pretty(event["value"])
         if len(data) > MOST_BYTES:
             cut = f"the first {MOST_BYTES:,} of {len(data):,} bytes"
+    decoded = decoded or (_pretty(rest) if rest and data is None else "")
+    shown = (data or b"")[:MOST_BYTES]
+    paths = [mark.path for mark in marks if mark.path]
     return Step(
         kind=kind,
         label=one_line(label, 60),
@@ -164,10 +207,17 @@ def _step(index: int, line: bytes, role: str, marks: tuple[str, ...]) -> Step:
         at=f"{at:.3f}" if isinstance(at, int | float) else "",
         sender=one_line(sender, 30) if sender is not None else "",
         preview=_of_connection(event) + one_line(preview or (_compact(rest) if rest else ""), 120),
-        dump=hexdump(data[:MOST_BYTES]) if data else "",
-        decoded=decoded or (_pretty(rest) if rest and data is None else ""),
+        dump=hexdump(shown),
+        decoded=decoded,
         cut=cut,
         marks=marks,
+        dump_marks=_ranges(
+            range_
+            for path in paths
+            if (found := places.in_bytes(shown, path))
+            for range_ in in_hexdump(*found)
+        ),
+        decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),
     )
 
 
@@ -175,6 +225,15 @@ def _of_connection(event: Mapping[str, Any]) -> str:
     """Which connection an event is of, where there are several."""
     number = event.get("connection")
     return f"#{number} " if isinstance(number, int) else ""
+
+
+def _ranges(found: Iterable[Range]) -> tuple[Range, ...]:
+    """Ranges in order, without those that begin within another one."""
+    kept: list[Range] = []
+    for start, end in sorted(found):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return tuple(kept)
 
 
 def _bytes_of(event: Mapping[str, Any]) -> bytes | None:
@@ -204,7 +263,12 @@ def _pretty(value: Any) -> str:
     compact = _compact(value)
     if 88 < len(compact) <= MOST_DECODED:
         try:
-            return visible(json.dumps(value, ensure_ascii=False, indent=2), MOST_DECODED)
+            return _cut(json.dumps(value, ensure_ascii=False, indent=2))
         except RecursionError:
             pass
-    return visible(compact, MOST_DECODED)
+    return _cut(compact)
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_DECODED
+    return f"{text[:MOST_DECODED]} … [{more:,} more characters]" if more > 0 else text

@@ -11,19 +11,25 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from conformance import locate
 from conformance.reporting import ladder, wording
-from conformance.reporting.ladder import Ladder
+from conformance.reporting.causes import Cause, causes
+from conformance.reporting.glossary import GLOSSARY
+from conformance.reporting.ladder import Ladder, Mark, Step
+from conformance.reporting.places import Range
 from conformance.reporting.text import visible
 from conformance.reporting.wording import VERDICTS, Report, area, worst_first
 
-PAGE_SIZE = 16_000_000  # characters of all ladders together; a browser should still scroll
+PAGE_SIZE = 4_000_000  # characters of all ladders together; a browser should still scroll
+LITTLE = 12_000  # characters of the contents of a session in which nothing was wrong
 LEVELS = ("must", "should", "may")
 
 
@@ -43,17 +49,9 @@ def render(report: Report, folder: Path) -> str:
     templates = locate.reports()
     style = _inlined(templates / "style.css")
     script = _inlined(templates / "script.js")
-    environment = Environment(
-        loader=FileSystemLoader(templates),
-        autoescape=True,
-        finalize=_shown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     requirements = worst_first(report["requirements"])
-    return environment.get_template("template.html").render(
+    cards = list(_cards(report, folder))
+    return _template().render(
         report=report,
         style=style,
         script=script,
@@ -62,7 +60,14 @@ def render(report: Report, folder: Path) -> str:
         areas=sorted({area(entry["id"]) for entry in requirements}),
         levels=[level for level in LEVELS if any(e["level"] == level for e in requirements)],
         bar=_bar(report["counts"]["requirements"]),
-        cards=list(_cards(report, folder)),
+        cards=cards,
+        failures=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "fail")],
+        warnings=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "warn")],
+        knowns=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "known")],
+        open_=wording.by_reason(report, "inconclusive"),
+        glossary=GLOSSARY,
+        verdict_of={test["id"]: test["verdict"] for test in report["tests"]},
+        titles={test["id"]: title(test) for test in report["tests"]},
         strays=_strays(report),
         seen_in=_seen_in(report),
         missing=wording.by_reason(report),
@@ -73,14 +78,70 @@ def render(report: Report, folder: Path) -> str:
         run_word=wording.run_word(report),
         run_symbol=wording.RUN_SYMBOLS[report["verdict"]],
         area=area,
+        segments=segments,
+        address=_address,
         test_anchor=test_anchor,
         as_json=_as_json,
     )
 
 
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(locate.reports()),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("template.html")
+
+
 def test_anchor(test: str) -> str:
     """The fragment of a test on the page; it depends on nothing but the test's id."""
     return "test-" + hashlib.sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def title(test: Mapping[str, Any]) -> str:
+    """What a test is for and, where it is one of several with the same purpose, its parameter."""
+    _, bracket, rest = test["id"].partition("[")
+    purpose = str(test["purpose"]).removesuffix(".")
+    return f"{purpose} [{rest}" if bracket else purpose
+
+
+def segments(text: str, ranges: Iterable[Range]) -> Iterator[tuple[str, bool]]:
+    """The parts of a text, and whether each is within one of the ranges, which are in order."""
+    at = 0
+    for start, end in ranges:
+        yield text[at:start], False
+        yield text[start:end], True
+        at = end
+    yield text[at:], False
+
+
+def _address(path: str) -> str:
+    """A file beside the page, as a relative address that leads nowhere else."""
+    return "./" + quote(path, safe="/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A cause, and the event that shows it as it stands in its test's ladder."""
+
+    cause: Cause
+    step: Step | None
+
+    @classmethod
+    def of(cls, cause: Cause, cards: Iterable["_Card"], report: Report, folder: Path) -> "_Shown":
+        if cause.transcript is None or cause.event is None:
+            return cls(cause, None)
+        drawn = next((card.ladder for card in cards if card.test is cause.test), None)
+        if cause.test is None or cause.test["transcript"] != cause.transcript:
+            drawn = _read(folder, cause.transcript, report, {cause.event: [Mark("", cause.path)]})
+        steps = drawn.steps if drawn else ()
+        return cls(cause, next((step for step in steps if step.index == cause.event), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +159,14 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
     findings: dict[str, list[Mapping[str, Any]]] = {}
     for finding in report["findings"]:
         findings.setdefault(finding["test"], []).append(finding)
-    role = report["iut"]["role"].rpartition("/")[2]
     left = PAGE_SIZE
     for test in worst_first(report["tests"]):
         own = tuple(findings.get(test["id"], ()))
         drawn = None
         if test["transcript"] is not None:
-            drawn = _ladder(folder, test, own, role) if left > 0 else _NO_ROOM
+            wrong = own or test["verdict"] in ("fail", "warn", "inconclusive", "known")
+            room = ladder.ROOM if wrong else LITTLE
+            drawn = _ladder(report, folder, test, own, room) if left > 0 else _NO_ROOM
             left -= drawn.size
         yield _Card(test, requirements.get(test["requirement"]), own, drawn)
 
@@ -113,23 +175,33 @@ _NO_ROOM = Ladder(problem="left out, as the page is long enough; see the file")
 
 
 def _ladder(
-    folder: Path, test: Mapping[str, Any], findings: Iterable[Mapping[str, Any]], role: str
+    report: Report,
+    folder: Path,
+    test: Mapping[str, Any],
+    findings: Iterable[Mapping[str, Any]],
+    room: int,
 ) -> Ladder:
-    path = folder / test["transcript"]
-    if not path.resolve().is_relative_to(folder.resolve()):
-        return Ladder(problem="the transcript is not below the report's folder")
-    marks: dict[int, list[str]] = {}
+    marks: dict[int, list[Mark]] = {}
     if test["offending"] is not None:
         marks[test["offending"]] = []
     for finding in findings:
         if finding["event"] is not None and finding["transcript"] == test["transcript"]:
-            text = f"{finding['requirement']}: {finding['message']}"
-            marks.setdefault(finding["event"], []).append(text)
+            mark = Mark(f"{finding['requirement']}: {finding['message']}", finding.get("path", ()))
+            marks.setdefault(finding["event"], []).append(mark)
     for event, texts in marks.items():
         if not texts:
-            texts.append(f"{test['requirement']}: {test.get('came') or test['detail']}")
+            texts.append(Mark(f"{test['requirement']}: {test.get('came') or test['detail']}"))
         marks[event] = texts[:8]
-    return ladder.read(path, role, marks)
+    return _read(folder, test["transcript"], report, marks, room)
+
+
+def _read(
+    folder: Path, transcript: str, report: Report, marks: ladder.Marks, room: int = ladder.ROOM
+) -> Ladder:
+    path = folder / transcript
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return Ladder(problem="the transcript is not below the report's folder")
+    return ladder.read(path, report["iut"]["role"].rpartition("/")[2], marks, room)
 
 
 def _strays(report: Report) -> list[Mapping[str, Any]]:

@@ -33,6 +33,27 @@ def one_line(text: object, limit: int = 200) -> str:
     return visible(folded, keep="")
 
 
+def in_hexdump(start: int, end: int) -> list[tuple[int, int]]:
+    """Where in a dump the bytes from ``start`` to before ``end`` stand, as hex and as characters.
+
+    Ranges of characters of the dump, in order.
+    """
+    ranges = []
+    for row in range(start // 16, (end + 15) // 16):
+        line = row * (_DUMPED + 17)  # each line before is full, and has a newline
+        first, last = max(start - 16 * row, 0), min(end - 16 * row, 16) - 1
+        ranges.append((line + _hex_column(first), line + _hex_column(last) + 2))
+        ranges.append((line + _DUMPED + first, line + _DUMPED + last + 1))
+    return ranges
+
+
+_DUMPED = 56  # characters of a line of a dump before its characters
+
+
+def _hex_column(place: int) -> int:
+    return 6 + 3 * place + (1 if place >= 8 else 0)
+
+
 def hexdump(data: bytes) -> str:
     """Sixteen bytes a line: offset, hex, and the printable ASCII characters."""
     lines = []

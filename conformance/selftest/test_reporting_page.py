@@ -1,6 +1,7 @@
 """The page: truthful, bounded, and inert whatever an IUT says."""
 
 import copy
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,8 +13,11 @@ from conformance import locate
 from conformance.reporting import (
     ladder,
     page,
+    places,
     write_page,
 )
+from conformance.reporting.ladder import Mark
+from conformance.reporting.text import hexdump, in_hexdump
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
 
 
@@ -53,7 +57,7 @@ def assert_inert(text: str) -> Page:
         assert tag not in loading
         for name, value in attributes.items():
             assert not name.startswith("on") and name not in {"style", "src", "action", "srcdoc"}
-            assert name != "href" or (value or "").startswith("#")
+            assert name != "href" or re.match("#|[.]/(transcripts|counterexamples)/", value or "")
     return found
 
 
@@ -78,7 +82,7 @@ def test_the_page_says_what_a_reader_wants(sample: dict[str, Any]) -> None:
         assert f'id="{page.test_anchor(test["id"])}"' in text
     failed = page.test_anchor("vexide/test_handshake.py::test_version_at_most_offered")
     assert text.index(f'id="{failed}"') < text.index('id="test-', text.index(f'id="{failed}"') + 5)
-    assert re.search(rf'id="{failed}"[^>]* open>', text)
+    assert text.index('class="cause fail"') < text.index('id="requirements"')
     assert "Offending event 3" in shown
     assert "63 61 66 e9 20 ff  fe 22" in shown  # what is no UTF-8 is there byte for byte
 
@@ -208,10 +212,88 @@ def test_the_ladder_tells_the_sides_apart(tmp_path: Path) -> None:
         {"at": 0.5, "from": "simulator", "hex": "00ff"},
         {"at": 1, "from": "simulator", "event": "exited", "code": 3},
     )
-    drawn = ladder.read(path, "simulator", {1: ["wrong"]})
+    drawn = ladder.read(path, "simulator", {1: [Mark("wrong")]})
     assert [step.side for step in drawn.steps] == ["tester", "iut", "iut"]
     assert [step.kind for step in drawn.steps] == ["message", "bytes", "event"]
-    assert [step.marks for step in drawn.steps] == [(), ("wrong",), ()]
+    assert [step.marks for step in drawn.steps] == [(), (Mark("wrong"),), ()]
     assert (drawn.tester, drawn.iut, drawn.total) == ("frontend", "simulator", 3)
     assert drawn.steps[1].label == "2 bytes"
     assert "code" in drawn.steps[2].decoded
+
+
+# What is wrong comes first, with its place
+
+
+def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
+    value = {"Log": {"level": "info", "message": 7}}
+    event = {"at": 0.5, "from": "simulator", "text": json.dumps(value), "message": "Log"}
+    write_transcript(tmp_path, {**event, "value": value})
+    report = minimal("fail", transcript="transcripts/x.jsonl", reproduce="do it again")
+    report["requirements"][0]["reason"] = "Log.message: 7 is no text"
+    where = {"test": "t.py::test_one", "transcript": "transcripts/x.jsonl", "event": 0}
+    found = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": "no text"}
+    report["findings"] = [found | where | {"path": ["Log", "message"]}]
+    text = page.render(report, tmp_path)
+    first = text[text.index("What to mend") : text.index('id="requirements"')]
+    for part in ("Log.message: 7 is no text", "do it again", "It holds.", "Log from the simulator"):
+        assert part in first
+    # The field is marked in the decoded form, in hex and among the characters.
+    assert re.findall("<mark>(.*?)</mark>", first) == ["7", "37", "7"]
+
+
+def test_a_requirement_that_only_findings_violate_is_a_cause(tmp_path: Path) -> None:
+    report = minimal()
+    other = report["requirements"][0] | {"id": "area.two", "verdict": "fail", "reason": "bad"}
+    report["requirements"].append(other | {"tests": []})
+    report["counts"]["requirements"]["fail"] = 1
+    finding = {"requirement": "area.two", "level": "must", "verdict": "fail", "message": "bad"}
+    where = {"test": "t.py::test_one", "transcript": None, "event": None}
+    report["findings"] = [finding | where]
+    text = page.render(report, tmp_path)
+    cause = text[text.index('id="cause-area.two"') : text.index('id="requirements"')]
+    assert "conformance run" in cause and page.test_anchor("t.py::test_one") in cause
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ('{"a": {"b": [1, {"c": "é☃"}]}}', ["a", "b", 1, "c"], '"é☃"'),
+        (" [ 1 , [2, 3] ]", [1, 0], "2"),
+        ('{"a\\"b": 1, "a": {}}', ["a"], "{}"),
+        ("7", [], "7"),
+        ('{"a": 1}', ["b"], None),
+        ('{"a": 1}', [0], None),
+        ("[1", [1], None),
+        ('{"a"', ["a"], None),
+        ("", ["a"], None),
+    ],
+)
+def test_a_member_is_found_in_text_and_bytes(
+    text: str, path: list[str | int], expected: str | None
+) -> None:
+    found = places.in_text(text, path)
+    assert (text[slice(*found)] if found else None) == expected
+    data = b"POST / HTTP/1.1\r\n\r\n" + text.encode()
+    within = places.in_bytes(data, path)
+    if text.strip()[:1] in ("{", "["):
+        assert (data[slice(*within)].decode() if within else None) == expected
+
+
+def test_bytes_are_found_in_a_dump() -> None:
+    dump = hexdump(bytes(range(0x41, 0x41 + 40)))
+    assert [dump[start:end] for start, end in in_hexdump(6, 33)] == [
+        "47 48  49 4a 4b 4c 4d 4e 4f 50",
+        "GHIJKLMNOP",
+        "51 52 53 54 55 56 57 58  59 5a 5b 5c 5d 5e 5f 60",
+        "QRSTUVWXYZ[\\]^_`",
+        "61",
+        "a",
+    ]
+
+
+def test_failed_tests_are_marked_where_they_are_named(sample: dict[str, Any]) -> None:
+    text = page.render(sample, sample_folder())
+    table = text[text.index('id="requirements"') :]
+    failed = next(test for test in sample["tests"] if test["verdict"] == "fail")
+    link = f'<a href="#{page.test_anchor(failed["id"])}">'
+    assert re.search(f'<li class="fail"><span class="flag" title="fail">.{{0,120}}{link}', table)

@@ -1,0 +1,68 @@
+"""Finds a member of a JSON text, so that a page can mark it: in the decoded form, and in bytes."""
+
+from collections.abc import Sequence
+from json import JSONDecoder
+from json.decoder import scanstring  # type: ignore[attr-defined]
+
+Path = Sequence[str | int]
+Range = tuple[int, int]
+
+_BLANK = " \t\r\n"
+_DECODER = JSONDecoder()
+
+
+def in_text(text: str, path: Path, start: int = 0) -> Range | None:
+    """Where in a JSON text the value at a path stands, from its first character to behind its last.
+
+    ``start`` is where the text begins. None where it is no JSON, or has nothing at that path.
+    """
+    try:
+        at = _skip(text, start)
+        for part in path:
+            at = _member(text, at, part)
+        return at, _DECODER.raw_decode(text, at)[1]
+    except (ValueError, IndexError, LookupError, RecursionError):
+        return None
+
+
+def in_bytes(data: bytes, path: Path) -> Range | None:
+    """The same of bytes that hold one JSON text in UTF-8, whatever stands before it."""
+    begins = min((at for at in (data.find(b"{"), data.find(b"[")) if at >= 0), default=-1)
+    if begins < 0:
+        return None
+    try:
+        text = data[begins:].decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    found = in_text(text, path)
+    if found is None:
+        return None
+    before, within = text[: found[0]], text[found[0] : found[1]]
+    start = begins + len(before.encode("utf-8"))
+    return start, start + len(within.encode("utf-8"))
+
+
+def _member(text: str, at: int, part: str | int) -> int:
+    """Where a member of the object or array at ``at`` begins. Raises LookupError or ValueError."""
+    if text[at] not in "{[" or (text[at] == "{") != isinstance(part, str):
+        raise LookupError(part)
+    named, number = text[at] == "{", 0
+    at = _skip(text, at + 1)
+    while text[at] not in "}]":
+        key: str | int = number
+        if named:
+            key, at = scanstring(text, at + 1)
+            at = _skip(text, _skip(text, at) + 1)
+        if key == part:
+            return at
+        at = _skip(text, _DECODER.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+        number += 1
+    raise LookupError(part)
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _BLANK:
+        at += 1
+    return at
