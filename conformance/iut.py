@@ -100,6 +100,8 @@ class Iut:
         self.tried = Tried()
         self.memory: dict[str, Any] = {}
         """What tests have found out about the IUT that others need to know, for the whole run."""
+        self.remark = ""
+        """What a test that passes has to say of the IUT nevertheless."""
         self.exercised: set[str] = set()
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
         """Each with the session that shows it, and all sessions of what was tried then."""
@@ -124,7 +126,7 @@ class Iut:
 
     def begin(self, requirement: str) -> None:
         """A test begins that decides this requirement: forget what the last one saw."""
-        self.deciding = requirement
+        self.deciding, self.remark = requirement, ""
         self.sessions, self.tried = [], Tried()
         self.exercised, self.findings = set(), []
 
@@ -158,7 +160,8 @@ class Iut:
         at the first of them unless another is named.
         """
         channel = channel or next(iter(self.role.channels), "")
-        session = Session(instance, await instance.link(channel), segmentation, channel)
+        link = await instance.link(channel)
+        session = Session(instance, link, segmentation, channel, self.memory)
         self.sessions.append(session)
         try:
             yield session

@@ -80,6 +80,8 @@ def conclude(
         result.verdict = violated(decides.level)
         result.detail = result.came = finding.message
         result.offending = finding.event
+    else:
+        result.detail = iut.remark
     result.exercised = sorted(iut.exercised)
     files = Transcripts(folder, result.id, result.purpose, decides.id)
     if decisive is not None:

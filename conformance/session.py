@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +45,14 @@ class Session:
         link: Link,
         segmentation: Segmentation | None = None,
         peer: str = "",
+        memory: Mapping[str, Any] | None = None,
     ) -> None:
-        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual."""
+        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
+
+        ``memory`` is what tests have found out about the IUT in this run.
+        """
         self.instance = instance
+        self.memory = {} if memory is None else memory
         self.role = instance.role
         self.peer = peer or self.role.peer
         self.protocol = instance.configuration.protocol

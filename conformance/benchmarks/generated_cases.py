@@ -22,7 +22,8 @@ from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.vexide import strategies
 from conformance.vexide.commands import START
-from conformance.vexide.simulator.tester import shake_hands, shows
+from conformance.vexide.simulator.plain import shows
+from conformance.vexide.simulator.tester import shake_hands
 
 ROLE = "vexide/simulator"
 SESSIONS = 40

@@ -210,6 +210,7 @@ async def test_probe_sees_what_is_set(tmp_path: Path) -> None:
             "controller none",
             "sdcard absent",
             "battery 14.0",
+            "touch Released",
         }
         for command, seen in (
             ({"CompetitionMode": OFF}, "competition enabled=false connected=true"),

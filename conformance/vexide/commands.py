@@ -5,6 +5,9 @@ from typing import Any
 
 from conformance.session import Session
 
+PORTS = "form of ports"
+"""What is remembered of the IUT: whether it understands ports that are `tagged` or `bare`."""
+
 START = "StartExecution"
 DRIVER = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
 BUTTONS = ("l1", "l2", "r1", "r2", "up", "down", "left", "right", "x", "b", "y", "a", "sel", "all")
@@ -16,9 +19,10 @@ def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> d
 
 
 def port(session: Session, number: int) -> Any:
-    """A Smart port in the form that the IUT wants."""
-    bare = session.instance.configuration.value("ports") == "bare"
-    return number if bare else {"Smart": number}
+    """A Smart port in the form that the IUT understands."""
+    declared = session.instance.configuration.value("ports")
+    form = session.memory.get(PORTS, "tagged") if declared == "auto" else declared
+    return number if form == "bare" else {"Smart": number}
 
 
 def motor(
@@ -30,7 +34,7 @@ def motor(
 
 
 def adapted(session: Session, command: Any) -> Any:
-    """A command with its port, if it has one, in the form that the IUT wants."""
+    """A command with its port, if it has one, in the form that the IUT understands."""
     match command:
         case {"ConfigureDevice": {"port": {"Smart": number}, **rest}}:
             return {"ConfigureDevice": {"port": port(session, number), **rest}}
@@ -57,3 +61,8 @@ def raw(axis1: int = 0, **state: Any) -> dict[str, Any]:
             }
         }
     }
+
+
+def touch(x: int, y: int, event: str) -> dict[str, Any]:
+    """A Touch command: Pressed, Held or Released at a pixel of the display."""
+    return {"Touch": {"pos": {"x": x, "y": y}, "event": event}}

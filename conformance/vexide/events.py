@@ -18,7 +18,7 @@ _MOTOR = {
     "torque_output": 0.25,
     "flags": 0,
     "position": 2.5,
-    "target_position": None,
+    "target_position": 0.0,
     "voltage": 6.0,
     "gearset": "Green",
     "brake_mode": "Coast",
@@ -36,10 +36,14 @@ def log(message: str, level: str = "Info") -> dict[str, Any]:
     return {"Log": {"level": level, "message": message}}
 
 
-def drawing(command: Any) -> dict[str, Any]:
-    """A ScreenDraw event."""
-    color = {"r": 255, "g": 128, "b": 0}
-    return {"ScreenDraw": {"command": command, "color": color, "background": _BLACK}}
+def color(red: int, green: int, blue: int) -> dict[str, int]:
+    return {"r": red, "g": green, "b": blue}
+
+
+def drawing(command: Any, ink: Any = None) -> dict[str, Any]:
+    """A ScreenDraw event, of an orange colour unless ``ink`` is another."""
+    ink = ink or color(255, 128, 0)
+    return {"ScreenDraw": {"command": command, "color": ink, "background": _BLACK}}
 
 
 def moved(**changed: Any) -> dict[str, Any]:

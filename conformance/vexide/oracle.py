@@ -18,6 +18,7 @@ from typing import Any
 
 from conformance.course import ANY, Course, Violates, Walk
 from conformance.judge import Finding
+from conformance.vexide.codec import name_of
 from conformance.vexide.dialects import dialect
 
 SIMULATOR, FRONTEND = "simulator", "frontend"
@@ -66,6 +67,15 @@ class Execution(StrEnum):
     STARTED = "started, signature sent"
 
 
+class Run(StrEnum):
+    """Whether only the program's end can end the stream."""
+
+    BEFORE = "not started"
+    STARTED = "started, and nothing shown yet"
+    SHOWN = "started, and it has shown something"
+    OPEN = "over, or the frontend has said something since"
+
+
 class Contact(StrEnum):
     """What the finger of the user does."""
 
@@ -80,6 +90,7 @@ _LATE = Violates("exit.nothing-after", "{name} came after Exited")
 _UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come before")
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
+_END = "the end of its stream"
 
 SESSION = Course(
     "a session",
@@ -102,7 +113,8 @@ SESSION = Course(
             (SIMULATOR, ANY): _EARLY,
         },
         Session.SHAKEN: {(SIMULATOR, "Exited"): Session.EXITED},
-        Session.EXITED: {(SIMULATOR, ANY): _LATE},
+        # A Log may come at any time after the handshake.
+        Session.EXITED: {(SIMULATOR, "Log"): Session.EXITED, (SIMULATOR, ANY): _LATE},
     },
 )
 
@@ -161,13 +173,36 @@ EXECUTION = Course(
     },
 )
 
+RUN = Course(
+    "the run of the robot program",
+    {
+        Run.BEFORE: {(FRONTEND, "StartExecution"): Run.STARTED},
+        Run.STARTED: {
+            (SIMULATOR, "Log"): Run.STARTED,
+            (SIMULATOR, "Ready"): Run.STARTED,
+            (SIMULATOR, "VCodeSig"): Run.STARTED,
+            (SIMULATOR, "Exited"): Run.OPEN,
+            (SIMULATOR, ANY): Run.SHOWN,
+            (FRONTEND, ANY): Run.OPEN,
+        },
+        Run.SHOWN: {
+            (SIMULATOR, "Exited"): Run.OPEN,
+            (SIMULATOR, _END): Violates(
+                "exit.exited-sent", "the stream ended while the program ran, without Exited"
+            ),
+            (FRONTEND, ANY): Run.OPEN,
+        },
+        Run.OPEN: {},
+    },
+)
+
 TOUCH = Course(
     "a touch of the screen",
     {
         Contact.UP: {
             (FRONTEND, "Touch Pressed"): Contact.DOWN,
+            # That nothing touches the screen may be said at any time, and again.
             (FRONTEND, "Touch Held"): Violates("touch.single", _NO_PRESS, Contact.HELD),
-            (FRONTEND, "Touch Released"): Violates("touch.single", _NO_PRESS),
         },
         Contact.DOWN: {
             (FRONTEND, "Touch Held"): Contact.HELD,
@@ -182,7 +217,7 @@ TOUCH = Course(
     },
 )
 
-COURSES = (SESSION, BEGINNING, READINESS, MODE, EXECUTION, TOUCH)
+COURSES = (SESSION, BEGINNING, READINESS, MODE, EXECUTION, RUN, TOUCH)
 
 
 class Oracle:
@@ -193,7 +228,9 @@ class Oracle:
         self._session = Walk(SESSION)
         self._execution = Walk(EXECUTION)
         self._touch = Walk(TOUCH)
-        self._walks = (self._session, Walk(BEGINNING), Walk(READINESS), Walk(MODE), self._execution)
+        self._run = Walk(RUN)
+        others = (Walk(BEGINNING), Walk(READINESS), Walk(MODE))
+        self._walks = (self._session, *others, self._execution, self._run)
         self._offered_version: Any = None
         self._offered: list[Any] = []
         self._agreed: list[Any] = []
@@ -222,12 +259,13 @@ class Oracle:
             yield Finding("roles.own-messages", f"there is no {what} {name[:64]!r}")
 
     def broken(self, sender: str) -> None:
-        """A line that is no message changes nothing."""
+        """A line that is no message changes nothing, but whoever reads it may end the session."""
+        self._run.step(sender, "a line that is no message")
 
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
-        yield from ()
+        yield from self._run.step(sender, _END)
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
@@ -368,7 +406,7 @@ class Oracle:
             )
 
     def _touches(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
-        event = fields["event"]
+        event = name_of(fields["event"]) or ""
         self.exercised.add("touch.single")
         if self._touch.state is Contact.HELD:
             self.exercised.add("touch.held")

@@ -1,4 +1,4 @@
-"""The brain's display as the frontend mock keeps it: grey pixels, a double buffer, text to show."""
+"""The brain's display as the frontend mock keeps it: pixels, a double buffer, text to show."""
 
 from collections.abc import Mapping
 from math import isqrt
@@ -12,11 +12,14 @@ Point = Mapping[str, int]
 
 
 class Display:
-    """Executes the drawing events; `text` is what a user would see now."""
+    """Executes the drawing events; `text` is what a user would see now.
+
+    A pixel is three bytes: red, green, blue.
+    """
 
     def __init__(self) -> None:
         self.drawn = False
-        self._shown = bytearray(WIDTH * HEIGHT)
+        self._shown = bytearray(3 * WIDTH * HEIGHT)
         self._target = self._shown  # what is drawn on: the same, or a buffer behind it
 
     def double_buffer(self, enable: bool) -> None:
@@ -27,7 +30,7 @@ class Display:
 
     def clear(self, color: Mapping[str, int]) -> None:
         self.drawn = True
-        self._target[:] = bytes([_grey(color)]) * len(self._target)
+        self._target[:] = _pixel(color) * (WIDTH * HEIGHT)
 
     def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
         """Draw a `DrawCommand`; what lies outside the display is cut off."""
@@ -37,46 +40,51 @@ class Display:
             self._copy(**content)
         else:
             shape, form = content["shape"]
-            getattr(self, f"_{shape.lower()}")(form, kind == "Fill", _grey(color))
+            getattr(self, f"_{shape.lower()}")(form, kind == "Fill", _pixel(color))
+
+    def pixels(self) -> bytes:
+        """What is shown, row by row from the top."""
+        return bytes(self._shown)
 
     def text(self) -> str:
         """The picture, one character for the brightest pixel of each cell."""
         lines = []
         for top in range(0, HEIGHT, CELL_HEIGHT):
-            rows = [self._shown[y * WIDTH :][:WIDTH] for y in range(top, top + CELL_HEIGHT)]
+            size = 3 * WIDTH
+            rows = [self._shown[y * size :][:size] for y in range(top, top + CELL_HEIGHT)]
             peaks = [
-                max(max(row[left : left + CELL_WIDTH]) for row in rows)
-                for left in range(0, WIDTH, CELL_WIDTH)
+                max(max(row[left : left + 3 * CELL_WIDTH]) for row in rows)
+                for left in range(0, size, 3 * CELL_WIDTH)
             ]
             lines.append("".join(SHADES[peak * (len(SHADES) - 1) // 255] for peak in peaks))
         return "\n".join(line.rstrip() for line in lines)
 
-    def _rectangle(self, form: Mapping[str, Point], fill: bool, grey: int) -> None:
+    def _rectangle(self, form: Mapping[str, Point], fill: bool, color: bytes) -> None:
         left, top = form["top_left"]["x"], form["top_left"]["y"]
         right, bottom = form["bottom_right"]["x"], form["bottom_right"]["y"]
         for y in _within(top, bottom, HEIGHT):
             if fill or y in (top, bottom):
-                self._row(y, left, right, grey)
+                self._row(y, left, right, color)
             else:
-                self._row(y, left, left, grey)
-                self._row(y, right, right, grey)
+                self._row(y, left, left, color)
+                self._row(y, right, right, color)
 
-    def _circle(self, form: Mapping[str, Any], fill: bool, grey: int) -> None:
+    def _circle(self, form: Mapping[str, Any], fill: bool, color: bytes) -> None:
         x, y, radius = form["center"]["x"], form["center"]["y"], form["radius"]
         for row in _within(y - radius, y + radius, HEIGHT):
             half = isqrt(radius * radius - (row - y) ** 2)
             inner = 0 if fill else isqrt(max((radius - 1) ** 2 - (row - y) ** 2, 0))
-            self._row(row, x - half, x - inner, grey)
-            self._row(row, x + inner, x + half, grey)
+            self._row(row, x - half, x - inner, color)
+            self._row(row, x + inner, x + half, color)
 
-    def _pixel(self, form: Mapping[str, Point], fill: bool, grey: int) -> None:
+    def _pixel(self, form: Mapping[str, Point], fill: bool, color: bytes) -> None:
         for y in _within(form["pos"]["y"], form["pos"]["y"], HEIGHT):
-            self._row(y, form["pos"]["x"], form["pos"]["x"], grey)
+            self._row(y, form["pos"]["x"], form["pos"]["x"], color)
 
-    def _row(self, y: int, left: int, right: int, grey: int) -> None:
+    def _row(self, y: int, left: int, right: int, color: bytes) -> None:
         columns = _within(left, right, WIDTH)
-        start = y * WIDTH + columns.start
-        self._target[start : start + len(columns)] = bytes([grey]) * len(columns)
+        start = 3 * (y * WIDTH + columns.start)
+        self._target[start : start + 3 * len(columns)] = color * len(columns)
 
     def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
         left, top = top_left["x"], top_left["y"]
@@ -84,9 +92,10 @@ class Display:
         for y in _within(top, bottom_right["y"] - 1, HEIGHT):
             first = ((y - top) * stride + columns.start - left) * 4
             pixels = buffer[first : first + len(columns) * 4]
-            greys = bytes(sum(pixels[i : i + 3]) // 3 for i in range(0, len(pixels), 4))
-            start = y * WIDTH + columns.start
-            self._target[start : start + len(greys)] = greys
+            # A pixel of the robot's memory: blue, green, red and a byte that means nothing.
+            colors = b"".join(pixels[i : i + 3][::-1] for i in range(0, len(pixels) - 3, 4))
+            start = 3 * (y * WIDTH + columns.start)
+            self._target[start : start + len(colors)] = colors
 
 
 def _within(first: int, last: int, size: int) -> range:
@@ -95,5 +104,5 @@ def _within(first: int, last: int, size: int) -> range:
     return range(start, max(start, min(last + 1, size)))
 
 
-def _grey(color: Mapping[str, int]) -> int:
-    return max(color["r"], color["g"], color["b"])
+def _pixel(color: Mapping[str, int]) -> bytes:
+    return bytes((color["r"], color["g"], color["b"]))

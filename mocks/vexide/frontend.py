@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import base64
 import contextlib
 import sys
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from mocks.shapes import Unfit, read
 from mocks.vexide import messages
 from mocks.vexide.child import simulator
 from mocks.vexide.choices import GAMEPAD, NEUTRAL, World, controller
-from mocks.vexide.display import Display
+from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.messages import EVENTS, Port, port_form
 from mocks.vexide.session import Session
 from mocks.vexide.terminal import Terminal
@@ -235,6 +236,7 @@ class Frontend(Session):
             "controller": self.user_controls,
             "touch": self.user_touches,
             "outcome": self.user_looks,
+            "screen": self.user_sees,
         }
 
     async def user_starts(self, args: dict[str, Any]) -> Any:
@@ -274,6 +276,10 @@ class Frontend(Session):
     async def user_looks(self, args: dict[str, Any]) -> Any:
         outcome = "error" if self.outcome == "incompatible" else self.outcome
         return {"outcome": outcome, "log": self.terminal.text()}
+
+    async def user_sees(self, args: dict[str, Any]) -> Any:
+        pixels = base64.b64encode(self.display.pixels()).decode()
+        return {"width": WIDTH, "height": HEIGHT, "pixels": pixels}
 
     def press(self, point: dict[str, int]) -> None:
         """Touch a point; a touch somewhere else ends by it."""

@@ -72,7 +72,11 @@ def probe(robot: Robot) -> Iterator[None]:
     capacity = None
     card: object = robot  # anything that is no card
     while True:
-        lines = {"competition": _competition(robot), "controller": _controller(robot)}
+        lines = {
+            "competition": _competition(robot),
+            "controller": _controller(robot),
+            "touch": _touch(robot),
+        }
         if robot.card != card:
             card = robot.card
             lines["sdcard"] = _card(robot)
@@ -147,6 +151,13 @@ def _competition(robot: Robot) -> str:
 def _controller(robot: Robot) -> str:
     state = robot.controller
     return "controller none" if state is None else f"controller axis1={state['axis1']}"
+
+
+def _touch(robot: Robot) -> str:
+    if robot.touch is None or robot.touch["event"] == "Released":
+        return "touch Released"
+    point = robot.touch["pos"]
+    return f"touch {robot.touch['event']} {point['x']} {point['y']}"
 
 
 def _card(robot: Robot) -> str:

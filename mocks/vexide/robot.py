@@ -70,7 +70,7 @@ class Motor:
                 "torque_output": _rounded(self.torque),
                 "flags": 0,
                 "position": _rounded(self.position),
-                "target_position": None if self.target is None else _rounded(self.target),
+                "target_position": _rounded(self.target or 0.0),
                 "voltage": _rounded(self.voltage),
                 "gearset": self.gearset,
                 "brake_mode": self.brake_mode,

@@ -12,16 +12,19 @@ from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Message, Session
-from conformance.verdicts import NotExercised, Unreachable, Violation
-from conformance.vexide.commands import START, competition, motor, raw
-from conformance.vexide.simulator.tester import (
-    make_ready,
-    probed,
-    shake_hands,
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.vexide.codec import name_of
+from conformance.vexide.commands import START, competition, hello, motor, raw
+from conformance.vexide.simulator.plain import (
+    ALL_PORTS,
+    driving,
+    opened,
+    own_program,
     shows,
-    start,
     visible_program,
 )
+from conformance.vexide.simulator.reading import EXECUTION, probed
+from conformance.vexide.simulator.tester import make_ready, shake_hands, start
 from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
@@ -47,26 +50,36 @@ async def exited(session: Session) -> Message:
 
 
 async def own_end(iut: Iut, session: Session) -> None:
-    """Wait for the IUT's own program to end; it need not."""
-    await start(session, motor(session, 1))
-    if not await session.watch("Exited", within=session.seconds("program")):
-        raise NotExercised("the simulator's own program did not end; declare [programs] return")
+    """Wait for the IUT's own program to end; it need not, and then NotExercised is raised."""
+    plain = await own_program(iut)
+    if not plain.ended and not plain.exited:
+        raise NotExercised("the simulator's own program does not end; declare [programs] return")
+    await start(session, *(motor(session, number) for number in ALL_PORTS))
+    if await session.watch("Exited", within=session.seconds("program")):
+        return
+    if session.ended:
+        came = f"the stream ended without it{session.instance.describe_end()}"
+        raise Violation("Exited from a program that ends", came, "exit.exited-sent")
+    raise Inconclusive("the simulator's own program ended in one session and not in another")
 
 
 @requirement("exit.exited-sent")
-@pytest.mark.parametrize("program", ENDINGS)
-async def test_exited_is_sent(iut: Iut, program: str) -> None:
+@pytest.mark.parametrize("program", [None, *ENDINGS])
+async def test_exited_is_sent(iut: Iut, program: str | None) -> None:
     """However the program ends, Exited comes."""
-    async with iut.session(program=program) as session:
-        await start(session)
-        await exited(session)
+    async with opened(iut, program=program) as session:
+        if program:
+            await start(session)
+            await exited(session)
+        else:
+            await own_end(iut, session)
 
 
 @requirement("exit.closes-stream")
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
     """After Exited the stream is closed, however the program ended."""
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         if program:
             await start(session)
             await exited(session)
@@ -81,23 +94,25 @@ async def test_stream_is_closed(iut: Iut, program: str | None) -> None:
 @pytest.mark.parametrize("program", [None, *ENDINGS])
 async def test_nothing_after_exited(iut: Iut, program: str | None) -> None:
     """Exited is the last event, whatever the program had under way."""
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         if program:
             await start(session, motor(session, 1))
             await exited(session)
         else:
             await own_end(iut, session)
-        later = await session.watch()
-        absent(later, "nothing after Exited")
+        later = await session.watch(*EXECUTION)
+        absent(later, "nothing but a Log after Exited")
 
 
 @requirement("exit.error-log")
 async def test_fatal_error_is_logged(iut: Iut) -> None:
     """A program that ends by a fatal error is explained by a Log of level Error before Exited."""
-    async with iut.session(program="crash") as session:
+    async with opened(iut, program="crash") as session:
         await start(session)
         end = await exited(session)
-        errors = [m for m in received(session, "Log") if m.value["Log"].get("level") == "Error"]
+        errors = [
+            m for m in received(session, "Log") if name_of(m.value["Log"].get("level")) == "Error"
+        ]
         check(
             any(message.event < end.event for message in errors),
             "a Log of level Error before Exited",
@@ -115,7 +130,7 @@ async def test_fatal_error_is_logged(iut: Iut) -> None:
 @requirement("signature.sent")
 async def test_signature_is_sent(iut: Iut) -> None:
     """A VCodeSig comes between the handshake and the start of the program."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         await make_ready(session)
         await _signature(session)
 
@@ -123,7 +138,7 @@ async def test_signature_is_sent(iut: Iut) -> None:
 @requirement("signature.base64")
 async def test_signature_is_base64(iut: Iut) -> None:
     """The signature is Base64 with its padding and without line breaks."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         await shake_hands(session)
         await session.expect("Ready")
         message = await _signature(session)
@@ -138,7 +153,7 @@ async def test_signature_is_base64(iut: Iut) -> None:
 @requirement("signature.cold-header")
 async def test_signature_is_a_cold_header(iut: Iut) -> None:
     """The signature decodes to at least 16 bytes that begin XVX5."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         await make_ready(session)
         await _signature(session)
 
@@ -156,7 +171,7 @@ async def _signature(session: Session) -> Message:
 async def test_end_of_input(iut: Iut, when: str) -> None:
     """When the frontend closes the stream the simulator ends the session on its side, too."""
     program = "idle" if "idle" in iut.configuration.programs else None
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         if when == "opened":
             await shake_hands(session)
         elif when == "ready":
@@ -192,7 +207,11 @@ async def test_second_session(iut: Iut) -> None:
     program = await visible_program(iut)
     async with iut.instance(program) as running:
         async with iut.connect(running) as session:
-            await start(session, motor(session, 1))
+            await session.send(hello(extensions=["x-first"]))
+            await session.expect("Handshake", to="in answer to the first Handshake")
+            await session.send(motor(session, 1), competition())
+            await session.expect("Ready", to="after the handshake")
+            await session.send(START)
             check(
                 await shows(iut, session), "the program to run in the first session", "nothing came"
             )
@@ -200,7 +219,12 @@ async def test_second_session(iut: Iut) -> None:
         async with another_session(iut, running) as session:
             early = await session.watch()
             absent(early, "nothing before the handshake of the second session")
-            await start(session, motor(session, 2))
+            # The oracle sees whether this is answered as the offer of a first session is.
+            await session.send(hello(extensions=["x-second"], x={"y": [1]}))
+            await session.expect("Handshake", to="in answer to the Handshake of a second session")
+            await session.send(motor(session, 2), competition())
+            await session.expect("Ready", to="in a second session")
+            await session.send(START)
             check(
                 await shows(iut, session),
                 "the program to run in the second session",
@@ -211,9 +235,10 @@ async def test_second_session(iut: Iut) -> None:
 @requirement("session.independent")
 async def test_devices_are_not_carried_over(iut: Iut) -> None:
     """A motor that one session configured is not there in the next."""
-    async with iut.instance("drive") as running:
+    known = await driving(iut, 5)
+    async with iut.instance(known.program) as running:
         async with iut.connect(running) as session:
-            await start(session, motor(session, 5))
+            await start(session, *(motor(session, number) for number in known.configured))
             await session.watch("DeviceUpdate", within=session.seconds("program"))
             await session.close()
         async with another_session(iut, running) as session:

@@ -16,17 +16,10 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
-from conformance.vexide.simulator.tester import (
-    holds,
-    make_ready,
-    probed,
-    shake_hands,
-    shows,
-    start,
-    visible_program,
-)
+from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
+from conformance.vexide.simulator.reading import holds, motors_reported, probed
+from conformance.vexide.simulator.tester import make_ready, shake_hands, start
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
-from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 
@@ -36,7 +29,7 @@ MEBIBYTE = 1024 * 1024
 @requirement("framing.json-lines")
 async def test_every_line_is_json(iut: Iut) -> None:
     """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         await start(session, motor(session, 1))
         await session.watch("Exited", within=session.seconds("program"))
 
@@ -45,7 +38,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
 @pytest.mark.parametrize("program", ["draw", "drive", "crash", "bytes"])
 async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
     """The same holds for what programs of several kinds bring about."""
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         await shows(iut, session)
         await session.watch("Exited")
@@ -56,7 +49,7 @@ async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
 async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
     """A handshake, setup and StartExecution that arrive in pieces are taken as if whole."""
     program = await visible_program(iut)
-    async with iut.session(program=program, segmentation=cut) as session:
+    async with opened(iut, program=program, segmentation=cut) as session:
         await session.send(hello(extensions=["x-ä€😀"]))
         await session.expect("Handshake", to="in answer to a Handshake that came in pieces")
         await session.send(motor(session, 1), motor(session, 2), competition())
@@ -71,16 +64,17 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
     """Motors whose configuration arrives in pieces are driven, the first as well as the last."""
-    async with iut.session(program="drive", segmentation=cut) as session:
-        await start(session, *(motor(session, number) for number in (0, 7, 20)))
-        await _all_driven(iut, session, 0, 7, 20)
+    known = await driving(iut, 0, 7, 20)
+    async with opened(iut, program=known.program, segmentation=cut) as session:
+        await start(session, *(motor(session, number) for number in known.configured))
+        await _all_driven(iut, session, known)
 
 
 @requirement("framing.segmentation")
 async def test_cut_text(iut: Iut) -> None:
     """Text that is cut inside its characters is that text: a card in a folder of such a name."""
     with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
-        async with iut.session(program="probe", segmentation=inside_characters) as session:
+        async with opened(iut, program="probe", segmentation=inside_characters) as session:
             await start(session, {"USD": {"root": folder}})
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
@@ -91,7 +85,7 @@ async def test_cut_text(iut: Iut) -> None:
 @pytest.mark.parametrize("separator", SEPARATORS)
 async def test_other_line_separators(iut: Iut, separator: str) -> None:
     """Only a newline ends a line: other separators may stand in a text, as they are."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         line = json.dumps(hello(extensions=[f"x-{SEPARATORS[separator]}"]), ensure_ascii=False)
         await session.send_bytes(f"{line}\n".encode())
         await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
@@ -100,20 +94,22 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
 @requirement("framing.segmentation")
 async def test_many_lines_in_one_write(iut: Iut) -> None:
     """Forty lines in one write are forty messages, the last as well as the first."""
-    async with iut.session(program="drive") as session:
+    known = await driving(iut, 4, 9)
+    async with opened(iut, program=known.program) as session:
         await shake_hands(session)
         filler = [competition(enabled=bool(number % 2)) for number in range(39)]
-        await session.send(motor(session, 4), *filler, motor(session, 9), segmentation=whole)
+        first, *others = (motor(session, number) for number in known.configured)
+        await session.send(first, *filler, *others, segmentation=whole)
         await session.expect("Ready")
         await session.send(competition(), START)
-        await _all_driven(iut, session, 4, 9)
+        await _all_driven(iut, session, known)
 
 
 @requirement("framing.segmentation")
 async def test_start_behind_other_lines(iut: Iut) -> None:
     """StartExecution counts as the last of several lines in one write."""
     program = await visible_program(iut)
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         modes = [competition(enabled=bool(number % 2)) for number in range(10)]
         await session.send(*modes, START, segmentation=whole)
@@ -124,7 +120,7 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
 @requirement("framing.segmentation")
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
     """While the program runs, too, lines that come in one write count to the last."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await start(session)
         await probed(session, "battery", lambda said: said != "nothing")
         batteries = [{"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0)]
@@ -136,7 +132,7 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
 async def test_a_line_and_a_half(iut: Iut) -> None:
     """A write may end anywhere inside the next line."""
     program = await visible_program(iut)
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
         behind = encode(competition()) + encode(START)
         await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
@@ -151,7 +147,7 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
     """White space between tokens and escaped characters change nothing, in any message."""
     spell = SPELLINGS[spelling]
     program = await visible_program(iut)
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
 
         async def send(*values: object) -> None:
             for value in values:
@@ -170,12 +166,16 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
 @requirement("framing.white-space")
 async def test_any_order_of_fields(iut: Iut) -> None:
     """Fields count by their names, not by their order."""
-    async with iut.session(program="drive") as session:
+    known = await driving(iut, 2)
+    async with opened(iut, program=known.program) as session:
         await session.send({"Handshake": {"extensions": [], "version": 1}})
         await session.expect("Handshake", to="in answer to a Handshake with its fields reversed")
-        device = {"Motor": {"moment_of_inertia": 1, "physical_gearset": "Blue"}}
+        device = {"Motor": {"moment_of_inertia": 1.0, "physical_gearset": "Green"}}
         await session.send(
-            {"ConfigureDevice": {"device": device, "port": port(session, 2)}},
+            *(
+                {"ConfigureDevice": {"device": device, "port": port(session, number)}}
+                for number in known.configured
+            ),
             {
                 "CompetitionMode": {
                     "is_competition": False,
@@ -187,14 +187,14 @@ async def test_any_order_of_fields(iut: Iut) -> None:
         )
         await session.expect("Ready")
         await session.send(START)
-        await _all_driven(iut, session, 2)
+        await _all_driven(iut, session, known)
 
 
 @requirement("framing.white-space")
 @pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
     """A number counts by its value, whether it is written with an exponent or without."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await make_ready(session)
         await session.send_bytes(b'{"SetBatteryCapacity":{"capacity":%s}}\n' % number.encode())
         await session.send(START)
@@ -207,7 +207,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
     """A line of more than a mebibyte is read like any other, in setup as in the handshake."""
     program = await visible_program(iut)
     filler = base64.b64encode(bytes(size * 3 // 4)).decode()
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await session.send(hello(extensions=[filler]))
         await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
         longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
@@ -235,22 +235,22 @@ async def test_other_transports(iut: Iut) -> None:
 
 async def _whole_session(iut: Iut) -> None:
     program = await visible_program(iut)
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
 
 
-async def _all_driven(iut: Iut, session: Session, *numbers: int) -> None:
+async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     """Every motor that was configured is driven by the program, which shows in its updates.
 
     Raises Inconclusive where one is not in a session without any peculiarity either.
     """
-    left = await _not_driven(session, numbers)
+    left = await _not_driven(session, known.reporting)
     if not left:
         return
-    async with iut.session(program="drive") as plain:
-        await start(plain, *(motor(plain, number) for number in numbers))
-        always = left & await _not_driven(plain, numbers)
+    async with opened(iut, program=known.program) as plain:
+        await start(plain, *(motor(plain, number) for number in known.configured))
+        always = left & await _not_driven(plain, known.reporting)
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
         raise Inconclusive(
@@ -258,19 +258,16 @@ async def _all_driven(iut: Iut, session: Session, *numbers: int) -> None:
             "(devices.update-on-change)"
         )
     raise Violation(
-        f"updates of the motors at ports {', '.join(map(str, numbers))}",
+        f"updates of the motors at ports {', '.join(map(str, known.reporting))}",
         f"none came of port {ports}",
     )
 
 
 async def _not_driven(session: Session, numbers: Iterable[int]) -> set[int]:
     """The ports of which no update comes."""
-    left = set(numbers)
+    wanted = set(numbers)
     deadline = session.now + session.seconds("program")
-    while left:
-        for message in received(session, "DeviceUpdate"):
-            place = message.value["DeviceUpdate"].get("port")
-            left.discard(place.get("Smart") if isinstance(place, dict) else place)
-        if left and not await session.watch("DeviceUpdate", within=deadline - session.now):
+    while left := wanted.difference(motors_reported(session)):
+        if not await session.watch("DeviceUpdate", within=deadline - session.now):
             break
     return left

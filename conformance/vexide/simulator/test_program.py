@@ -9,24 +9,25 @@ from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
-from conformance.vexide.commands import START, competition, motor, raw
-from conformance.vexide.simulator.tester import (
+from conformance.vexide.commands import START, competition, motor, raw, touch
+from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
+from conformance.vexide.simulator.reading import (
     GREETING,
     holds,
-    make_ready,
     probed,
     serial_bytes,
     serial_until,
-    shows,
-    start,
-    visible_program,
+    smart,
 )
+from conformance.vexide.simulator.tester import make_ready, start
 from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
 
 ALL_BYTES = bytes(range(256))
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
+LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
+MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
 NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 
 
@@ -41,7 +42,7 @@ def either(iut: Iut, program: str) -> str | None:
 @requirement("serial.bytes-exact")
 async def test_text_arrives(iut: Iut) -> None:
     """What the program prints arrives on serial channel 1, once and complete."""
-    async with iut.session(program="print") as session:
+    async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
         await session.watch("Serial")
@@ -52,7 +53,7 @@ async def test_text_arrives(iut: Iut) -> None:
 @requirement("serial.bytes-exact")
 async def test_every_byte_arrives(iut: Iut) -> None:
     """All 256 byte values arrive unchanged, those that are no text among them."""
-    async with iut.session(program="bytes") as session:
+    async with opened(iut, program="bytes") as session:
         await start(session)
         data = await serial_until(session, ALL_BYTES)
         wrong = next(
@@ -68,7 +69,7 @@ async def test_every_byte_arrives(iut: Iut) -> None:
 @requirement("serial.base64")
 async def test_serial_is_base64(iut: Iut) -> None:
     """The data of every Serial event is Base64."""
-    async with iut.session(program=either(iut, "bytes")) as session:
+    async with opened(iut, program=either(iut, "bytes")) as session:
         await start(session, motor(session, 1))
         if not await session.watch("Serial", within=session.seconds("program")):
             raise NotExercised("the program wrote nothing; declare [programs] bytes")
@@ -78,7 +79,7 @@ async def test_serial_is_base64(iut: Iut) -> None:
 @requirement("log.not-for-serial")
 async def test_print_is_no_log(iut: Iut) -> None:
     """What the program prints comes as Serial and not as a Log of the simulator's own."""
-    async with iut.session(program="print") as session:
+    async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
         word = GREETING.decode().strip()
@@ -102,7 +103,7 @@ async def test_print_is_no_log(iut: Iut) -> None:
 )
 async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
     """What the program changes is reported while it runs."""
-    async with iut.session(program=program) as session:
+    async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         came = await session.watch(event, within=session.seconds("program"))
         check(came is not None, f"{event} from a program that brings it about", "it did not come")
@@ -127,7 +128,7 @@ async def test_colors(iut: Iut) -> None:
 
 
 async def _drawing(iut: Iut, command: str) -> None:
-    async with iut.session(program=either(iut, "draw")) as session:
+    async with opened(iut, program=either(iut, "draw")) as session:
         await start(session, motor(session, 1))
         await session.watch("ScreenDraw", within=session.seconds("program"))
         await session.watch("Exited")
@@ -149,34 +150,41 @@ async def _drawing(iut: Iut, command: str) -> None:
 )
 async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
     """A program that drives its motors makes each configured port report, and no other."""
-    async with iut.session(program="drive") as session:
-        await start(session, *(motor(session, number) for number in ports))
-        await _report(session, ports)
+    known = await driving(iut, *ports)
+    async with opened(iut, program=known.program) as session:
+        await start(session, *(motor(session, number) for number in known.configured))
+        await _report(session, known)
 
 
 @requirement("devices.update-on-change")
 async def test_late_motor_reports(iut: Iut) -> None:
     """A motor that is configured after Ready, or again with another gearset, reports as well."""
-    async with iut.session(program="drive") as session:
-        await make_ready(session, motor(session, 1, "Red"))
-        await session.send(motor(session, 1, "Blue"), motor(session, 12), competition(), START)
-        await _report(session, [1, 12])
+    known = await driving(iut, 1, 12)
+    async with opened(iut, program=known.program) as session:
+        first, *others = known.configured
+        await make_ready(session, motor(session, first, "Red"))
+        await session.send(motor(session, first), *(motor(session, number) for number in others))
+        await session.send(competition(), START)
+        await _report(session, known)
 
 
-async def _report(session: Session, ports: list[int]) -> None:
+async def _report(session: Session, known: Driving) -> None:
     """Each of these ports reports that its motor is driven, and not only that there is one."""
-    left = set(ports)
+    left: set[object] = set(known.reporting)
     reported: set[object] = set()
     deadline = session.now + session.seconds("program")
     while left and (update := await session.watch("DeviceUpdate", within=deadline - session.now)):
-        number = _smart(update.value["DeviceUpdate"]["port"])
+        number = smart(update.value["DeviceUpdate"]["port"])
         reported.add(number)
-        if _is_driven(update.value["DeviceUpdate"]["status"]):
+        # What a program of its own does to its motors is not known.
+        if known.program is None or _is_driven(update.value["DeviceUpdate"]["status"]):
             left.discard(number)
     came = [
         f"{'only the state at rest' if number in reported else 'none'} came for {number}"
-        for number in sorted(left)
+        for number in known.reporting
+        if number in left
     ]
+    ports = ", ".join(map(str, known.reporting))
     check(not left, f"a DeviceUpdate of a driven motor for each of {ports}", ", ".join(came))
 
 
@@ -189,7 +197,7 @@ async def test_only_configured_motors_report(iut: Iut) -> None:
 @requirement("types.port-range")
 async def test_ports_of_all_events(iut: Iut) -> None:
     """The ports of every event are in range, VEXlink's among them, up to the program's end."""
-    async with iut.session() as session:
+    async with opened(iut) as session:
         await start(session, *(motor(session, number) for number in (0, 20)))
         await session.watch("Exited", within=session.seconds("program"))
         with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
@@ -210,7 +218,7 @@ async def test_motor_flags(iut: Iut) -> None:
 
 
 async def _driven(iut: Iut, *ports: int) -> None:
-    async with iut.session(program=either(iut, "drive")) as session:
+    async with opened(iut, program=either(iut, "drive")) as session:
         await start(session, *(motor(session, number) for number in ports))
         if not await session.watch("DeviceUpdate", within=session.seconds("program")):
             raise NotExercised("no motor moved; declare [programs] drive")
@@ -223,8 +231,81 @@ def _is_driven(status: object) -> bool:
     return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
 
 
-def _smart(port: object) -> object:
-    return port.get("Smart") if isinstance(port, dict) else port
+@requirement("motor.inertia")
+@pytest.mark.parametrize("light", [3, 4], ids=["first", "second"])
+async def test_inertia(iut: Iut, light: int) -> None:
+    """Of two motors that differ in their inertia only, the lighter one gains more speed."""
+    heavy = 7 - light
+    async with opened(iut, program="drive") as session:
+        inertias = {light: LIGHT, heavy: HEAVY}
+        await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
+        await _gains_more(session, light, heavy)
+
+
+@requirement("devices.last-configuration")
+async def test_last_configuration(iut: Iut) -> None:
+    """Of two motors that exchange their inertia by a second configuration, the later one holds."""
+    async with opened(iut, program="drive") as session:
+        await make_ready(
+            session, motor(session, 3, inertia=HEAVY), motor(session, 4, inertia=LIGHT)
+        )
+        await session.send(motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
+        await session.send(competition(), START)
+        await _gains_more(session, 3, 4)
+
+
+async def _gains_more(session: Session, light: int, heavy: int) -> None:
+    """The fastest that the light motor is told to be is clearly faster than the heavy one."""
+    deadline = session.now + session.seconds("response")
+    fastest = {light: 0.0, heavy: 0.0}
+    seen: set[object] = set()
+    while update := await session.watch("DeviceUpdate", within=deadline - session.now):
+        number = smart(update.value["DeviceUpdate"]["port"])
+        state = update.value["DeviceUpdate"]["status"].get("Motor", {})
+        if number in fastest:
+            seen.add(number)
+            fastest[int(str(number))] = max(fastest[int(str(number))], abs(state["velocity"]))
+        if len(seen) == 2 and fastest[light] > MUCH * fastest[heavy] and fastest[light] > 0:
+            return
+    if not any(fastest.values()):
+        raise NotExercised("no velocity of a motor was reported by the program 'drive'")
+    check(
+        False,
+        f"the motor with {LIGHT:g} kg m² to gain much more speed than the one with {HEAVY:g}",
+        f"{fastest[light]:g} rad/s was the most that it reached, and {fastest[heavy]:g} the other",
+    )
+
+
+# Touch
+
+
+@requirement("touch.registered")
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_touch(iut: Iut, when: str) -> None:
+    """A touch is one for the program: where it is, that it lasts, and that it is over."""
+    async with opened(iut, program="probe") as session:
+        pressed = touch(10, 20, "Pressed")
+        if when == "setup":
+            await make_ready(session, pressed)
+            await session.send(START)
+        else:
+            await start(session)
+            await probed(session, "competition", lambda said: said != "nothing")
+            await session.send(pressed)
+        await _sees_touch(session, "Pressed 10 20")
+        await session.send(touch(470, 260, "Held"))
+        await _sees_touch(session, "Held 470 260")
+        await session.send(touch(470, 260, "Released"))
+        await _sees_touch(session, "Released")
+
+
+async def _sees_touch(session: Session, wanted: str) -> None:
+    said = await probed(session, "touch", lambda line: line == wanted)
+    if said == "nothing":
+        raise NotExercised(
+            "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
+        )
+    check(said == wanted, f"the program to see the touch {wanted}", f"it saw {said}")
 
 
 # Battery
@@ -233,7 +314,7 @@ def _smart(port: object) -> object:
 @requirement("battery.default")
 async def test_battery_starts_full(iut: Iut) -> None:
     """Without SetBatteryCapacity the battery holds 14 Wh when the program starts."""
-    async with iut.session(program=either(iut, "probe")) as session:
+    async with opened(iut, program=either(iut, "probe")) as session:
         await start(session, motor(session, 1))
         await holds(session, 14.0)
 
@@ -242,7 +323,7 @@ async def test_battery_starts_full(iut: Iut) -> None:
 @pytest.mark.parametrize("capacity", [10.0, 14, 0.5])
 async def test_battery_is_set(iut: Iut, capacity: float) -> None:
     """SetBatteryCapacity before the start sets what is left in the battery."""
-    async with iut.session(program=either(iut, "probe")) as session:
+    async with opened(iut, program=either(iut, "probe")) as session:
         command = {"SetBatteryCapacity": {"capacity": capacity}}
         await make_ready(session, motor(session, 1), command)
         # A Battery event that was under way before the command was read says nothing of it.
@@ -255,7 +336,7 @@ async def test_battery_is_set(iut: Iut, capacity: float) -> None:
 @requirement("battery.set-capacity")
 async def test_battery_is_set_while_running(iut: Iut) -> None:
     """SetBatteryCapacity counts while the program runs, too, and the latest counts."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await start(session)
         await probed(session, "battery", lambda said: said != "nothing")
         await session.send(
@@ -279,7 +360,7 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
             other = Path(folder) / "first"
             other.mkdir()
             setup = [{"USD": {"root": str(other)}}, *setup]
-        async with iut.session(program="probe") as session:
+        async with opened(iut, program="probe") as session:
             await start(session, *setup)
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
@@ -290,7 +371,7 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
 async def test_card_is_mounted_while_running(iut: Iut) -> None:
     """USD mounts a card for a program that runs already."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with iut.session(program="probe") as session:
+        async with opened(iut, program="probe") as session:
             await start(session)
             await probed(session, "sdcard", lambda line: line == "absent")
             await session.send({"USD": {"root": folder}})
@@ -302,7 +383,7 @@ async def test_card_is_mounted_while_running(iut: Iut) -> None:
 async def test_no_card(iut: Iut) -> None:
     """A null root leaves the program without an SD card, also after one was mounted."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with iut.session(program="probe") as session:
+        async with opened(iut, program="probe") as session:
             await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
             said = await probed(session, "sdcard", lambda line: line == "absent")
             check(said == "absent", "the program to see no SD card", f"it saw {said}")
@@ -312,7 +393,7 @@ async def test_no_card(iut: Iut) -> None:
 async def test_card_is_unmounted_while_running(iut: Iut) -> None:
     """A null root takes the card away from a running program."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with iut.session(program="probe") as session:
+        async with opened(iut, program="probe") as session:
             await start(session, {"USD": {"root": folder}})
             await probed(session, "sdcard", lambda line: line == "present")
             await session.send({"USD": {"root": None}})
@@ -321,12 +402,21 @@ async def test_card_is_unmounted_while_running(iut: Iut) -> None:
 
 
 @requirement("encoding.optional-null")
-@pytest.mark.parametrize("none", [{}, {"root": None}], ids=["absent", "null"])
-async def test_no_root(iut: Iut, none: dict[str, None]) -> None:
-    """A root that is absent and one that is null both mean that there is no card."""
+async def test_null_root(iut: Iut) -> None:
+    """A root that is null means that there is no card."""
+    await _no_root(iut, {"root": None})
+
+
+@requirement("encoding.optional-absent")
+async def test_absent_root(iut: Iut) -> None:
+    """A root that is left out means that there is no card, too."""
+    await _no_root(iut, {})
+
+
+async def _no_root(iut: Iut, none: dict[str, None]) -> None:
     program = either(iut, "probe") or await visible_program(iut)
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        async with iut.session(program=program) as session:
+        async with opened(iut, program=program) as session:
             await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
             if program == "probe":
                 said = await probed(session, "sdcard", lambda line: line == "absent")
@@ -345,7 +435,7 @@ async def test_no_root(iut: Iut, none: dict[str, None]) -> None:
 )
 async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
     """A state that comes while it cannot be read is there as soon as it can."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await start(session, competition(**barred), raw(axis1=1), competition(**barred))
         await probed(session, "competition", lambda said: said != "nothing")
         await session.send(competition(**barred), raw(axis1=65))
@@ -357,7 +447,7 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_replaces_uuid(iut: Iut) -> None:
     """After a UUID, Raw counts; the latest Raw counts, at rest as well, and goes on counting."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
         for value, battery in ((65, 100), (-127, 1000), (0, 1), (-20, 100)):
             state = raw(axis1=value, battery_level=battery, battery_capacity=battery)
@@ -371,7 +461,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 @requirement("controller.uuid-replaces-raw")
 async def test_uuid_replaces_raw(iut: Iut) -> None:
     """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
-    async with iut.session(program="probe") as session:
+    async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=65))
         await _axis(session, "65")
         await session.send({"ControllerUpdate": {"UUID": NO_GAMEPAD}})

@@ -130,7 +130,7 @@ class NullTargetEnds(Ending):
         return motor.get("target_position", 0) is None
 
 
-@fault("absent-target-ends", violates="encoding.optional-null", subtle=True)
+@fault("absent-target-ends", violates="encoding.optional-absent", subtle=True)
 class AbsentTargetEnds(Ending):
     """Ends the session upon the status of a motor without a target position."""
 

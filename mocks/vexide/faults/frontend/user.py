@@ -10,33 +10,37 @@ from mocks.vexide.frontend import Frontend
 
 @fault("second-touch", violates="touch.single")
 class SecondTouch(Frontend):
-    """Presses a second point while the first is still touched, and releases both."""
+    """Goes on to send Held for a second point that was touched when the first is released."""
 
-    pressed = 0
+    other: dict[str, int] | None = None
 
     def press(self, point: dict[str, int]) -> None:
-        pressed, self.pressed, self.touched = self.pressed, 0, None
-        super().press(point)
-        self.pressed = pressed + 1
+        if self.touched is None:
+            super().press(point)
+        else:
+            self.other = point
 
     def release(self) -> None:
-        for _ in range(self.pressed - 1):
-            self.send_touch("Released")
-        self.pressed = 0
         super().release()
+        self.other, self.touched = None, self.other
+
+    def still_touching(self) -> None:
+        if self.touched is not None:
+            super().still_touching()
 
 
-@fault("release-doubled", violates="touch.single", subtle=True)
-class ReleaseDoubled(Frontend):
-    """Presses again for a moment when a touch is released after it has been held."""
+@fault("held-after-release", violates="touch.single", subtle=True)
+class HeldAfterRelease(Frontend):
+    """Sends Held once more when a touch that was held has been released."""
 
     held = False
 
     def send_touch(self, event: str) -> None:
+        super().send_touch(event)
         if event == "Released" and self.held:
+            super().send_touch("Held")
             super().send_touch("Released")
         self.held = event == "Held"
-        super().send_touch(event)
 
 
 @fault("never-held", violates="touch.held")

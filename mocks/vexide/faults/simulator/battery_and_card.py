@@ -90,7 +90,7 @@ class NeverUnmounts(Simulator):
             super().mount(content)
 
 
-@fault("absent-root-ends", violates="encoding.optional-null")
+@fault("absent-root-ends", violates="encoding.optional-absent")
 class AbsentRootEnds(Simulator):
     """Ends the session upon a USD without root, instead of taking it for null."""
 
@@ -101,7 +101,7 @@ class AbsentRootEnds(Simulator):
             super().message(name, value)
 
 
-@fault("null-root-refused", violates="encoding.optional-null", subtle=True)
+@fault("null-root-refused", violates="encoding.optional-null")
 class NullRootRefused(Simulator):
     """Ends the session upon a USD whose root is null; an absent one it takes."""
 

@@ -159,3 +159,31 @@ class BrakeModeLowerCase(Altering, Simulator):
         if name == "DeviceUpdate":
             motor = content["status"]["Motor"]
             motor["brake_mode"] = motor["brake_mode"].lower()
+
+
+@fault("inertia-ignored", violates="motor.inertia")
+class InertiaIgnored(Simulator):
+    """Takes every motor for one without a load."""
+
+    def configure(self, content: dict[str, Any]) -> None:
+        super().configure(content)
+        self.robot.motors[content["port"]].inertia = 0.0
+
+
+@fault("inertia-of-first", violates="motor.inertia", subtle=True)
+class InertiaOfFirst(Simulator):
+    """Gives every motor the inertia of the one that was configured first."""
+
+    def configure(self, content: dict[str, Any]) -> None:
+        super().configure(content)
+        first = next(iter(self.robot.motors.values()))
+        self.robot.motors[content["port"]].inertia = first.inertia
+
+
+@fault("first-configuration-holds", violates="devices.last-configuration")
+class FirstConfigurationHolds(Simulator):
+    """Keeps the device that a port was configured with first."""
+
+    def configure(self, content: dict[str, Any]) -> None:
+        if content["port"] not in self.robot.motors:
+            super().configure(content)

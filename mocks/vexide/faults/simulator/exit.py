@@ -78,14 +78,14 @@ class StaysOpenAfterCrash(StaysOpen):
         super().close()
 
 
-@fault("log-after-exited", violates="exit.nothing-after")
-class LogAfterExited(Simulator):
-    """Sends a Log after Exited."""
+@fault("battery-after-exited", violates="exit.nothing-after")
+class BatteryAfterExited(Simulator):
+    """Sends a Battery after Exited."""
 
     def send(self, message: Any) -> None:
         super().send(message)
         if message == "Exited":
-            self.log("Info", "the program has ended")
+            self.send({"Battery": {"voltage": 12.0, "current": 0.0, "capacity": 13.0}})
 
 
 @fault("serial-after-exited", violates="exit.nothing-after", subtle=True)

@@ -1,0 +1,214 @@
+"""What the frontend's screen shows, as the hook screen tells it in pixels."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, in_one_loop, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive
+from conformance.vexide.events import color, drawing
+from conformance.vexide.frontend.tester import in_setup, starts, user
+
+pytestmark = in_one_loop
+
+WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
+NEAR = (
+    24  # how much each part of a colour may differ: a frontend may show it on a display of its own
+)
+POLL = 0.05  # seconds between two looks
+
+BLACK, RED, GREEN, BLUE, WHITE = (
+    color(0, 0, 0),
+    color(220, 0, 0),
+    color(0, 220, 0),
+    color(0, 0, 220),
+    color(255, 255, 255),
+)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place that is to have a colour; ``around``: some pixel up to so many beside it has it."""
+
+    x: int
+    y: int
+    color: dict[str, int]
+    around: int = 0
+
+
+def _fill(shape: Any, ink: Any) -> Any:
+    return drawing({"Fill": {"shape": shape}}, ink)
+
+
+def _stroke(shape: Any, ink: Any) -> Any:
+    return drawing({"Stroke": {"shape": shape}}, ink)
+
+
+BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200, "y": 150}}}
+DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 60}}
+DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
+PIXELS = {
+    "CopyBuffer": {
+        "top_left": {"x": 300, "y": 200},
+        "bottom_right": {"x": 316, "y": 216},
+        "stride": 16,
+        # White, whatever the order of a pixel's bytes is.
+        "buffer": base64.b64encode(b"\xff" * 4 * 16 * 16).decode(),
+    }
+}
+OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
+DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
+    "clear": (
+        {"ScreenClear": {"color": RED}},
+        [Spot(x, y, RED) for x, y in ((2, 2), (477, 2), (240, 136), (2, 269), (477, 269))],
+    ),
+    "fill-rectangle": (
+        _fill(BOX, BLUE),
+        [
+            *(Spot(x, y, BLUE) for x, y in ((103, 53), (150, 100), (197, 147))),
+            *(Spot(x, y, BLACK) for x, y in ((95, 100), (205, 100), (150, 45), (150, 155))),
+        ],
+    ),
+    "fill-circle": (
+        _fill(DISC, GREEN),
+        [
+            *(Spot(x, y, GREEN) for x, y in ((240, 136), (190, 136), (240, 186), (275, 171))),
+            *(Spot(x, y, BLACK) for x, y in ((172, 136), (240, 68), (290, 186))),
+        ],
+    ),
+    "stroke-rectangle": (
+        _stroke(BOX, BLUE),
+        [
+            *(Spot(x, y, BLUE, 2) for x, y in ((100, 100), (200, 100), (150, 50), (150, 150))),
+            Spot(150, 100, BLACK),
+        ],
+    ),
+    "stroke-circle": (
+        _stroke(DISC, RED),
+        [
+            *(Spot(x, y, RED, 2) for x, y in ((180, 136), (300, 136), (240, 76), (240, 196))),
+            Spot(240, 136, BLACK),
+        ],
+    ),
+    "pixel": (
+        _fill(DOT, GREEN),
+        [Spot(400, 30, GREEN), Spot(406, 30, BLACK), Spot(400, 36, BLACK)],
+    ),
+    "copy-buffer": (
+        drawing(PIXELS),
+        [Spot(304, 204, WHITE), Spot(311, 211, WHITE), Spot(292, 204, BLACK)],
+    ),
+}
+
+
+@requirement("screen.drawing")
+@pytest.mark.parametrize("name", DRAWINGS)
+async def test_drawing(iut: Iut, name: str) -> None:
+    """What is drawn on a cleared screen shows where it is to be, in its colour, and only there."""
+    event, spots = DRAWINGS[name]
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send({"ScreenClear": {"color": BLACK}}, event)
+        outside = OUTSIDE if name != "clear" else []
+        wrong = await _differs(session, [*spots, *outside])
+        check(not wrong, f"the screen after {name}", wrong)
+
+
+@requirement("screen.double-buffering")
+async def test_double_buffering(iut: Iut) -> None:
+    """While double buffering is on, what is drawn shows only after ScreenRender, each time."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send({"ScreenClear": {"color": BLACK}})
+        await _requires(session, [Spot(150, 100, BLACK)])
+        await session.send({"ScreenDoubleBufferMode": {"enable": True}})
+        before = BLACK
+        for ink in (BLUE, GREEN):
+            await session.send(_fill(BOX, ink))
+            await session.until_closed(session.seconds("quiet"))
+            early = await _differs(session, [Spot(150, 100, before)])
+            check(not early, "nothing to show before ScreenRender", early)
+            await session.send("ScreenRender")
+            late = await _differs(session, [Spot(150, 100, ink)])
+            check(not late, "what was drawn to show after ScreenRender", late)
+            before = ink
+
+
+@requirement("screen.double-buffering")
+async def test_double_buffering_ends(iut: Iut) -> None:
+    """Once double buffering is off again, what is drawn shows without ScreenRender."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send({"ScreenClear": {"color": BLACK}})
+        await _requires(session, [Spot(150, 100, BLACK)])
+        await session.send({"ScreenDoubleBufferMode": {"enable": True}}, _fill(BOX, BLUE))
+        await session.send("ScreenRender", {"ScreenDoubleBufferMode": {"enable": False}})
+        await session.send(_fill(DISC, GREEN))
+        wrong = await _differs(session, [Spot(150, 100, BLUE), Spot(240, 170, GREEN)])
+        check(not wrong, "what is drawn to show without ScreenRender", wrong)
+
+
+async def _requires(session: Session, spots: Sequence[Spot]) -> None:
+    if wrong := await _differs(session, spots):
+        raise Inconclusive(f"a cleared screen shows otherwise already (screen.drawing): {wrong}")
+
+
+async def _differs(session: Session, spots: Sequence[Spot]) -> str:
+    """What differs from these spots, once nothing does or the time for it is over; else nothing."""
+    deadline = session.now + session.seconds("response")
+    while True:
+        screen = await _screen(session)
+        wrong = next((spot for spot in spots if not screen.has(spot)), None)
+        if wrong is None:
+            return ""
+        if session.now > deadline:
+            wanted, came = tuple(wrong.color.values()), screen.at(wrong.x, wrong.y)
+            return f"at {wrong.x}, {wrong.y} it has the colour {came} instead of {wanted}"
+        await asyncio.sleep(POLL)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What the hook told: rows of pixels of three bytes; any size stands for the whole display."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+    def at(self, x: int, y: int) -> tuple[int, ...]:
+        """The colour of a pixel of the Brain's display; black outside of it."""
+        column, row = x * self.width // WIDTH, y * self.height // HEIGHT
+        if not (0 <= column < self.width and 0 <= row < self.height):
+            return (0, 0, 0)
+        return tuple(self.pixels[3 * (row * self.width + column) :][:3])
+
+    def has(self, spot: Spot) -> bool:
+        reach = range(-spot.around, spot.around + 1)
+        wanted = tuple(spot.color.values())
+        return any(
+            all(abs(a - b) <= NEAR for a, b in zip(self.at(x, y), wanted, strict=True))
+            for x in (spot.x + dx for dx in reach)
+            for y in (spot.y + dy for dy in reach)
+        )
+
+
+async def _screen(session: Session) -> Screen:
+    result = await user(session, "screen")
+    try:
+        width, height = int(result["width"]), int(result["height"])
+        screen = Screen(width, height, base64.b64decode(result["pixels"], validate=True))
+    except (binascii.Error, LookupError, TypeError, ValueError):
+        screen = Screen(0, 0, b"")
+    if screen.width < 1 or len(screen.pixels) != 3 * screen.width * screen.height:
+        raise Inconclusive(
+            "the operation 'screen' gave no picture: width, height and pixels are needed, "
+            "Base64 of three bytes for each of width x height pixels"
+        )
+    return screen

@@ -1,0 +1,169 @@
+"""What a session without any peculiarity shows of a simulator, found out once in a run."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation
+from conformance.session import Session
+from conformance.verdicts import NotExercised, Violation
+from conformance.vexide.commands import PORTS, START, competition, hello, motor
+from conformance.vexide.simulator.reading import EXECUTION, motors_reported, serial_bytes
+from conformance.vexide.tester import received
+
+ALL_PORTS = tuple(range(21))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a program has shown, with a motor on every Smart port and nothing said since its start.
+
+    ``ran``: something came that only a running program brings about; ``motors``: the Smart ports
+    that were reported; ``serial``: the data of channel 1; ``exited``: Exited came; ``ended``: so
+    did the end of the stream.
+    """
+
+    ran: bool = False
+    motors: frozenset[object] = frozenset()
+    serial: bytes = b""
+    exited: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Driving:
+    """A program that moves motors, the Smart ports to configure for it, and those that report."""
+
+    program: str | None
+    configured: tuple[int, ...]
+    reporting: tuple[int, ...]
+
+
+@contextlib.asynccontextmanager
+async def opened(
+    iut: Iut, *, program: str | None = None, segmentation: Segmentation | None = None
+) -> AsyncIterator[Session]:
+    """A session with an instance of its own; which form of ports it understands is known."""
+    await port_form(iut)
+    async with iut.session(program=program, segmentation=segmentation) as session:
+        yield session
+
+
+async def port_form(iut: Iut) -> str:
+    """The form of ports that the simulator understands: the declared one, or what works."""
+    declared = iut.configuration.value("ports")
+    if declared != "auto":
+        return declared
+    if PORTS not in iut.memory:
+        program = _declared(iut, "drive", "print")
+        iut.memory[PORTS] = "tagged"
+        tagged = await shown(iut, program)
+        # Where the motors cannot show, it is enough that the program runs.
+        if not (tagged.motors or (tagged.ran and program == "print")):
+            iut.memory[PORTS] = "bare"
+            bare = await _observe(iut, program)
+            if (bool(bare.motors), bare.ran) > (bool(tagged.motors), tagged.ran):
+                iut.memory[_key(program)] = bare
+            else:
+                iut.memory[PORTS] = "tagged"
+    return str(iut.memory[PORTS])
+
+
+async def shown(iut: Iut, program: str | None) -> Shown:
+    """What a program shows in a plain session; None is the one that it runs by itself."""
+    key = _key(program)
+    if key not in iut.memory:
+        iut.memory[key] = await _observe(iut, program)
+    found: Shown = iut.memory[key]
+    return found
+
+
+async def own_program(iut: Iut) -> Shown:
+    """What the simulator's own program shows, ports in the form that it understands."""
+    await port_form(iut)
+    return await shown(iut, None)
+
+
+async def visible_program(iut: Iut) -> str | None:
+    """The name of a program that shows on the wire once it runs; None for the IUT's own choice.
+
+    Whether the latter shows is found out here, for ``shows``.
+    """
+    await port_form(iut)
+    if _declared(iut, "print"):
+        return "print"
+    await own_program(iut)
+    return None
+
+
+async def driving(iut: Iut, *ports: int) -> Driving:
+    """What moves the motors at these Smart ports; the IUT's own program moves those that it moves.
+
+    Raises NotExercised where that has been seen to move none.
+    """
+    if _declared(iut, "drive"):
+        return Driving("drive", ports, ports)
+    plain = await own_program(iut)
+    if not plain.motors:
+        raise NotExercised(
+            "the program that the simulator runs reports no motor; put {program} into the command "
+            f"and declare [programs] drive ({iut.role.programs['drive']})"
+        )
+    return Driving(None, ALL_PORTS, tuple(n for n in ALL_PORTS if n in plain.motors))
+
+
+async def shows(iut: Iut, session: Session) -> bool:
+    """Whether the running program shows, within the time that it may take.
+
+    Raises NotExercised where it is the IUT's own and has been seen to show nothing at all.
+    """
+    if session.instance.program is None and not (await own_program(iut)).ran:
+        raise NotExercised(
+            "the program that the simulator runs shows nothing on the wire; put {program} into the "
+            "command and declare [programs] print"
+        )
+    return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
+
+
+def _key(program: str | None) -> str:
+    return f"what {program or 'its own program'} shows"
+
+
+def _declared(iut: Iut, *programs: str) -> str | None:
+    """The first of these programs that the simulator can be asked to run."""
+    if "{program}" not in " ".join(iut.configuration.command):
+        return None
+    return next((name for name in programs if name in iut.configuration.programs), None)
+
+
+async def _observe(iut: Iut, program: str | None) -> Shown:
+    async with iut.session(program=program) as session:
+        await session.send(hello())
+        # What is wrong with the handshake is for other test cases to say.
+        with contextlib.suppress(Violation):
+            await session.expect("Handshake")
+            await session.send(*(motor(session, number) for number in ALL_PORTS), competition())
+            await session.expect("Ready", within=session.seconds("startup"))
+            await session.send(START)
+            await _run(session, program)
+        return Shown(
+            any(message.name in EXECUTION for message in session.received),
+            frozenset(motors_reported(session)),
+            serial_bytes(session),
+            bool(received(session, "Exited")),
+            session.ended,
+        )
+
+
+async def _run(session: Session, program: str | None) -> None:
+    """Follow the program: one of our own goes on for ever, another may end."""
+    deadline = session.now + session.seconds("program")
+    if program is not None:
+        await session.watch(*EXECUTION, within=deadline - session.now)
+        deadline = session.now + session.seconds("response")
+    wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
+    while not received(session, wanted):
+        if not await session.watch(wanted, within=deadline - session.now):
+            break
+    await session.watch("Exited")

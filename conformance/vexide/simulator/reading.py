@@ -1,0 +1,123 @@
+"""How the tester of a simulator reads what came: serial data, motors, what the probe says."""
+
+import base64
+import binascii
+import math
+from collections.abc import Callable, Iterator
+
+from conformance.cases import check
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.vexide.tester import received
+
+GREETING = b"Hello World!\n"
+
+EXECUTION = (
+    "Serial",
+    "Exited",
+    "ScreenDraw",
+    "ScreenClear",
+    "ScreenRender",
+    "ScreenDoubleBufferMode",
+    "DeviceUpdate",
+    "RobotPose",
+    "RobotState",
+    "VEXLinkConnect",
+)
+"""Events by which a running program shows."""
+
+
+def motors_reported(session: Session) -> Iterator[object]:
+    """The numbers of the Smart ports that DeviceUpdates have named, in either form."""
+    for message in received(session, "DeviceUpdate"):
+        fields = message.value["DeviceUpdate"]
+        yield smart(fields.get("port") if isinstance(fields, dict) else None)
+
+
+def smart(port: object) -> object:
+    """The number of a Smart port, in either form."""
+    number = port.get("Smart") if isinstance(port, dict) else port
+    return number if isinstance(number, int) else None
+
+
+async def goes_on(session: Session) -> None:
+    """Raise Violation where the simulator has ended the session, and its program had not ended."""
+    if session.ended and not received(session, "Exited"):
+        if process := session.instance.process:
+            await process.wait(0.5)
+        raise Violation("the session to go on", f"it ended{session.instance.describe_end()}")
+
+
+def serial_bytes(session: Session, channel: int = 1) -> bytes:
+    """All data that has come over a serial channel, whatever events it came in.
+
+    Raises Inconclusive where some of it cannot be read, which its schema has reported.
+    """
+    data = b""
+    for message in received(session, "Serial"):
+        try:
+            fields = message.value["Serial"]
+            if fields["channel"] == channel:
+                data += base64.b64decode(fields["data"], validate=True)
+        except (binascii.Error, ValueError, LookupError, TypeError):
+            raise Inconclusive("Serial came whose data is no Base64 (serial.base64)") from None
+    return data
+
+
+async def serial_until(session: Session, wanted: bytes) -> bytes:
+    """Serial data until it holds what is wanted, or the program's time is over."""
+    deadline = session.now + session.seconds("program")
+    while wanted not in (data := serial_bytes(session)) and session.now < deadline:
+        if not await session.watch("Serial", within=deadline - session.now):
+            break
+    return data
+
+
+async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
+    """What the probe program says of a kind, without the kind: once it is accepted, or at last.
+
+    Raises Violation where the session ends before, Inconclusive where it says nothing of anything.
+    """
+    deadline = session.now + session.seconds("program")
+    while True:
+        lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
+        said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
+        latest = said[-1] if said else "nothing"
+        if accept(latest):
+            return latest
+        if not await session.watch("Serial", within=deadline - session.now):
+            await goes_on(session)
+            if not lines:
+                raise Inconclusive("the probe program reported nothing on serial channel 1")
+            return latest
+
+
+async def holds(session: Session, wanted: float, stale: int = 0) -> None:
+    """The battery holds so much, as the probe says or else the first Battery event that counts.
+
+    The first ``stale`` of them do not count.
+    """
+    if "probe" in session.instance.configuration.programs:
+        said = await probed(session, "battery", lambda line: _close(line, wanted))
+        check(_close(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        return
+    deadline = session.now + session.seconds("program")
+    while len(received(session, "Battery")) <= stale:
+        if not await session.watch("Battery", within=deadline - session.now):
+            raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
+    battery = received(session, "Battery")[stale]
+    capacity = battery.value["Battery"]["capacity"]
+    # A running program has already drawn from it; in a session as short as this not much.
+    check(
+        0.9 * wanted <= capacity <= 1.01 * wanted,
+        f"a battery that holds {wanted} Wh, or little less",
+        f"it holds {capacity} Wh",
+        battery.event,
+    )
+
+
+def _close(line: str, wanted: float) -> bool:
+    try:
+        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01)
+    except ValueError:
+        return False

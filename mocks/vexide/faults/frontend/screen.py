@@ -1,0 +1,74 @@
+"""Faults of the frontend in what its screen shows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.display import HEIGHT, Display
+from mocks.vexide.frontend import Frontend
+from mocks.vexide.terminal import Terminal
+
+
+class Showing(Frontend):
+    """Has a display of another kind: `DISPLAY`."""
+
+    DISPLAY: type[Display]
+
+    def __init__(self, world: Any, terminal: Terminal) -> None:
+        super().__init__(world, terminal)
+        self.display = self.DISPLAY()
+
+
+@fault("screen-upside-down", violates="screen.drawing")
+class ScreenUpsideDown(Showing):
+    """Counts coordinates from the bottom of the screen."""
+
+    class DISPLAY(Display):
+        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
+            super()._row(HEIGHT - 1 - y, left, right, color)
+
+
+@fault("clear-is-black", violates="screen.drawing", subtle=True)
+class ClearIsBlack(Showing):
+    """Fills the screen with black upon ScreenClear, whatever the colour is."""
+
+    class DISPLAY(Display):
+        def clear(self, color: Mapping[str, int]) -> None:
+            super().clear({"r": 0, "g": 0, "b": 0})
+
+
+@fault("circle-as-outline", violates="screen.drawing", subtle=True)
+class CircleAsOutline(Showing):
+    """Draws the outline of a circle that is to be filled."""
+
+    class DISPLAY(Display):
+        def _circle(self, form: Mapping[str, Any], fill: bool, color: bytes) -> None:
+            super()._circle(form, False, color)
+
+
+@fault("red-and-blue-exchanged", violates="screen.drawing", subtle=True)
+class RedAndBlueExchanged(Showing):
+    """Exchanges red and blue of what is filled or outlined."""
+
+    class DISPLAY(Display):
+        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
+            super().draw(command, {**color, "r": color["b"], "b": color["r"]})
+
+
+@fault("buffer-shown-at-once", violates="screen.double-buffering")
+class BufferShownAtOnce(Showing):
+    """Shows what is drawn at once, though double buffering is on."""
+
+    class DISPLAY(Display):
+        def double_buffer(self, enable: bool) -> None:
+            pass
+
+
+@fault("buffering-sticks", violates="screen.double-buffering", subtle=True)
+class BufferingSticks(Showing):
+    """Goes on to buffer what is drawn when double buffering has been disabled."""
+
+    class DISPLAY(Display):
+        def double_buffer(self, enable: bool) -> None:
+            if enable:
+                super().double_buffer(enable)

@@ -1,0 +1,34 @@
+"""Faults of the simulator in the touch of the display."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.vexide.simulator import Simulator
+
+
+@fault("touch-ignored", violates="touch.registered")
+class TouchIgnored(Simulator):
+    """Ignores Touch."""
+
+    def touch(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@fault("touch-transposed", violates="touch.registered", subtle=True)
+class TouchTransposed(Simulator):
+    """Exchanges the coordinates of a touch that is held, and of no other."""
+
+    def touch(self, content: dict[str, Any]) -> None:
+        if content["event"] == "Held":
+            x, y = content["pos"]["x"], content["pos"]["y"]
+            content = {**content, "pos": {"x": y, "y": x}}
+        super().touch(content)
+
+
+@fault("touch-before-start-only", violates="touch.registered", subtle=True)
+class TouchBeforeStartOnly(Simulator):
+    """Ignores Touch while the program runs."""
+
+    def touch(self, content: dict[str, Any]) -> None:
+        if not self.started:
+            super().touch(content)

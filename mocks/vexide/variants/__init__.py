@@ -1,0 +1,1 @@
+"""Lawful behaviour that differs from the usual one; what either mock can do stands in `either`."""

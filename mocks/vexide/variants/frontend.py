@@ -1,0 +1,116 @@
+"""Variants of the frontend: what it may do, or may do otherwise."""
+
+import asyncio
+from typing import Any
+
+from conformance.vexide.codec import name_of
+from mocks.deviations import variant
+from mocks.vexide.frontend import Frontend
+from mocks.vexide.messages import Port
+
+
+@variant("touch-told-at-first", of="touch.single")
+class TouchToldAtFirst(Frontend):
+    """Says at the end of its setup that nothing touches the display."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        self.send({"Touch": {"pos": {"x": 0, "y": 0}, "event": "Released"}})
+
+
+@variant("touch-repeated", of="touch.single")
+class TouchRepeated(Frontend):
+    """Sends every Touch twice, as a pad does that is read again and again."""
+
+    def send(self, message: Any) -> None:
+        super().send(message)
+        if name_of(message) == "Touch":
+            super().send(message)
+
+
+@variant("mode-first", of="setup.configure-devices")
+class ModeFirst(Frontend):
+    """Sends its setup in another order, and the devices twice: with the rest, and upon Ready."""
+
+    def set_up(self) -> None:
+        self.send_state()
+        self.send_competition()
+        self.configure_devices()
+
+    def ready(self, content: None) -> None:
+        self.configure_devices()
+        super().ready(content)
+
+
+@variant("starts-later", of="start.sent")
+class StartsLater(Frontend):
+    """Takes a while to start the program once Ready has come."""
+
+    def start(self) -> None:
+        self.started = True
+        asyncio.get_running_loop().call_later(0.15, self.start_now)
+
+    def start_now(self) -> None:
+        if self.live:
+            super().start()
+
+
+@variant("unsettled-events-end", of="events.undefined-tolerated")
+class UnsettledEventsEnd(Frontend):
+    """Ends the session upon events that have no settled effect."""
+
+    def pose(self, content: dict[str, Any]) -> None:
+        self.close()
+
+    def state(self, content: Any) -> None:
+        self.close()
+
+    def link(self, content: dict[str, Any]) -> None:
+        self.close()
+
+    def unlink(self, content: dict[str, Any]) -> None:
+        self.close()
+
+
+@variant("links-unanswered", of="events.undefined-tolerated")
+class LinksUnanswered(Frontend):
+    """Answers no VEXLink event: there is no VEXLink server."""
+
+    def link(self, content: dict[str, Any]) -> None:
+        pass
+
+    def unlink(self, content: dict[str, Any]) -> None:
+        pass
+
+
+@variant("absent-target-ends", of="encoding.optional-absent")
+class AbsentTargetEnds(Frontend):
+    """Ends the session upon the status of a motor without a target position."""
+
+    def message(self, name: str, value: Any) -> None:
+        status = value[name]["status"] if name == "DeviceUpdate" else {}
+        motor = status.get("Motor") if isinstance(status, dict) else None
+        if isinstance(motor, dict) and "target_position" not in motor:
+            self.close()
+        else:
+            super().message(name, value)
+
+
+@variant("card-left-out", of="encoding.optional-absent")
+class CardLeftOut(Frontend):
+    """Sends a USD without root where there is no SD card."""
+
+    def send_state(self) -> None:
+        super().send_state()
+        if self.world.card is None:
+            self.send({"USD": {}})
+
+
+@variant("known-devices-only", of="setup.configure-devices")
+class KnownDevicesOnly(Frontend):
+    """Shows no state of a device that its user has not configured."""
+
+    def device(self, content: dict[str, Any]) -> None:
+        port: Port = content["port"]
+        if port in self.world.devices:
+            super().device(content)
