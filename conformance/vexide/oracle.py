@@ -91,6 +91,7 @@ _UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come bef
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
 _END = "the end of its stream"
+_BROKEN = "a line that is no message"
 
 SESSION = Course(
     "a session",
@@ -182,11 +183,13 @@ RUN = Course(
             (SIMULATOR, "Ready"): Run.STARTED,
             (SIMULATOR, "VCodeSig"): Run.STARTED,
             (SIMULATOR, "Exited"): Run.OPEN,
+            (SIMULATOR, _BROKEN): Run.OPEN,
             (SIMULATOR, ANY): Run.SHOWN,
             (FRONTEND, ANY): Run.OPEN,
         },
         Run.SHOWN: {
             (SIMULATOR, "Exited"): Run.OPEN,
+            (SIMULATOR, _BROKEN): Run.OPEN,
             (SIMULATOR, _END): Violates(
                 "exit.exited-sent", "the stream ended while the program ran, without Exited"
             ),
@@ -260,7 +263,7 @@ class Oracle:
 
     def broken(self, sender: str) -> None:
         """A line that is no message changes nothing, but whoever reads it may end the session."""
-        self._run.step(sender, "a line that is no message")
+        self._run.step(sender, _BROKEN)
 
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
