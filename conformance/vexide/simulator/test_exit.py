@@ -55,7 +55,8 @@ async def own_end(iut: Iut, session: Session) -> None:
     if not plain.ended and not plain.exited:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
     await start(session, *(motor(session, number) for number in ALL_PORTS))
-    if await session.watch("Exited", within=session.seconds("program")):
+    # It is known to end, so that more time costs nothing.
+    if await session.watch("Exited", within=3 * session.seconds("program")):
         return
     if session.ended:
         came = f"the stream ended without it{session.instance.describe_end()}"
