@@ -47,7 +47,7 @@ def announcing(identifier: int, length: int, contents: bytes = b"") -> bytes:
     return frame(identifier, contents)[:2] + length.to_bytes(4, "little") + contents
 
 
-UNKNOWN: dict[str, dict[str, Any]] = {
+OF_EACH_SIZE: dict[str, dict[str, Any]] = {
     "8-bit": unknown(0x0123, "ff"),
     "16-bit": unknown(0x1123, "ffff"),
     "32-bit": unknown(0x2123, "ff" * 4),
@@ -55,7 +55,13 @@ UNKNOWN: dict[str, dict[str, Any]] = {
     "128-bit": unknown(0x4123, "ff" * 16),
     "variable": unknown(0xF123, "ff" * 5),
     "variable-empty": unknown(0xF123, ""),
-    "highest-type": unknown(0x4FFF, "0430" * 8),
+}
+"""A message of an unknown type of each defined size.
+
+Where one is not skipped by its size, contents of FF are read as a message that never ends.
+"""
+
+NEARLY_KNOWN: dict[str, dict[str, Any]] = {
     "like-a-ping": unknown(0xF7FF, "0430" + "11" * 8),
     "low-byte-of-an-end": unknown(0xF106, "627965"),
     "low-byte-of-a-ping": unknown(0x3104, "12" * 8),
@@ -64,10 +70,9 @@ UNKNOWN: dict[str, dict[str, Any]] = {
     "low-byte-of-another-direction": unknown(0x4208, "0000a040" * 4),
     "low-byte-of-a-curve": unknown(0xF309, "0000a040" * 6),
 }
-"""Messages of unknown types, of each defined size.
+"""Messages of unknown types that have a part of a known identifier, or contents like a message."""
 
-Where one is not skipped by its size, contents of FF are read as a message that never ends.
-"""
+UNKNOWN = {**OF_EACH_SIZE, **NEARLY_KNOWN, "highest-type": unknown(0x4FFF, "0430" * 8)}
 
 OTHER_SIZES: dict[str, dict[str, Any]] = {
     "magic-of-32": unknown(0x2001, "44656c74"),

@@ -31,7 +31,7 @@ _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _RANDOM = 5  # pings after which equal steps between them are no accident
-_FEW = 3  # different ones among those, which are no accident either
+_FEW = 2  # different ones among those, which are no accident either; nor are as many repetitions
 
 
 class Phase(StrEnum):
@@ -134,7 +134,7 @@ class Oracle:
             yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
         else:
             known = int(value["identifier"], 16) & 0xFFF in _types()
-            about = "messages.whole-identifier" if known else "messages.unknown-skipped"
+            about = "messages.whole-identifier" if known else "messages.type-identifier"
             self._strange[bytes.fromhex(value["data"])[:8]] = about
             # Not disturbed: whoever ends the connection because of it owes a word.
             what = f"{value['identifier']} came, which version 1 does not have"
@@ -198,7 +198,8 @@ class Oracle:
             return
         self.exercised.add("ping.random")
         steps = {(after - before) % 2**64 for before, after in pairwise(self._pings)}
-        if (different := len(set(self._pings))) <= _FEW:
+        repeated = sum(before == after for before, after in pairwise(self._pings))
+        if (different := len(set(self._pings))) <= _FEW or repeated >= _FEW:
             how = f"are {different} different ones" if different > 1 else "are all the same"
         elif len(steps) == 1:
             how = f"grow by {steps.pop()} each"

@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import opened
-from conformance.deltarobot.messages import end
+from conformance.deltarobot.messages import OF_EACH_SIZE, end
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
@@ -77,6 +78,40 @@ async def habits(iut: Iut) -> Habits:
         await ordinary(iut)
     known: Habits = iut.memory["habits"]
     return known
+
+
+async def refused(iut: Iut) -> list[Any]:
+    """The messages of unknown types, one of each size, upon which it closes the connection.
+
+    The specification does not forbid that, so that what rests on such messages cannot be seen then.
+    """
+    if "refused" not in iut.memory:
+        each = list(OF_EACH_SIZE.values())
+        some = await _breaks_off(iut, *each)
+        iut.memory["refused"] = [one for one in each if some and await _breaks_off(iut, one)]
+    found: list[Any] = iut.memory["refused"]
+    return found
+
+
+async def _breaks_off(iut: Iut, *messages: Any) -> bool:
+    """Whether it closes the connection upon these, and not because it dies of them."""
+    async with opened(iut) as session:
+        await session.send(*messages)
+        await tester.of(session).prompt(session)
+        await session.watch(*tester.of(session).signs, within=session.seconds("response"))
+        if not await session.until_closed(session.seconds("quiet")):
+            return False
+        try:
+            await unharmed(session, "unknown messages")
+        except Violation:
+            return False
+        return not await _ends_anyway(iut, session)
+
+
+async def script(iut: Iut) -> list[Any]:
+    """What its peer may say, of every size, without what it would close the connection upon."""
+    left_out = await refused(iut)
+    return [message for message in tester.of(iut).script if message not in left_out]
 
 
 # Whether it serves

@@ -7,9 +7,11 @@ pings and exercise data.
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
 
 from conformance.iut import Iut
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 
 Form = Callable[[Any], bytes]
@@ -50,6 +52,15 @@ class Tester(ABC):
         """Bring the IUT to send and to receive."""
 
     @abstractmethod
+    def later(
+        self, iut: Iut, segmentation: Segmentation | None = None
+    ) -> AbstractAsyncContextManager[Session]:
+        """A session that is not the first of its process; nothing has been sent yet.
+
+        Raises NotExercised where there is no second one.
+        """
+
+    @abstractmethod
     async def lives(self, session: Session) -> bool:
         """Whether it seems, without waiting, that it has not died of the end of this session."""
 
@@ -70,7 +81,10 @@ class Tester(ABC):
         """Raise Violation unless all that so many scripts ask for has been answered."""
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
-        """Raise Violation unless the IUT, which serves, understands what comes next."""
+        """Raise Violation unless the IUT, which serves, understands what comes next.
+
+        Raises Inconclusive where nothing would show it.
+        """
 
     async def next_is_served(  # noqa: B027
         self, iut: Iut, session: Session, after: str
@@ -78,7 +92,7 @@ class Tester(ABC):
         """Raise Violation unless the IUT serves another peer as well."""
 
 
-def of(session: Session) -> Tester:
-    """The tester of the role that is under test in a session."""
-    found: Tester = importlib.import_module(f"{session.role.package}.tester").TESTER
+def of(tested: Iut | Session) -> Tester:
+    """The tester of the role that is under test."""
+    found: Tester = importlib.import_module(f"{tested.role.package}.tester").TESTER
     return found

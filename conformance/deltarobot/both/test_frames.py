@@ -17,16 +17,19 @@ from conformance.deltarobot.handshake import (
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     MAGIC,
+    NEARLY_KNOWN,
     NULLS,
+    OF_EACH_SIZE,
     OTHER_SIZES,
     UNKNOWN,
     VERSION,
     unknown,
 )
-from conformance.deltarobot.service import goes_on, habits, ordinary, serves
+from conformance.deltarobot.service import goes_on, habits, ordinary, refused, script, serves
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
@@ -64,9 +67,10 @@ async def _understands(iut: Iut, form: Form) -> bool:
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
     """A session in which every byte arrives alone is taken as if in whole messages."""
+    said_to_it = await script(iut)
     async with iut.session(segmentation=byte_by_byte) as session:
         await shake_hands(session)
-        for value in tester.of(session).script:
+        for value in said_to_it:
             # One by one, so that pings are answered in between: a server may insist on that.
             await session.send(value)
         await tester.of(session).all_understood(session, "messages that came byte by byte")
@@ -76,23 +80,37 @@ async def test_byte_by_byte(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_cut_messages(iut: Iut) -> None:
     """So are messages that are cut at one place each, wherever that is."""
+    said_to_it = await script(iut)
     async with iut.session(segmentation=inside_contents) as session:
-        await session.send(MAGIC, segmentation=inside_identifiers)
-        await answer_handshake(session, VERSION)
-        await greeted(session)
-        for times, cut in enumerate(CUTS, 1):
-            await session.send(*tester.of(session).script, segmentation=cut)
-            await tester.of(session).all_understood(
-                session, f"messages cut {cut.__name__.replace('_', ' ')}", times
-            )
-        await goes_on(iut, session, "messages that came in pieces")
+        await _cut(iut, session, said_to_it)
+
+
+@requirement("frame.segmentation")
+async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
+    """The same in a connection that is not the first."""
+    said_to_it = await script(iut)
+    async with tester.of(iut).later(iut, inside_contents) as session:
+        await _cut(iut, session, said_to_it)
+
+
+async def _cut(iut: Iut, session: Session, said_to_it: list[Any]) -> None:
+    """A session in which every message comes in pieces, also those that answer the IUT's."""
+    await session.send(MAGIC, segmentation=inside_identifiers)
+    await answer_handshake(session, VERSION)
+    await greeted(session)
+    for times, cut in enumerate(CUTS, 1):
+        await session.send(*said_to_it, segmentation=cut)
+        where = cut.__name__.replace("_", " ")
+        await tester.of(session).all_understood(session, f"messages cut {where}", times)
+    await goes_on(iut, session, "messages that came in pieces")
 
 
 @requirement("frame.segmentation")
 async def test_everything_in_one_write(iut: Iut) -> None:
     """Handshake and all that follows may come in one write."""
+    said_to_it = await script(iut)
     async with iut.session() as session:
-        await shake_hands(session, *HANDSHAKE, *tester.of(session).script)
+        await shake_hands(session, *HANDSHAKE, *said_to_it)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
                 "magic and version in one write to be taken like any others",
@@ -115,19 +133,29 @@ async def _served_bit_by_bit(iut: Iut) -> bool:
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
     """A write may end anywhere inside the next message, also long after."""
+    said_to_it = await script(iut)
+    if OF_EACH_SIZE["variable"] not in await refused(iut):
+        said_to_it.append(unknown(0xF321, "ff" * 300))
     async with opened(iut) as session:
-        last = encode(unknown(0xF321, "ff" * 300))
-        data = b"".join(map(encode, tester.of(session).script)) + last
-        await session.send_bytes(data, segmentation=split_at([-303, -301, -150, -1]))
+        await session.send(*said_to_it, segmentation=split_at([-303, -301, -150, -1]))
         await tester.of(session).all_understood(session, "writes that end inside a message")
         await goes_on(iut, session, "writes that end inside a message")
 
 
 @requirement("frame.fixed-lengths")
 async def test_every_fixed_size(iut: Iut) -> None:
-    """Of an unknown message as many bytes are skipped as its size identifier says."""
-    sizes = ("8-bit", "16-bit", "32-bit", "64-bit", "128-bit")
-    await each(iut, {size: UNKNOWN[size] for size in sizes}, "an unknown message")
+    """Of a message as many bytes are taken as its size identifier says, if it is unknown as well.
+
+    One upon which the connection is closed shows nothing, and is left out.
+    """
+    await each(iut, await _skipped(iut, "bit"), "an unknown message")
+
+
+async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
+    """A message of an unknown type of each size of this kind that it skips."""
+    left_out = await refused(iut)
+    sizes = {size: message for size, message in OF_EACH_SIZE.items() if what in size}
+    return {size: message for size, message in sizes.items() if message not in left_out}
 
 
 @requirement("frame.fixed-lengths")
@@ -139,8 +167,11 @@ async def test_own_messages_fit(iut: Iut) -> None:
 
 @requirement("frame.variable-length")
 async def test_every_length(iut: Iut) -> None:
-    """Of an unknown message of any length as many bytes are skipped as it says, up to 1 MiB."""
-    sizes = (1, 5, 255, 256, 65_536, 1024 * 1024, 0)
+    """Of an unknown message of any length as many bytes are skipped as it says, up to 1 MiB.
+
+    An end of transmission of some length shows it as well, where unknown ones close the connection.
+    """
+    sizes = (1, 5, 255, 256, 65_536, 1024 * 1024, 0) if await _skipped(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
     await each(iut, messages, "an unknown message")
 
@@ -149,6 +180,23 @@ async def test_every_length(iut: Iut) -> None:
 async def test_unknown_messages(iut: Iut) -> None:
     """Unknown messages of every size, one after another, change nothing; nor do a thousand."""
     await each(iut, UNKNOWN, "an unknown message", again=111)
+
+
+@requirement("messages.unknown-skipped")
+async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
+    """Nor do they in a connection that is not the first."""
+    async with tester.of(iut).later(iut) as session:
+        await shake_hands(session)
+        await session.send(*UNKNOWN.values())
+        await goes_on(iut, session, "unknown messages in a later connection")
+
+
+@requirement("messages.type-identifier")
+async def test_nearly_known_types(iut: Iut) -> None:
+    """A type that shares some bits with a known one, or brings bytes like one, is not that."""
+    if await refused(iut):
+        raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
+    await each(iut, NEARLY_KNOWN, "a message that looks like a known one")
 
 
 @requirement("messages.whole-identifier")

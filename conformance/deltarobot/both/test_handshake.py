@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.cases import check, each_of, explore, in_one_loop, requirement
 from conformance.deltarobot import drawn, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import answer_handshake, greeted, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, MAGIC, NULLS, UNKNOWN, VERSION, end
-from conformance.deltarobot.refusal import dropped, refused
+from conformance.deltarobot.refusal import dropped, refused, unserved
 from conformance.deltarobot.service import goes_on, ordinary, serves
 from conformance.iut import Iut
 from conformance.session import Message, Session
@@ -141,11 +141,33 @@ async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> No
         await refused(iut, session, what, refusal)
 
 
+LATER = {
+    "handshake.closes-different": (UNKNOWN["64-bit"], *HANDSHAKE),
+    "handshake.closes-wrong-magic": ({**MAGIC, "magic": "rVRatleD"}, VERSION),
+    "handshake.closes-wrong-version": (MAGIC, {**VERSION, "version": 2}),
+}
+
+
+@each_of(*LATER)
+async def test_refused_in_a_later_connection(iut: Iut, statement: str) -> None:
+    """A peer is not trusted because it, or another, had the right handshake before."""
+    async with tester.of(iut).later(iut) as session:
+        await session.send(*LATER[statement])
+        await refused(iut, session, "a wrong handshake in a later connection")
+
+
 @requirement("handshake.closes-silent")
 async def test_silent_peer(iut: Iut) -> None:
     """A peer that says nothing at all is dropped."""
     async with iut.session() as session:
         await dropped(iut, session, "a peer that says nothing")
+
+
+@requirement("handshake.closes-silent")
+async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
+    """So is one in a connection that is not the first."""
+    async with tester.of(iut).later(iut) as session:
+        await dropped(iut, session, "a peer that says nothing in a later connection")
 
 
 PARTS = {
@@ -162,6 +184,14 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
     async with iut.session() as session:
         await session.send_bytes(PARTS[part])
         await dropped(iut, session, f"a handshake of {PARTS[part].hex(' ')} and no more")
+
+
+@requirement("handshake.closes-partial")
+async def test_half_a_handshake_in_a_later_connection(iut: Iut) -> None:
+    """What was sent in one connection does not count for the next, which is dropped like any."""
+    async with tester.of(iut).later(iut) as session:
+        await session.send(VERSION)
+        await unserved(iut, session, "only a version in a later connection")
 
 
 MAGICS = {

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import layouts
@@ -12,30 +12,36 @@ from conformance.deltarobot.floats import same
 from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
+    HANDSHAKE,
+    OF_EACH_SIZE,
     POSITION,
     PROGRESS,
-    UNKNOWN,
     curve,
+    end,
     ping,
     vector,
 )
 from conformance.deltarobot.tester import Form, Tester
+from conformance.iut import Iut
+from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
 """Of the pings of the script."""
+
+_STAYS_AWAY = "it connects once only"
 
 _numbers = itertools.count(0x5EED_0000_0000_0001, 0x0001_0000_0001_0001)
 
 
 def _script() -> list[Any]:
     vectors = [vector(name, 1.0, -2.5, 0.125, 7.0) for name in PROGRESS]
-    asked = map(ping, NUMBERS)
+    asked, strange = map(ping, NUMBERS), OF_EACH_SIZE
     return [
-        *(next(asked), UNKNOWN["64-bit"], curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))),
-        *(UNKNOWN["variable"], *vectors, next(asked), UNKNOWN["8-bit"], UNKNOWN["128-bit"]),
-        *(UNKNOWN["variable-empty"], UNKNOWN["16-bit"], UNKNOWN["32-bit"], next(asked)),
+        *(next(asked), strange["64-bit"], curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))),
+        *(strange["variable"], *vectors, next(asked), strange["8-bit"], strange["128-bit"]),
+        *(strange["variable-empty"], strange["16-bit"], strange["32-bit"], next(asked)),
     ]
 
 
@@ -76,7 +82,7 @@ class ClientTester(Tester):
                 await self.served(session)
 
     async def occupy(self, session: Session) -> None:
-        await session.send(curve((0.0, 0.0, 0.0)), ping(1), UNKNOWN["32-bit"])
+        await session.send(curve((0.0, 0.0, 0.0)), ping(1))
         await session.watch("Pong", within=session.seconds("response"))
 
     async def ask(self, session: Session) -> None:
@@ -84,6 +90,30 @@ class ClientTester(Tester):
 
     async def all_understood(self, session: Session, after: str, times: int = 1) -> None:
         await all_answered(session, list(NUMBERS) * times, f" in {after}")
+
+    @contextlib.asynccontextmanager
+    async def later(
+        self, iut: Iut, segmentation: Segmentation | None = None
+    ) -> AsyncIterator[Session]:
+        if iut.memory.get(_STAYS_AWAY):
+            raise NotExercised(_STAYS_AWAY)
+        async with contextlib.AsyncExitStack() as stack:
+            instance = await stack.enter_async_context(iut.instance())
+            async with iut.connect(instance) as session:
+                await session.send(*HANDSHAKE)
+                await session.send(curve((0.0, 0.0, 0.0)), ping(1))
+                await session.watch("Pong", within=session.seconds("response"))
+                await session.send(end("back soon"))
+                await session.finish()
+                await session.until_closed()
+            try:
+                async with asyncio.timeout(2 * iut.configuration.seconds("response")):
+                    again = iut.connect(instance, segmentation=segmentation)
+                    session = await stack.enter_async_context(again)
+            except (TimeoutError, Unreachable):
+                iut.memory[_STAYS_AWAY] = True
+                raise NotExercised(_STAYS_AWAY) from None
+            yield session
 
     async def lives(self, session: Session) -> bool:
         by_line = session.instance.configuration.upper_tester == "stdio"
@@ -131,7 +161,6 @@ STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 
 _POLL = 0.02  # seconds between two looks
 ABOUT = {
-    "curve": "exercise.curve-shown",
     "position": "progress.position",
     "current": "progress.current-direction",
     "desired": "progress.desired-direction",
@@ -149,30 +178,42 @@ async def sees(
     deadline = session.now + session.seconds("response")
     while True:
         state = await session.instance.upper("state")
-        told = state.result if state.ok and isinstance(state.result, dict) else {}
-        if what in told and same(wanted, told[what]):
+        shown = state.result if state.ok and isinstance(state.result, dict) else {}
+        if what in shown and same(wanted, shown[what]):
             return
         if session.now > deadline:
             break
         await asyncio.sleep(_POLL)
-    if what not in told:
-        raise Inconclusive(f"the operation 'state' does not tell {what}: {state}"[:300])
-    seen = told[what]
+    if not state.ok or not isinstance(state.result, dict):
+        raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
+    if what not in shown:
+        raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
+    seen = shown[what]
     expected = f"{what} to be {str(list(wanted))[:120]}"
     raise Violation(expected, f"it is {str(seen)[:120]}", requirement)
 
 
-async def sees_the_latest(session: Session, told: Sequence[Any]) -> None:
+async def told(session: Session) -> set[str]:
+    """What of the exercise its application tells of: it need not keep what it has no use for."""
+    if not session.instance.upper.offers("state"):
+        return set()
+    state = await session.instance.upper("state")
+    return set(state.result) if state.ok and isinstance(state.result, dict) else set()
+
+
+async def sees_the_latest(session: Session, sent: Sequence[Any]) -> None:
     """Raise Violation unless the application sees the last curve, and the last vectors behind it.
 
-    With a new curve a new exercise begins, of which nothing is known yet.
+    With a new curve a new exercise begins, of which nothing is known yet; it is not the first.
     """
-    curves = [number for number, entry in enumerate(told) if "points" in entry]
-    latest = told[curves[-1] :] if curves else told
+    seen = await told(session)
+    curves = [number for number, entry in enumerate(sent) if "points" in entry]
+    latest = sent[curves[-1] :] if curves else sent
     for value in {entry["identifier"]: entry for entry in latest}.values():
-        if "points" in value:
-            await sees(session, "curve", value["points"], ABOUT["curve"])
+        if "points" in value and "curve" in seen:
+            await sees(session, "curve", value["points"], "exercise.curve-replaced")
         elif "u" in value:
             name = layouts()[int(value["identifier"], 16)].name
             what = next(what for what, of in STATE_OF.items() if of == name)
-            await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
+            if what in seen:
+                await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])

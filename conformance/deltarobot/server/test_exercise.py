@@ -1,14 +1,13 @@
 """An exercise: its curve at the beginning, then its progress again and again."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 from conformance.cases import absent, check, explore, in_one_loop, requirement
-from conformance.deltarobot import drawn
+from conformance.deltarobot import drawn, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.diagnosis import in_fours, meant
-from conformance.deltarobot.floats import EDGES, same
-from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.floats import EDGES
+from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
@@ -18,20 +17,23 @@ from conformance.deltarobot.messages import (
     ping,
     vector,
 )
-from conformance.deltarobot.server.tester import (
-    EXERCISE,
+from conformance.deltarobot.server.exercise import (
     SQUARE,
     STATE,
     begin,
+    comes_again,
     do,
-    drained,
+    has_curve,
+    next_curve,
     proceed,
     running,
     seen,
+    stopped,
 )
+from conformance.deltarobot.server.tester import drained
 from conformance.deltarobot.service import goes_on
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop
@@ -46,7 +48,8 @@ async def test_curve_first(iut: Iut) -> None:
     """The first message of an exercise is its curve."""
     async with opened(iut) as session:
         by_hand = session.instance.upper.offers("exercise")
-        earlier = any(message.name in PROGRESS for message in session.received)
+        # One that tells of its progress all the time shows no beginning but the curve.
+        earlier = by_hand and await session.watch(*PROGRESS) is not None
         first = await running(session)
         if first.name != "Curve" and (earlier or not by_hand):
             raise Inconclusive(
@@ -61,9 +64,13 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
     """The next exercise begins with its curve, too, whether or not the one before was ended."""
     async with opened(iut) as session:
         await begin(session)
-        await _stopped(session)
+        await stopped(session)
+        # One that tells of its progress all the time shows no beginning but the curve.
+        quiet = await session.watch(*PROGRESS) is None
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
-        check(first.name == "Curve", "Curve first", f"{first.name} came first", first.event)
+        came = f"{first.name} came first"
+        check(first.name == "Curve" or not quiet, "Curve first", came, first.event)
+        await next_curve(session, first)
         await proceed(session)
         await session.watch(POSITION, within=session.seconds("exercise"))
         await do(session, "exercise", curve=SQUARE[:2])
@@ -72,35 +79,30 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         check(third is not None, "the curve of a third exercise", "none came")
 
 
-async def _stopped(session: Session) -> None:
-    """End the exercise, and wait until what was under way has come."""
-    await do(session, "stop")
-    await drained(session, session.seconds("quiet"))
+@requirement("exercise.curve-first")
+async def test_curve_of_a_later_connection(iut: Iut) -> None:
+    """An exercise of a later client begins with its curve, too."""
+    async with tester.of(iut).later(iut) as session:
+        await shake_hands(session)
+        quiet = await session.watch(*PROGRESS) is None
+        first = await begin(session)
+        came = f"{first.name} came first"
+        check(first.name == "Curve" or not quiet, "Curve first", came, first.event)
+        name = (await next_curve(session, first)).name
+        check(name == "Curve", "the curve of the exercise", "none came")
 
 
 @requirement("exercise.curve-structure")
 async def test_structure_of_a_curve(iut: Iut) -> None:
     """A curve has contents of whole points."""
     async with opened(iut) as session:
-        await _next_curve(session, await running(session))
+        await next_curve(session, await running(session))
         curves = [message for message in session.received if message.name == "Curve"]
         if not curves:
             raise Inconclusive("no curve came (exercise.curve-first)")
         for message in curves:
             fours = in_fours(_words(encode(message.value)[6:]))
             check(not fours, "points of three numbers", "each fourth is the same", message.event)
-
-
-async def _next_curve(session: Session, first: Message) -> Message:
-    """The first curve from this message on; the message where none comes.
-
-    One that connects in the middle of an exercise may have to wait for the next.
-    """
-    names = ("Curve", "Oversized")
-    if first.name in names:
-        return first
-    within = session.seconds("exercise") + session.seconds("response")
-    return await session.watch(*names, within=within) or first
 
 
 def _words(contents: bytes) -> list[bytes]:
@@ -115,9 +117,9 @@ async def test_points_of_a_curve(iut: Iut) -> None:
         for count in (1, 2, 85, 1000):
             points = [[float(number), -0.5 * number, 0.25] for number in range(count)]
             await begin(session, points)
-            await _curve(session, points)
+            await has_curve(session, points)
         await begin(session, [SQUARE[1]] * 3)
-        await _curve(session, [SQUARE[1]] * 3)
+        await has_curve(session, [SQUARE[1]] * 3)
 
 
 @requirement("exercise.curve-values")
@@ -126,7 +128,7 @@ async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
     """Any curve of finite numbers comes as it is."""
     async with opened(iut) as session:
         await begin(session, points)
-        await _curve(session, points)
+        await has_curve(session, points)
 
 
 @requirement("frame.floats")
@@ -134,7 +136,7 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers, of either sign, come as they are."""
     async with opened(iut) as session:
         await begin(session, EDGES)
-        await _curve(session, EDGES)
+        await has_curve(session, EDGES)
 
 
 @requirement("frame.floats")
@@ -167,33 +169,11 @@ async def test_floats_of_its_own_exercise(iut: Iut) -> None:
     raise NotExercised("an exercise of its own; give --hook exercise=COMMAND and progress=COMMAND")
 
 
-async def _curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
-    """The curve with these points. Raises Violation with what came instead."""
-    came = [message for message in session.received if message.name == "Curve"]
-    deadline = session.now + session.seconds("response")
-    while True:
-        for message in came:
-            if same(points, message.value["points"]):
-                return message
-        following = await session.watch("Curve", within=deadline - session.now)
-        if following is None:
-            break
-        came.append(following)
-    if not came:
-        raise Inconclusive("no curve came (exercise.curve-first)")
-    latest = came[-1]
-    raise Violation(
-        f"a curve of {len(points)} points, {str(list(points))[:80]}",
-        f"{len(latest.value['points'])} came, {str(latest.value['points'])[:80]}",
-        event=latest.event,
-    )
-
-
 @requirement("frame.variable-length")
 async def test_length_of_a_curve(iut: Iut) -> None:
     """The length of a curve is that of its contents in bytes, which the next message follows."""
     async with opened(iut) as session:
-        first = await _next_curve(session, await running(session))
+        first = await next_curve(session, await running(session))
         if first.name == "Oversized":
             length = first.value["length"]
             swapped = int.from_bytes(length.to_bytes(4, "little"), "big")
@@ -251,7 +231,7 @@ async def test_points_of_a_long_curve(iut: Iut) -> None:
     async with opened(iut) as session:
         if _cut_short(await begin(session, LONG)):
             raise Inconclusive("its length is wrong (frame.variable-length)")
-        await _curve(session, LONG)
+        await has_curve(session, LONG)
 
 
 @requirement("progress.continuous")
@@ -262,20 +242,30 @@ async def test_progress_goes_on(iut: Iut) -> None:
         await proceed(session)
         for _ in range(5):
             for name in PROGRESS:
-                await _again(session, name)
+                await comes_again(session, name)
 
 
-async def _again(session: Session, name: str) -> None:
-    """One more message of a name, which may have come among those that were passed over."""
-    count = sum(message.name == name for message in session.received)
-    deadline = session.now + session.seconds("exercise") + session.seconds("response")
-    while sum(message.name == name for message in session.received) <= count:
-        if not await session.watch(*EXERCISE, within=deadline - session.now):
-            break
-    came = sum(message.name == name for message in session.received)
-    if came <= count and session.ended:
-        raise Inconclusive(f"the server ended the session after {came} of {name}")
-    check(came > count, f"{name} again and again", f"it came {came} times, then no more")
+@requirement("progress.continuous")
+async def test_progress_of_the_next_exercise(iut: Iut) -> None:
+    """So they do in the second exercise of a session."""
+    async with opened(iut) as session:
+        for _ in range(2):
+            await begin(session)
+            await proceed(session)
+            for name in (*PROGRESS, *PROGRESS):
+                await comes_again(session, name)
+            await stopped(session)
+
+
+@requirement("progress.continuous")
+async def test_progress_of_a_later_connection(iut: Iut) -> None:
+    """And in a later connection, in an exercise of the server's own as well."""
+    async with tester.of(iut).later(iut) as session:
+        await shake_hands(session)
+        await running(session)
+        await proceed(session)
+        for name in (*PROGRESS, *PROGRESS):
+            await comes_again(session, name)
 
 
 SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
@@ -283,12 +273,16 @@ MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 
 
 async def _told(iut: Iut, what: str) -> None:
-    """What the application sets comes in the message that is for it, and so does a change."""
+    """What the application sets comes in the message that is for it, and so does a change.
+
+    So it does in the next exercise.
+    """
     async with opened(iut) as session:
-        await begin(session)
-        for state in (STATE, SECOND):
-            await do(session, "progress", **state)
-            await seen(session, MEANS[what], state[what], "xyz")
+        for states in ((STATE, SECOND), (SECOND, STATE)):
+            await begin(session)
+            for state in states:
+                await do(session, "progress", **state)
+                await seen(session, MEANS[what], state[what], "xyz")
 
 
 @requirement("progress.position")
@@ -311,13 +305,17 @@ async def test_desired_direction(iut: Iut) -> None:
 
 @requirement("progress.ends")
 async def test_nothing_after_the_exercise(iut: Iut) -> None:
-    """After its end, once what was under way has come, nothing about its progress comes."""
+    """After its end, once what was under way has come, nothing about its progress comes.
+
+    Nor does it after the end of the next.
+    """
     async with opened(iut) as session:
-        await begin(session)
-        await proceed(session)
-        await session.watch(POSITION, within=session.seconds("exercise"))
-        await _stopped(session)
-        absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")
+        for _ in range(2):
+            await begin(session)
+            await proceed(session)
+            await session.watch(POSITION, within=session.seconds("exercise"))
+            await stopped(session)
+            absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")
 
 
 FOREIGN = (

@@ -7,7 +7,8 @@ from conformance.cases import explore, in_one_loop, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
-from conformance.deltarobot.server.tester import begin, drained, proceed
+from conformance.deltarobot.server.exercise import begin, proceed
+from conformance.deltarobot.server.tester import drained
 from conformance.deltarobot.service import goes_on, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at

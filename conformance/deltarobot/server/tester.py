@@ -2,23 +2,21 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator
+from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.floats import same
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, PROGRESS, UNKNOWN, pong
+from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import closes_upon, habits, serves
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.session import LAST_WORDS, Message, Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.segmentation import Segmentation
+from conformance.session import LAST_WORDS, Session
+from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
-STATE = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
-SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 _AGAIN = 0.02  # seconds until a server that turned us away is tried again
 
@@ -30,7 +28,7 @@ class ServerTester(Tester):
     unseen = "no ping and no exercise data come"
     silent = "sends nothing any more"
     foreign: ClassVar = pong(1)
-    script: ClassVar = [*UNKNOWN.values(), *reversed(UNKNOWN.values())]
+    script: ClassVar = [*OF_EACH_SIZE.values(), *reversed(OF_EACH_SIZE.values())]
     asks = False
 
     def attend(self, session: Session) -> None:
@@ -70,15 +68,33 @@ class ServerTester(Tester):
             await session.watch("CurrentActuatorPosition", within=session.seconds("exercise"))
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:
-        """A server shows it only by ending the session upon an end of transmission."""
+        """A server goes on talking whatever it hears: it shows it by closing upon an end."""
         closing = (await habits(iut)).closing
-        if closing is None or await closes_upon(session, closing):
+        if closing is None:
+            raise Inconclusive(
+                "it keeps the connection upon an end of transmission in a plain session, too: "
+                f"nothing shows whether it understands what comes after {after}"
+            )
+        if await closes_upon(session, closing):
             return
         expected = f"an end of transmission to be understood after {after}"
         if await session.until_closed(2 * session.seconds("response")):
             raise Inconclusive(f"expected {expected}; it was, after {session.now:.1f} s")
         came = "the server did not close the connection, as it does without that"
         raise Violation(expected, came)
+
+    @contextlib.asynccontextmanager
+    async def later(
+        self, iut: Iut, segmentation: Segmentation | None = None
+    ) -> AsyncIterator[Session]:
+        async with iut.instance() as instance:
+            async with iut.connect(instance) as session:
+                await shake_hands(session)
+                await session.send(end("the next one, please"))
+                await session.finish()
+                await session.until_closed()
+            async with iut.connect(instance, segmentation=segmentation) as session:
+                yield session
 
     async def lives(self, session: Session) -> bool:
         """Whether it still listens.
@@ -138,68 +154,3 @@ async def following(
                 yield session
                 return
         await asyncio.sleep(_AGAIN)
-
-
-# The exercise
-
-
-async def do(session: Session, operation: str, **arguments: Any) -> None:
-    """An operation of the application. Raises NotExercised, and Inconclusive where it fails."""
-    answered = await session.instance.upper(operation, **arguments)
-    if not answered.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
-
-
-async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:
-    """Begin an exercise by hand; the first of its messages.
-
-    Raises NotExercised where that is not possible, Violation of exercise.curve-first where nothing
-    of it comes.
-    """
-    await do(session, "exercise", curve=[list(point) for point in curve])
-    first = await _first(session)
-    if first is not None:
-        return first
-    if session.ended and not any(
-        message.name in ServerTester.signs for message in session.received
-    ):
-        await session.unharmed("the beginning of an exercise")
-        raise Inconclusive("the server closed the connection before it served anything")
-    raise Violation("the exercise to show", "nothing of it came", "exercise.curve-first")
-
-
-async def proceed(session: Session) -> None:
-    """Give an exercise that was begun by hand a state to tell of, where it takes one."""
-    if session.instance.upper.offers("progress"):
-        await session.instance.upper("progress", **STATE)
-
-
-async def running(session: Session) -> Message:
-    """The first message of an exercise, begun by hand if possible, else by the server itself."""
-    if session.instance.upper.offers("exercise"):
-        return await begin(session)
-    first = await _first(session)
-    if first is None:
-        raise NotExercised(
-            "the server runs no exercise by itself; give --hook exercise=COMMAND "
-            f"({session.role.hooks['exercise'].description})"
-        )
-    return first
-
-
-async def _first(session: Session) -> Message | None:
-    within = session.seconds("exercise") + session.seconds("response")
-    return await session.watch(*EXERCISE, "Oversized", within=within)
-
-
-async def seen(session: Session, name: str, wanted: Sequence[Any], coordinates: str) -> None:
-    """Wait until a vector has these coordinates. Raises Violation with what it has instead."""
-    deadline = session.now + session.seconds("exercise") + session.seconds("response")
-    latest: Any = None
-    while message := await session.watch(name, within=deadline - session.now):
-        latest = [message.value[axis] for axis in coordinates]
-        if same(wanted, latest):
-            return
-    raise Violation(
-        f"{name} with {list(wanted)}", f"{latest} came" if latest else "none came at all"
-    )

@@ -4,13 +4,14 @@ import os
 from typing import Any, ClassVar
 
 from conformance.codec import Frame
-from conformance.deltarobot.codec import message
+from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.client import Client
+from mocks.deltarobot.exercise import State, Vector
+from mocks.deltarobot.faults.frames import LosesHalfIdentifiers
 from mocks.deltarobot.server import Server
+from mocks.deltarobot.session import MAGIC, VERSION, Session
 from mocks.deviations import fault
 from mocks.streams import Stream
-
-_SOON = 0.05  # seconds until a client connects again
 
 
 @fault("magic-of-another", violates="handshake.closes-partial", subtle=True)
@@ -104,15 +105,8 @@ class EndsWithItsClient(Server):
         os._exit(0)
 
 
-class Returning(Client):
-    """Connects again soon after its first connection; not a fault."""
-
-    def pause(self, again: float | None) -> float | None:
-        return _SOON if self.number == 1 else again
-
-
 @fault("later-no-magic", violates="handshake.magic-sent", subtle=True)
-class LaterNoMagic(Returning):
+class LaterNoMagic(Client):
     """Sends no magic in its second connection."""
 
     def send_magic(self) -> None:
@@ -121,7 +115,7 @@ class LaterNoMagic(Returning):
 
 
 @fault("later-pings-unanswered", violates="pong.each", subtle=True)
-class LaterPingsUnanswered(Returning):
+class LaterPingsUnanswered(Client):
     """Answers no pings in its second connection."""
 
     def send_pong(self, number: int) -> None:
@@ -129,10 +123,81 @@ class LaterPingsUnanswered(Returning):
             super().send_pong(number)
 
 
-@fault("later-server-trusted", violates="handshake.closes-different", subtle=True)
-class LaterServerTrusted(Returning):
-    """Skips whatever comes before the handshake in its second connection."""
+@fault("later-peer-trusted", violates="handshake.closes-different", subtle=True)
+class LaterPeerTrusted(Session):
+    """Skips whatever comes before the handshake, from the second connection on."""
 
     def unexpected(self, frame: Frame) -> None:
         if self.number == 1:
             super().unexpected(frame)
+
+
+@fault("later-any-magic", violates="handshake.closes-wrong-magic", subtle=True)
+class LaterAnyMagic(Session):
+    """Takes any magic, from the second connection on."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return (name == MAGIC and self.number > 1) or super().acceptable(name, value)
+
+
+@fault("later-any-version", violates="handshake.closes-wrong-version", subtle=True)
+class LaterAnyVersion(Session):
+    """Takes any version, from the second connection on."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return (name == VERSION and self.number > 1) or super().acceptable(name, value)
+
+
+@fault("later-endless-patience", violates="handshake.closes-silent", subtle=True)
+class LaterEndlessPatience(Session):
+    """Drops no peer for want of a handshake, from the second connection on."""
+
+    def out_of_patience(self) -> None:
+        if self.number == 1:
+            super().out_of_patience()
+
+
+@fault("later-halves-lost", violates="frame.segmentation", subtle=True)
+class LaterHalvesLost(Session):
+    """Loses the first byte of an identifier that comes alone, from the second connection on."""
+
+    def opened(self) -> None:
+        if self.number > 1:
+            self.decoder = LosesHalfIdentifiers.Reader()
+        super().opened()
+
+
+@fault("later-closes-upon-unknown", violates="messages.unknown-skipped", subtle=True)
+class LaterClosesUponUnknown(Session):
+    """Closes the connection upon an unknown message, from the second connection on."""
+
+    def skip(self, frame: Frame) -> None:
+        if self.number > 1 and frame.name == UNKNOWN:
+            self.end("unknown")
+
+
+@fault("later-no-curve", violates="exercise.curve-first", subtle=True)
+class LaterNoCurve(Server):
+    """Sends the curve of an exercise to its first client only."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        if self.number == 1:
+            super().send_curve(curve)
+
+
+@fault("later-no-progress", violates="progress.continuous", subtle=True)
+class LaterNoProgress(Server):
+    """Tells its first client only how an exercise goes on."""
+
+    def show(self, state: State) -> None:
+        if self.number == 1:
+            super().show(state)
+
+
+@fault("later-curves-unseen", violates="exercise.curve-shown", subtle=True)
+class LaterCurvesUnseen(Client):
+    """Shows no curve of its second connection."""
+
+    def curve(self, value: Any) -> None:
+        if self.number == 1:
+            super().curve(value)

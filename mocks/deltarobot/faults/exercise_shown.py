@@ -171,7 +171,7 @@ class NoDenormals(Client):
         ]
 
 
-@fault("no-nan", violates="frame.floats", subtle=True)
+@fault("no-nan", violates="frame.not-finite", subtle=True)
 class NoNan(Client):
     """Takes what is not a number for zero, in vectors."""
 
@@ -179,7 +179,7 @@ class NoNan(Client):
         return [0.0 if str(c).startswith("NaN") else c for c in super().vector(value)]
 
 
-@fault("curve-inside-unknown", violates="messages.unknown-skipped", subtle=True)
+@fault("curve-inside-unknown", violates="messages.type-identifier", subtle=True)
 class CurveInsideUnknown(Client):
     """Looks for messages inside the contents of an unknown one of variable length."""
 

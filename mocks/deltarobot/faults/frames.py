@@ -209,6 +209,19 @@ class LosesHalfLengths(Session):
             return found
 
 
+@fault("deaf-after-a-half", violates="frame.segmentation", subtle=True)
+class DeafAfterAHalf(Session):
+    """Hears no more once a read has ended inside a message, and goes on talking."""
+
+    class Reader(Misreader):
+        deaf = False
+
+        def feed(self, data: bytes) -> list[Frame]:
+            found = [] if self.deaf else super().feed(data)
+            self.deaf = bool(self.buffer)
+            return found
+
+
 @fault("loses-half-contents", violates="frame.segmentation", subtle=True)
 class LosesHalfContents(Session):
     """Loses a byte of a 128-bit message that is cut inside its contents."""

@@ -14,15 +14,6 @@ def _is_null(frame: Frame) -> bool:
     return bool(frame.value["identifier"].endswith("000"))
 
 
-@fault("closes-upon-unknown", violates="messages.unknown-skipped")
-class ClosesUponUnknown(Session):
-    """Closes the connection upon a message of an unknown type."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and not _is_null(frame):
-            self.end(f"{frame.value['identifier']} is unknown")
-
-
 @fault("closes-upon-variable", violates="messages.unknown-skipped", subtle=True)
 class ClosesUponVariable(Session):
     """Closes the connection upon an unknown message of variable length."""
@@ -87,15 +78,6 @@ class SendsUnknown(AfterThird):
         self.write(frame(0x200A, b"\0\0\0\1"))
 
 
-@fault("closes-upon-null", violates="messages.null-skipped")
-class ClosesUponNull(Session):
-    """Closes the connection upon a message of the null type."""
-
-    def skip(self, frame: Frame) -> None:
-        if frame.name == UNKNOWN and _is_null(frame):
-            self.end("an invalid null message")
-
-
 @fault("closes-upon-empty-null", violates="messages.null-skipped", subtle=True)
 class ClosesUponEmptyNull(Session):
     """Closes the connection upon a null message without contents."""
@@ -105,7 +87,7 @@ class ClosesUponEmptyNull(Session):
             self.end("an invalid null message")
 
 
-@fault("ends-by-low-byte", violates="messages.unknown-skipped", subtle=True)
+@fault("ends-by-low-byte", violates="messages.type-identifier", subtle=True)
 class EndsByLowByte(Session):
     """Takes any message for an end of transmission whose identifier is 0xF?06."""
 
@@ -136,7 +118,7 @@ class Guessing(Client):
         pass
 
 
-@fault("pongs-by-low-byte", violates="messages.unknown-skipped", subtle=True)
+@fault("pongs-by-low-byte", violates="messages.type-identifier", subtle=True)
 class PongsByLowByte(Guessing):
     """Answers any message whose identifier is 0x3?04."""
 
@@ -146,7 +128,7 @@ class PongsByLowByte(Guessing):
         self.send_pong(number)
 
 
-@fault("position-by-low-byte", violates="messages.unknown-skipped", subtle=True)
+@fault("position-by-low-byte", violates="messages.type-identifier", subtle=True)
 class PositionByLowByte(Guessing):
     """Takes any message for a position whose identifier is 0x4?03."""
 

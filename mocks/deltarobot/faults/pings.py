@@ -68,7 +68,7 @@ class CountedPings(Server):
         return next(self.numbers) % 2**64
 
 
-@fault("same-numbers-again", violates="ping.random", subtle=True)
+@fault("same-numbers-again", violates="ping.fresh")
 class SameNumbersAgain(Server):
     """Sends the same numbers in every session."""
 

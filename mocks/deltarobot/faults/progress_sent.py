@@ -93,6 +93,44 @@ class StateOnce(Server):
         self.told = True
 
 
+@fault("first-exercise-only", violates="progress.continuous", subtle=True)
+class FirstExerciseOnly(Server):
+    """Tells how the first exercise of a connection goes on, and no other."""
+
+    begun = 0
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.begun += 1
+        super().begin(curve)
+
+    def show(self, state: State) -> None:
+        if self.begun == 1:
+            super().show(state)
+
+
+@fault("goes-on-after-second-stop", violates="progress.ends", subtle=True)
+class GoesOnAfterSecondStop(Server):
+    """Goes on telling the last state after the end of its second exercise."""
+
+    begun = 0
+    last: State | None = None
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.begun += 1
+        super().begin(curve)
+
+    def show(self, state: State) -> None:
+        super().show(state)
+        if self.begun == 2 and self.last is None:
+            self.later(0.1, self.again)
+        self.last = state
+
+    def again(self) -> None:
+        if self.last is not None:
+            super().send_position(self.last.position)
+            self.later(0.05, self.again)
+
+
 @fault("no-desired-direction", violates="progress.continuous", subtle=True)
 class NoDesiredDirection(Server):
     """Sends the desired direction three times, then no more."""

@@ -1,0 +1,1 @@
+"""Lawful ways in which either mock can differ from the usual one, a module a topic."""

@@ -1,0 +1,66 @@
+"""Variants of the end of a session."""
+
+from typing import Any
+
+from conformance.deltarobot.codec import message
+from mocks.deltarobot.session import END, Session
+from mocks.deviations import variant
+
+
+@variant("leaves-without-a-word", of="end.announced")
+class LeavesWithoutAWord(Session):
+    """Closes the connection without an end of transmission."""
+
+    def announce_end(self, reason: str) -> None:
+        pass
+
+
+@variant("no-reason", of="end.reason-optional")
+class NoReason(Session):
+    """Gives no reason in its end of transmission."""
+
+    def announce_end(self, reason: str) -> None:
+        super().announce_end("")
+
+
+@variant("reason-of-c", of="end.reason-ascii")
+class ReasonOfC(Session):
+    """Sends the zero behind a string of C with its reason."""
+
+    def announce_end(self, reason: str) -> None:
+        super().announce_end(f"{reason}\0")
+
+
+@variant("leaves-the-close-to-the-peer", of="end.closes")
+class LeavesTheCloseToThePeer(Session):
+    """Leaves the connection open after its end of transmission, until the peer closes it."""
+
+    quiet = False
+
+    def end(self, reason: str) -> None:
+        if self.shaken and not self.quiet:
+            self.announce_end(reason)
+            self.quiet = True
+        elif not self.quiet:
+            super().end(reason)
+
+    def write(self, data: bytes) -> None:
+        if not self.quiet:
+            super().write(data)
+
+
+@variant("says-more-after-the-end", of="end.nothing-after")
+class SaysMoreAfterTheEnd(Session):
+    """Adds to the reason of its end of transmission in another one."""
+
+    def announce_end(self, reason: str) -> None:
+        super().announce_end(reason)
+        self.send(message(END, reason="that is all"))
+
+
+@variant("waits-for-the-close", of="end.received")
+class WaitsForTheClose(Session):
+    """Closes the connection upon an end of transmission only once the peer has."""
+
+    def peer_ends(self, value: Any) -> None:
+        pass

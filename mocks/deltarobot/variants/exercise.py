@@ -1,0 +1,100 @@
+"""Variants in exercises, as they are told and as they are shown."""
+
+from typing import Any
+
+from conformance.deltarobot.codec import message
+from mocks.deltarobot.client import Client
+from mocks.deltarobot.exercise import State, Vector
+from mocks.deltarobot.server import Server
+from mocks.deviations import variant
+
+
+@variant("progress-at-rest", of="progress.ends")
+class ProgressAtRest(Server):
+    """Tells where the actuator is whether or not an exercise goes on."""
+
+    position: Vector = [0.0, 0.0, 0.0]  # noqa: RUF012  replaced, never changed
+
+    def welcome(self) -> None:
+        super().welcome()
+        self.tell()
+
+    def show(self, state: State) -> None:
+        self.position = state.position
+        super().show(state)
+
+    def tell(self) -> None:
+        super().send_position(self.position)
+        self.later(0.02, self.tell)
+
+
+@variant("no-curve-for-the-late", of="exercise.late-client")
+class NoCurveForTheLate(Server):
+    """Sends no curve to a client that connects while an exercise goes on."""
+
+    joining = False
+
+    def welcome(self) -> None:
+        self.joining = True
+        super().welcome()
+        self.joining = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        if not self.joining:
+            super().begin(curve)
+
+
+@variant("any-u", of="progress.unused-value")
+class AnyU(Server):
+    """Sends what is not a number as the unused value."""
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        x, y, z = vector
+        self.send(message(name, x=x, y=y, z=z, u="NaN"))
+
+
+@variant("one-vector-at-a-time", of="progress.continuous")
+class OneVectorAtATime(Server):
+    """Tells one of the three vectors at a time, the desired direction first."""
+
+    turn = 0
+
+    def show(self, state: State) -> None:
+        self.turn += 1
+        tell = (
+            lambda: self.send_desired(state.desired),
+            lambda: self.send_position(state.position),
+            lambda: self.send_current(state.current),
+        )
+        tell[self.turn % 3]()
+
+
+@variant("first-curve-only", of="exercise.curve-replaced")
+class FirstCurveOnly(Client):
+    """Shows the curve of the first exercise for as long as it is connected."""
+
+    def curve(self, value: Any) -> None:
+        if self.view.curve is None:
+            super().curve(value)
+
+
+@variant("no-use-for-curves", of="messages.unused-ignored")
+class NoUseForCurves(Client):
+    """Ignores curves and the current direction, which its application does not show."""
+
+    def state(self) -> dict[str, Any]:
+        shown = super().state()
+        return {name: shown[name] for name in ("position", "desired")}
+
+
+@variant("finite-numbers-only", of="frame.not-finite")
+class FiniteNumbersOnly(Client):
+    """Takes no vector that has a coordinate without a finite value, and no such point."""
+
+    def handle(self, name: str, value: Any) -> None:
+        if not any(isinstance(value.get(axis), str) for axis in "xyz"):
+            super().handle(name, value)
+
+    def curve(self, value: Any) -> None:
+        finite = [p for p in value["points"] if not any(isinstance(c, str) for c in p)]
+        super().curve({"points": finite})

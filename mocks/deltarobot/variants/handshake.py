@@ -1,0 +1,131 @@
+"""Variants of the handshake, as it is sent and as it is taken."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from mocks.deltarobot.client import Client
+from mocks.deltarobot.server import Server
+from mocks.deltarobot.session import MAGIC, VERSION, Session
+from mocks.deviations import variant
+from mocks.streams import Stream
+
+
+@variant("version-first", of="handshake.first")
+class VersionFirst(Session):
+    """Sends its version before its magic."""
+
+    def greet(self) -> None:
+        self.send_version()
+        self.send_magic()
+
+
+@variant("in-pieces", of="frame.segmentation")
+class InPieces(Session):
+    """Writes each byte of its handshake by itself."""
+
+    def opened(self) -> None:
+        self.rest: bytes | None = b""
+        super().opened()
+        self.next_byte()
+
+    def write(self, data: bytes) -> None:
+        if self.rest is None:
+            super().write(data)
+        else:
+            self.rest += data
+
+    def next_byte(self) -> None:
+        if not self.rest:
+            self.rest = None
+            return
+        self.stream.write(self.rest[:1])
+        self.rest = self.rest[1:]
+        self.later(0.001, self.next_byte)
+
+
+@variant("listens-first", of="handshake.unasked")
+class ListensFirst(Session):
+    """Waits for the peer's first message before it sends its own handshake."""
+
+    greeted = False
+
+    def greet(self) -> None:
+        pass
+
+    def take(self, frame: Frame) -> None:
+        if not self.greeted:
+            self.greeted = True
+            super().greet()
+        super().take(frame)
+
+
+@variant("insists-on-the-order", of="handshake.either-order")
+class InsistsOnTheOrder(Session):
+    """Closes the connection if the version comes before the magic."""
+
+    def handshake(self, frame: Frame) -> None:
+        if frame.name == VERSION and MAGIC in self.missing:
+            self.refuse("the version came before the magic")
+        else:
+            super().handshake(frame)
+
+
+@variant("any-magic", of="handshake.closes-wrong-magic")
+class AnyMagic(Session):
+    """Takes a magic of any value."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return name == MAGIC or super().acceptable(name, value)
+
+
+@variant("any-version", of="handshake.closes-wrong-version")
+class AnyVersion(Session):
+    """Takes any version."""
+
+    def acceptable(self, name: str, value: Any) -> bool:
+        return name == VERSION or super().acceptable(name, value)
+
+
+@variant("refuses-without-a-word", of="handshake.closes-different")
+class RefusesWithoutAWord(Session):
+    """Closes the connection upon a wrong handshake, and says no more."""
+
+    def refuse(self, why: str) -> None:
+        self.close()
+
+
+@variant("serves-at-once", of="handshake.before-service")
+class ServesAtOnce(Server):
+    """Pings and tells of the exercise without waiting for the client's handshake."""
+
+    def opened(self) -> None:
+        super().opened()
+        super().welcome()
+
+    def welcome(self) -> None:
+        pass
+
+
+@variant("one-client-at-a-time", of="robustness.simultaneous-clients")
+class OneClientAtATime(Server):
+    """Closes a connection at once as long as there is another client."""
+
+    busy = False
+
+    async def run(self, stream: Stream) -> None:
+        if OneClientAtATime.busy:
+            await stream.closed()
+            return
+        OneClientAtATime.busy = True
+        try:
+            await super().run(stream)
+        finally:
+            OneClientAtATime.busy = False
+
+
+@variant("connects-once", of="roles.connection")
+class ConnectsOnce(Client):
+    """Does not connect again after its first connection."""
+
+    def pause(self, again: float | None) -> float | None:
+        return None

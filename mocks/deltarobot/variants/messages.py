@@ -1,0 +1,42 @@
+"""Variants in what becomes of messages that need not mean anything."""
+
+from conformance.codec import Frame
+from conformance.deltarobot.codec import UNKNOWN
+from mocks.deltarobot.session import Session
+from mocks.deviations import variant
+
+
+class Strict(Session):
+    """Closes the connection upon some of the messages that it could skip."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN and self.objects(int(frame.value["identifier"], 16) & 0xFFF):
+            self.end(f"{frame.value['identifier']} is not for me")
+
+    def objects(self, kind: int) -> bool:
+        """Whether it closes the connection upon a message of this type identifier."""
+        raise NotImplementedError
+
+
+@variant("closes-upon-unknown", of="messages.unknown-skipped")
+class ClosesUponUnknown(Strict):
+    """Closes the connection upon a message of an unknown type."""
+
+    def objects(self, kind: int) -> bool:
+        return kind > 9
+
+
+@variant("closes-upon-null", of="messages.null-skipped")
+class ClosesUponNull(Strict):
+    """Closes the connection upon a message of the null type."""
+
+    def objects(self, kind: int) -> bool:
+        return kind == 0
+
+
+@variant("closes-upon-other-sizes", of="messages.whole-identifier")
+class ClosesUponOtherSizes(Strict):
+    """Closes the connection upon a message of a known type that has another size."""
+
+    def objects(self, kind: int) -> bool:
+        return 0 < kind <= 9

@@ -1,0 +1,58 @@
+"""Variants in pings and pongs."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from mocks.deltarobot.client import Client
+from mocks.deltarobot.server import Server
+from mocks.deviations import variant
+
+
+@variant("numbers-again", of="ping.fresh")
+class NumbersAgain(Server):
+    """Generates the same random numbers in every session."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.numbers = Random(1)
+
+    def number_of_ping(self) -> int:
+        return self.numbers.getrandbits(64)
+
+
+@variant("small-numbers", of="ping.random")
+class SmallNumbers(Server):
+    """Draws its numbers from the first thousand."""
+
+    def number_of_ping(self) -> int:
+        return super().number_of_ping() % 1000
+
+
+@variant("drops-the-silent", of="ping.unanswered")
+class DropsTheSilent(Server):
+    """Closes the connection, without a word, if a pong is a second late."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.settings = replace(self.settings, pong=1.0)
+
+    def unanswered(self) -> None:
+        self.close()
+
+
+@variant("latest-ping-first", of="pong.number")
+class LatestPingFirst(Client):
+    """Answers pings that come together from the last to the first."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.asked: list[int] = []
+
+    def receive(self, data: bytes) -> None:
+        super().receive(data)
+        while self.asked and not self.ended:
+            super().send_pong(self.asked.pop())
+
+    def send_pong(self, number: int) -> None:
+        self.asked.append(number)
