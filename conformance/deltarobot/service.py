@@ -121,15 +121,8 @@ async def serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT shows, by a new message, that it serves this session."""
     if not (await habits(iut)).serves:
         raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
-    if await tester.of(session).served(session):
-        return
-    await unharmed(session, after)
-    expected = f"the session to go on after {after}"
-    if not session.ended:
-        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}")
-    if await _ends_anyway(iut, session):
-        raise Inconclusive("it ends its sessions by itself before this could be seen")
-    raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
+    if not await tester.of(session).served(session):
+        await _stopped(iut, session, after)
 
 
 async def goes_on(iut: Iut, session: Session, after: str) -> None:
@@ -138,7 +131,22 @@ async def goes_on(iut: Iut, session: Session, after: str) -> None:
     A server shows the latter only by ending the session upon an end of transmission.
     """
     await serves(iut, session, after)
+    # What a server sends may have been on its way before it closed the connection.
+    within = 0 if tester.of(session).asks else session.seconds("quiet")
+    if await session.until_closed(within):
+        await _stopped(iut, session, after)
     await tester.of(session).follows(iut, session, after)
+
+
+async def _stopped(iut: Iut, session: Session, after: str) -> None:
+    """Raise Violation, as the IUT serves this session no more, or say why that decides nothing."""
+    await unharmed(session, after)
+    expected = f"the session to go on after {after}"
+    if not session.ended:
+        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}")
+    if await _ends_anyway(iut, session):
+        raise Inconclusive("it ends its sessions by itself before this could be seen")
+    raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")
 
 
 async def _ends_anyway(iut: Iut, session: Session) -> bool:

@@ -113,7 +113,6 @@ class GoesOnAfterSecondStop(Server):
     """Goes on telling the last state after the end of its second exercise."""
 
     begun = 0
-    last: State | None = None
 
     def begin(self, curve: list[Vector]) -> None:
         self.begun += 1
@@ -121,14 +120,13 @@ class GoesOnAfterSecondStop(Server):
 
     def show(self, state: State) -> None:
         super().show(state)
-        if self.begun == 2 and self.last is None:
-            self.later(0.1, self.again)
-        self.last = state
+        if self.begun == 2:
+            self.later(0.15, lambda: self.again(state))
 
-    def again(self) -> None:
-        if self.last is not None:
-            super().send_position(self.last.position)
-            self.later(0.05, self.again)
+    def again(self, state: State) -> None:
+        if not self.ended:
+            super().send_position(state.position)
+            self.later(0.15, lambda: self.again(state))
 
 
 @fault("no-desired-direction", violates="progress.continuous", subtle=True)
