@@ -44,7 +44,7 @@ class NoCurveForTheLate(Server):
             super().begin(curve)
 
 
-@variant("any-u", of="progress.unused-value")
+@variant("any-u", of="progress.position")
 class AnyU(Server):
     """Sends what is not a number as the unused value."""
 
