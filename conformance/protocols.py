@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -212,10 +212,12 @@ class Protocol:
     def decoder(self, party: str, transport: str = "") -> Decoder:
         """What cuts one party's bytes into messages, by default over the first of its transports.
 
-        Raises StopIteration for nobody of this protocol.
+        Where these are read by whose they are, the codec has a function ``decoder(party)``;
+        otherwise it is its ``Decoder()``. Raises StopIteration for nobody of this protocol.
         """
         role = next(role for role in self.roles.values() if party in (role.name, role.peer))
-        decoder: Callable[[], Decoder] = self.codec.Decoder
+        told = getattr(self.codec, "decoder", None)
+        decoder: Callable[[], Decoder] = partial(told, party) if told else self.codec.Decoder
         apart = (transport or role.transports[0]) in DATAGRAMS
         return Datagrams(decoder) if apart else decoder()
 

@@ -2,30 +2,26 @@
 
 import argparse
 
-from conformance.toy.codec import Decoder
+from conformance.codec import Frame
 from mocks import streams
-from mocks.streams import Stream
 from mocks.toy.peer import Peer
 
 
 class Client(Peer):
     """A few Pings, each when the one before has been answered."""
 
-    def __init__(self, stream: Stream, pings: int) -> None:
-        super().__init__(stream)
+    def __init__(self, pings: int) -> None:
+        super().__init__()
         self.left = list(range(1, pings + 1))
 
-    async def run(self) -> None:
-        decoder = Decoder()
-        self.begin()
-        while self.left and (data := await self.stream.read()):
-            for frame in decoder.feed(data):
-                if frame.name == "Pong":
-                    self.answered()
-        await self.stream.closed()
-
-    def begin(self) -> None:
+    def opened(self) -> None:
         self.ping()
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Pong":
+            self.answered()
+            if not self.left:
+                self.close()
 
     def answered(self) -> None:
         self.ping()
@@ -45,5 +41,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 async def main(args: argparse.Namespace, peer: type[Client]) -> int:
     """Play one session over a connection or on the standard streams."""
     connected = args.connect and await streams.connect(args.connect)
-    await peer(connected or await streams.standard_streams(), args.pings).run()
+    await peer(args.pings).run(connected or await streams.standard_streams())
     return 0

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from conformance.toy.codec import encode
-from mocks.streams import Stream
+from conformance.toy.codec import Decoder, encode
+from mocks.session import Session
 
 
-class Peer:
+class Peer(Session):
     """One side of one session."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
+    def make_decoder(self) -> Decoder:
+        return Decoder()
 
     def send(self, value: Any) -> None:
         """Send one message."""
-        self.stream.write(encode(value))
+        self.write(encode(value))

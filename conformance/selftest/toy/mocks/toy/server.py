@@ -2,7 +2,7 @@
 
 import argparse
 
-from conformance.toy.codec import Decoder
+from conformance.codec import Frame
 from mocks import streams
 from mocks.toy.peer import Peer
 
@@ -10,14 +10,9 @@ from mocks.toy.peer import Peer
 class Server(Peer):
     """Answers every Ping."""
 
-    async def run(self) -> None:
-        decoder = Decoder()
-        while data := await self.stream.read():
-            for frame in decoder.feed(data):
-                if frame.name == "Ping":
-                    self.answer(frame.value["number"])
-            await self.stream.drain()
-        await self.stream.closed()
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Ping":
+            self.answer(frame.value["number"])
 
     def answer(self, number: int) -> None:
         self.send({"kind": 2, "number": number})
@@ -33,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     """Serve any number of sessions by listening, or one on the standard streams."""
     if args.listen:
-        await streams.serve(args.listen, lambda stream: peer(stream).run())
+        await streams.serve(args.listen, lambda stream: peer().run(stream))
     else:
-        await peer(await streams.standard_streams()).run()
+        await peer().run(await streams.standard_streams())
     return 0

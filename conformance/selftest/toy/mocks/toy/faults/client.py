@@ -8,7 +8,7 @@ from mocks.toy.client import Client
 class Impatient(Client):
     """Sends two Pings at once."""
 
-    def begin(self) -> None:
+    def opened(self) -> None:
         self.ping()
         self.ping()
 

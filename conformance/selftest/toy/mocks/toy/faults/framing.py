@@ -12,4 +12,4 @@ class StrayByte(Peer):
 
     def send(self, value: Any) -> None:
         super().send(value)
-        self.stream.write(b"\0")
+        self.write(b"\0")

@@ -13,4 +13,4 @@ class InPieces(Peer):
 
     def send(self, value: Any) -> None:
         for byte in encode(value):
-            self.stream.write(bytes([byte]))
+            self.write(bytes([byte]))
