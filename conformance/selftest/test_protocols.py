@@ -10,21 +10,12 @@ from conformance.selftest.driving import Place
 SETS = {"toy": Path(__file__).with_name("toy")}
 """Protocols that are kept outside the suite, and where."""
 
-KNOWN: dict[str, set[str]] = {
-    "simspark": {
-        "schemas/simspark/agent/known-effector.json: "
-        "no message, no other schema and no module uses it",
-        "schemas/simspark/types/predicate.json: no message, no other schema and no module uses it",
-    },
-}
-"""What is still to be mended; what is mended has no place here any more."""
-
 
 @pytest.mark.parametrize("name", protocols.names())
 def test_protocol(name: str) -> None:
     protocol = protocols.load(name)
     assert list(checking.problems(protocol)) == []
-    assert set(rules.broken(protocol)) == KNOWN.get(name, set())
+    assert list(rules.broken(protocol)) == []
 
 
 @pytest.mark.parametrize("name", SETS)

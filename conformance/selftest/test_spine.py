@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from conformance import configuration, locate, protocols
 from conformance.captures import Capture, Event
+from conformance.codec import Decoder
 from conformance.configuration import Configuration, KnownFailure
 from conformance.harness.links import AddressError, parse_address
 from conformance.judge import MOST, Judge, judge_capture
@@ -212,3 +214,21 @@ def test_fragment_has_no_order() -> None:
     fragment = Capture("vexide", "", "golden", (), events, {"fragment": True})
     assert not judge_capture(VEXIDE, fragment, ["simulator"]).findings
     assert judge_capture(VEXIDE, session(*events), ["simulator"]).findings
+
+
+def test_a_codec_is_told_whose_bytes_it_reads() -> None:
+    """Where it wants to know; a party is a role, or a peer that nothing binds."""
+    asked: list[str] = []
+
+    class Codec:
+        @staticmethod
+        def decoder(party: str) -> Decoder:
+            asked.append(party)
+            made: Decoder = VEXIDE.codec.Decoder()
+            return made
+
+    protocol = replace(VEXIDE)
+    protocol.__dict__["codec"] = Codec
+    [frame] = protocol.decoder("frontend").feed(b'"StartExecution"\n')
+    assert (asked, frame.name) == (["frontend"], "StartExecution")
+    assert VEXIDE.decoder("frontend").feed(b'"StartExecution"\n') == [frame]
