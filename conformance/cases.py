@@ -1,8 +1,10 @@
 """What test cases are written with: the requirement they decide, checks, and drawn examples."""
 
+import asyncio
+import concurrent.futures
 import functools
-import time
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import hypothesis
@@ -26,8 +28,6 @@ def each_of(*requirements: str) -> pytest.MarkDecorator:
 in_one_loop = pytest.mark.asyncio(loop_scope="session")
 """Every module of test cases is marked with it: the IUT started ahead lives between tests."""
 
-SHRINKING = 10.0  # seconds that looking for a smaller counterexample may take
-
 TestCase = Callable[..., Awaitable[None]]
 
 
@@ -46,48 +46,72 @@ def absent(message: Message | None, expected: str) -> None:
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
     """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
 
-    Each example is judged like a test of its own. None is run twice, so that what it came to stays
-    what it came to; shrinking is bounded in time, so that an IUT that hangs does not stop the run.
+    Each example is judged like a test of its own. None is run twice, so that its result stays what
+    it was; shrinking is bounded by a number of examples, so that the same seed shrinks alike.
     """
 
     def decorate(test: TestCase) -> TestCase:
+        signature = inspect.signature(test)
+        given = [entry for name, entry in signature.parameters.items() if name not in strategies]
+
         @functools.wraps(test)
-        async def example(iut: Iut, **arguments: Any) -> None:
-            tried = iut.tried
-            key = repr({name: arguments[name] for name in strategies})
-            if key in tried.failed:
-                raise tried.failed[key]
-            if key in tried.passed:
-                return
-            if tried.smallest and time.monotonic() > tried.until:
-                raise _Enough(tried.smallest)
-            iut.settle()
-            try:
-                await test(iut, **arguments)
-                _raise_finding(iut)
-                tried.passed.add(key)
-            except Conclusion as conclusion:
-                if not tried.failed:
-                    # Only a violation is worth a smaller example.
-                    worth = isinstance(conclusion, Violation)
-                    tried.until = time.monotonic() + (SHRINKING if worth else 0)
-                tried.add(key, conclusion)
-                conclusion.sessions = tuple(iut.sessions)
-                conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
-                raise
+        async def search(iut: Iut, **fixed: Any) -> None:
+            loop = asyncio.get_running_loop()
+            stopped = False
 
-        drawn = hypothesis.given(**strategies)(example)
+            def example(**drawn: Any) -> None:
+                if stopped:
+                    raise _Stopped
+                trying = _try(functools.partial(test, iut, **fixed), iut, drawn)
+                try:
+                    asyncio.run_coroutine_threadsafe(trying, loop).result()
+                except concurrent.futures.CancelledError:
+                    raise _Stopped from None
 
-        @functools.wraps(drawn)
-        def search(*args: Any, **kwargs: Any) -> Any:
+            # Hypothesis knows no coroutines: it draws in a thread, and what is drawn runs here.
+            drawing = hypothesis.seed(iut.configuration.seed)(
+                hypothesis.given(**strategies)(example)
+            )
             try:
-                return drawn(*args, **kwargs)
+                await asyncio.to_thread(drawing)
             except _Enough as enough:
                 raise enough.smallest from None
+            finally:
+                stopped = True
 
+        # What is drawn is no argument that pytest has to provide.
+        search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
         return search
 
     return decorate
+
+
+async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
+    """Run one example, unless it has been run before."""
+    tried, key = iut.tried, repr(drawn)
+    if key in tried.failed:
+        raise tried.failed[key]
+    if key in tried.passed:
+        return
+    if tried.smallest:
+        tried.left -= 1
+        # Only a violation is worth a smaller example.
+        if tried.left < 0 or not isinstance(tried.smallest, Violation):
+            raise _Enough(tried.smallest)
+    iut.settle()
+    try:
+        await test(**drawn)
+        _raise_finding(iut)
+        tried.passed.add(key)
+    except Conclusion as conclusion:
+        tried.add(key, conclusion)
+        conclusion.sessions = tuple(iut.sessions)
+        conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
+        raise
+
+
+class _Stopped(BaseException):
+    """Ends the drawing of examples whose test was cancelled."""
 
 
 class _Enough(BaseException):

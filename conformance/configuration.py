@@ -61,8 +61,8 @@ class Configuration:
     seed: int = 0
     examples: int = 10
     max_wait: float = 30.0
-    workers: str = "1"
-    """How many of its instances are tested at a time, or `auto`."""
+    workers: str = "auto"
+    """How many of its instances are tested at a time; `auto`: as many as is good."""
     report: str = ""
     strict: bool = False
     selection: Selection = field(default_factory=Selection)
@@ -138,7 +138,7 @@ def _from_toml(path: Path, raw: dict[str, Any]) -> Configuration:
         cwd=str(directory / iut["cwd"]) if "cwd" in iut else str(directory),
         env=iut.get("env", {}),
         upper_tester=iut.get("upper_tester", ""),
-        workers=str(iut.get("workers", 1)),
+        workers=str(iut.get("workers", "auto")),
         timing={key: float(value) for key, value in raw.get("timing", {}).items()},
         hooks=raw.get("hooks", {}),
         programs=raw.get("programs", {}),

@@ -24,7 +24,8 @@ class Run:
     ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
     we have not started could not be reached any more, if that happened. ``interrupted``: somebody
-    ended the run before its tests were done.
+    ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
+    says why only one was, where that was found out.
     """
 
     configuration: Configuration
@@ -34,6 +35,8 @@ class Run:
     interrupted: bool = False
     reached: bool = True
     lost: str = ""
+    at_a_time: int = 1
+    alone: str = ""
     smoke: dict[str, Any] | None = None
     tests: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -111,6 +114,7 @@ def build(run: Run) -> dict[str, Any]:
             "tests": _counts(result["verdict"] for result in run.tests),
         },
         "seed": configuration.seed,
+        "overlap": {"tests": run.at_a_time, "why": run.alone},
         "started": run.started.isoformat(timespec="seconds"),
         "duration_s": round((now - run.started).total_seconds(), 3),
         "ixit": _ixit(configuration),

@@ -3,37 +3,37 @@
 import asyncio
 import contextlib
 import datetime
+import functools
 import importlib
-import json
 import re
 import shlex
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Generator, Sequence
-from dataclasses import asdict
+import time
+import traceback
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
-import pytest_asyncio
 
-from conformance import interruption, locate
+from conformance import interruption, locate, smoke
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
 from conformance.outcome import Run, build
+from conformance.overlap import overlap, width
 from conformance.protocols import Requirement
 from conformance.reporting import write
 from conformance.reporting.summary import terminal_summary
 from conformance.results import Result, conclude
 from conformance.selection import Collected
-from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
-
-SMOKE = "smoke"
+from conformance.testbed import Testbed
+from conformance.verdicts import Verdict
 
 
 class Runner:
-    """The state of one run; with xdist one in each worker, and one in the controller reports."""
+    """The state of one run."""
 
     def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
         locate.extend_packages()
@@ -42,9 +42,7 @@ class Runner:
         self.protocol = configuration.protocol
         self.folder = Path(configuration.report)
         self._config = config
-        self._worker = hasattr(config, "workerinput")
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
-        self._session: pytest.Session | None = None
         self._stack = contextlib.ExitStack()
         self.report: dict[str, Any] | None = None
         # What it keeps between runs is of no use here, and would lie where the run was started.
@@ -94,8 +92,6 @@ class Runner:
             tuple({self._decides(item).id for item in items}),
             tuple({self._decides(item).id for item in mine if item not in kept}),
         )
-        if self._worker:
-            config.workeroutput["conformance"] = asdict(self._run.collected)  # type: ignore[attr-defined]
 
     def _of_the_role(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         """Those that lie in the role's own package, and those of shared ones that bind it."""
@@ -111,17 +107,6 @@ class Runner:
                 and self.role.name in self._names(item).binds
             )
         ]
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """How many tests there are is known to the workers first."""
-        if not self._run.collected.selected:
-            self._run.collected = Collected(len(ids), len(ids))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        if told := getattr(node, "workeroutput", {}).get("conformance"):
-            self._run.collected = Collected(**told)
 
     def _names(self, item: pytest.Item) -> Requirement:
         """The requirement that a test case names. Raises UsageError where it names none."""
@@ -139,112 +124,66 @@ class Runner:
 
     # How they are run
 
-    @pytest_asyncio.fixture(loop_scope="session", scope="session")
-    async def _iut_of_run(self) -> AsyncIterator[Iut]:
-        iut = Iut(self.configuration)
-        await iut.open()
-        yield iut
-        await iut.close()
-
-    @pytest.fixture
-    def iut(self, request: pytest.FixtureRequest, _iut_of_run: Iut) -> Iut:
-        """The IUT, with nothing remembered of earlier tests."""
-        _iut_of_run.begin(self._decides(request.node).id)
-        return _iut_of_run
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
-        """The smoke session: where it fails there is one message that teaches, and no test."""
-        self._session = session
-        if self._worker or session.config.option.collectonly:
+        """Run the smoke session, and then all test cases, several at a time in one event loop."""
+        if session.config.option.collectonly or session.testsfailed:
             return None
-        if (
-            not self._run.collected.selected
-            and getattr(session.config.option, "dist", "no") == "no"
-        ):
-            return True
-        self._run.smoke = asyncio.run(self._smoke())
-        return None if self._run.smoke["verdict"] == Verdict.PASS else True
-
-    async def _smoke(self) -> dict[str, Any]:
-        role_package = importlib.import_module(self.role.package)
-        decides = self.protocol.requirement(role_package.SMOKE)
-        result = Result(
-            SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id
-        )
-        iut = Iut(self.configuration)
-        error: BaseException | None = None
-        try:
-            await iut.open()
-            iut.begin(decides.id)
+        if self._run.collected.selected:
             try:
-                await role_package.smoke(iut)
-            except Conclusion as conclusion:
-                error = await self._never_started(iut) or conclusion
-            error = _other_role(iut) or error
-            self._run.reached = not isinstance(error, Unreachable)
-        except ConfigurationError as wrong:
-            raise pytest.UsageError(str(wrong)) from wrong
-        finally:
-            await iut.close()
-        spoilt = any(session.judge.spoiled for session in iut.sessions)
-        conclude(result, error, iut, decides, self.folder)
-        if error is None and not spoilt:
-            # Whatever else it did wrong is the business of the tests.
-            result.verdict = Verdict.PASS
-        result.reproduce = self._reproduce("")
-        return result.to_json()
+                asyncio.run(self._play(session))
+            except ConfigurationError as wrong:
+                raise pytest.UsageError(str(wrong)) from wrong
+        return True
 
-    async def _never_started(self, iut: Iut) -> Unreachable | None:
-        """Where it ended without a word: does it also end when nobody speaks to it?
+    async def _play(self, session: pytest.Session) -> None:
+        async with Testbed(self.configuration) as testbed:
+            held = await smoke.hold(testbed, self.folder)
+            held.result.reproduce = self._reproduce("")
+            self._run.smoke, self._run.reached = held.result.to_json(), held.reached
+            if not held.held:
+                return
+            tests = [functools.partial(self._case, testbed, item) for item in session.items]
+            found = await width(testbed, len(tests))
+            self._run.at_a_time, self._run.alone = found.tests, found.why
+            await overlap(tests, found.tests, lambda: self._stopped(session))
 
-        Then it has never started; otherwise it has died of what it was sent. One that has connected
-        has started, and may well end where nobody speaks to it.
-        """
-        said = any(event.data for session in iut.sessions for event in session.theirs)
-        connected = not self.role.serves and iut.transport in ("tcp", "unix")
-        ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
-        if said or connected or not ended:
-            return None
-        async with iut.instance() as instance:
-            process = instance.process
-            if process and await process.wait(self.configuration.seconds("startup")):
-                return Unreachable(f"it ends before it takes part{instance.describe_end()}")
-        return None
+    def _stopped(self, session: pytest.Session) -> bool:
+        return bool(self._run.lost or session.shouldfail or session.shouldstop)
 
     # What came of them
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        if call.when == "call" or call.excinfo is not None:
-            result = self._result(item, call)
-            report.user_properties.append(("conformance", json.dumps(result.to_json())))
-            if report.when == "call":
-                _translate(report, result)
-        return report
-
-    def _result(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Result:
+    async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
+        """Run one test case, and report it to pytest."""
         decides = self._decides(item)
-        result = Result(
-            id=case_id(item),
-            purpose=purpose(item),
-            requirement=decides.id,
-            duration_s=round(call.duration, 4),
-        )
-        iut = getattr(item, "funcargs", {}).get("iut")
-        error = call.excinfo.value if call.excinfo else None
-        if iut is None:
-            result.verdict = Verdict.INCONCLUSIVE
-            result.problem = f"{item.nodeid}: {error!r}"
-        else:
-            conclude(result, error, iut, decides, self.folder)
-            if result.problem and call.excinfo:
-                result.problem = f"{item.nodeid}: {call.excinfo.getrepr(style='short')}"
+        iut = Iut(testbed, decides.id)
+        began, clock = time.time(), time.perf_counter()
+        error: Exception | None = None
+        try:
+            parameters = item.callspec.params if hasattr(item, "callspec") else {}
+            await item.obj(iut=iut, **parameters)  # type: ignore[attr-defined]
+        except Exception as raised:
+            error = raised
+        seconds = time.perf_counter() - clock
+        result = Result(case_id(item), purpose(item), decides.id, duration_s=round(seconds, 4))
+        conclude(result, error, iut, decides, self.folder)
+        if result.problem and error:
+            result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
         result.reproduce = self._reproduce(item.name)
-        return result
+        report = pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "passed",
+            None,
+            "call",
+            duration=seconds,
+            start=began,
+            stop=began + seconds,
+        )
+        _translate(report, result)
+        self._tell(result)
+        item.ihook.pytest_runtest_logreport(report=report)
 
     def _reproduce(self, name: str) -> str:
         before, _, after = self.configuration.invocation.partition(" -- ")
@@ -253,29 +192,20 @@ class Runner:
             words.append(f"-k {shlex.quote(name)}")
         return " ".join(words) + (f" -- {after}" if after else "")
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._worker:
-            return
-        told = dict(report.user_properties)
-        if "conformance" in told:
-            result = json.loads(str(told["conformance"]))
-            self._run.tests = [r for r in self._run.tests if r["id"] != result["id"]]
-            self._run.tests.append(result)
-            self._progress(result)
-            if result["unreached"] and not self.configuration.command:
-                self._lose(result)
-        elif report.failed:
-            # A worker that died has no result of what it was at.
-            self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
+    def _tell(self, result: Result) -> None:
+        self._run.tests.append(result.to_json())
+        self._progress(result)
+        if result.unreached and not self.configuration.command:
+            self._lose(result)
 
-    def _lose(self, result: dict[str, Any]) -> None:
-        """An IUT that others have started is gone: it may have died of what it was sent."""
-        before = [test["id"] for test in self._run.tests if test is not result]
+    def _lose(self, result: Result) -> None:
+        """An IUT that others have started is gone: it may have died of what it was sent.
+
+        Nothing else can be tried; what has been is reported.
+        """
+        before = [test["id"] for test in self._run.tests if test["id"] != result.id]
         last = before[-1] if before else "the smoke session"
-        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result['detail']}"
-        if self._session:
-            # Nothing else can be tried; what has been is reported.
-            self._session.shouldfail = self._run.lost
+        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result.detail}"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -284,13 +214,13 @@ class Runner:
     def pytest_internalerror(self, excrepr: object) -> None:
         self._run.problems.append(str(excrepr)[-4000:])
 
-    def _progress(self, result: dict[str, Any]) -> None:
+    def _progress(self, result: Result) -> None:
         if not sys.stderr.isatty():
             return
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
         selected = self._run.collected.selected
         total = f"/{selected}" if selected else ""
-        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result['id']}"
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result.id}"
         sys.stderr.write(f"\r\x1b[K{line[:100]}")
         sys.stderr.flush()
 
@@ -302,7 +232,7 @@ class Runner:
             yield
         finally:
             ignored = session.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
-            if not self._worker and not ignored:
+            if not ignored:
                 with interruption.ignored():
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
@@ -321,22 +251,6 @@ class Runner:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):
             terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
-
-
-def _other_role(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that plays the other role; the judge has found what that violates."""
-    role = iut.role
-    foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
-    messages = iut.configuration.protocol.messages
-    # Where the other side says nothing, what came is no sign of it.
-    if not foreign or not any(sender == role.peer for sender, _ in messages):
-        return None
-    senders = [sender for sender, name in messages if name == foreign]
-    other = role.peer if role.peer in senders else senders[0]
-    return Inconclusive(
-        f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
-        f"test it as {role.protocol}/{other}"
-    )
 
 
 def case_id(item: pytest.Item) -> str:

@@ -20,6 +20,7 @@ from conformance import configuration, protocols
 from conformance.configuration import Configuration
 from conformance.iut import Iut
 from conformance.segmentation import whole
+from conformance.testbed import Testbed
 from conformance.vexide import strategies
 from conformance.vexide.commands import START
 from conformance.vexide.simulator.plain import shows
@@ -62,7 +63,8 @@ def listening() -> Iterator[str]:
 
 def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
     """Messages a second, drawn and sent, each list of them in a session that is judged."""
-    iut = Iut(way)
+    testbed = Testbed(way)
+    iut = Iut(testbed, "")
 
     async def session(commands: list[Any]) -> None:
         async with iut.session() as wire:
@@ -77,7 +79,7 @@ def rate_over(way: Configuration, runner: asyncio.Runner, seed: int) -> float:
     try:
         return rate(seed, lambda commands: runner.run(session(commands)))
     finally:
-        runner.run(iut.close())
+        runner.run(testbed.__aexit__())
 
 
 def rate(seed: int, body: Callable[[list[Any]], None]) -> float:

@@ -67,8 +67,10 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
     )
     yield '# cwd = "."'
     yield '# env = { LOG_LEVEL = "debug" }'
-    yield from _comment("How many of it can be tested at a time, if that does not disturb them:")
-    yield "# workers = 2"
+    yield from _comment(
+        "How many of it are tested at a time, where the suite shall not find out how many can be:"
+    )
+    yield "# workers = 1"
     if role.hooks:
         yield from _comment(
             "Whether it runs the operations of the upper tester over its standard input and output "

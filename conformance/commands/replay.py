@@ -21,6 +21,7 @@ from conformance.replay import replay
 from conformance.reporting import ladder_text
 from conformance.reporting.text import one_line
 from conformance.session import Session
+from conformance.testbed import Testbed
 from conformance.verdicts import Conclusion, Verdict, Violation, violated
 
 
@@ -55,18 +56,16 @@ def _role(played: Recording, args: argparse.Namespace) -> str:
 
 
 async def _play(played: Recording, chosen: Configuration, args: argparse.Namespace) -> int:
-    iut = Iut(chosen)
     conclusion: Conclusion | None = None
     session: Session | None = None
-    await iut.open()
     try:
-        program, channel = played.capture.extra.get("program"), _channel(played, iut)
-        async with iut.session(program=program, channel=channel) as session:
-            await replay(session, played.capture)
+        async with Testbed(chosen) as testbed:
+            iut = Iut(testbed, "")
+            program, channel = played.capture.extra.get("program"), _channel(played, iut)
+            async with iut.session(program=program, channel=channel) as session:
+                await replay(session, played.capture)
     except Conclusion as raised:
         conclusion = raised
-    finally:
-        await iut.close()
     return _tell(played, session, conclusion, args)
 
 

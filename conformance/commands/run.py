@@ -55,8 +55,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-n",
         dest="workers",
         type=_workers,
-        metavar="WORKERS",
-        help="how many tests run at a time: N or auto",
+        metavar="N",
+        help="how many tests are under way at a time; auto, the default: as many as is good",
     )
     parser.add_argument("--allure", metavar="DIR", help="write Allure results as well")
 
@@ -80,15 +80,16 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
     words += ["--examples", str(args.examples)] if args.examples else []
     role = protocols.role(args.role) if args.role else None
     chosen = options_of_iut.chosen(args, role, command)
-    if chosen.listen and (args.workers or "1") != "1":
-        raise ConfigurationError(f"-n {args.workers}: only one worker can listen at an address")
+    if not chosen.command and args.workers not in (None, "1", "auto"):
+        raise ConfigurationError(
+            f"-n {args.workers}: an IUT that is started by hand is tested one by one"
+        )
     selection = Selection(args.keyword or "", _requirements(args, chosen))
     folder = args.report or (f"{REPORT}-selection" if selection else REPORT)
     return replace(
         chosen,
         examples=args.examples or chosen.examples,
-        # A few tests are done before further workers have started.
-        workers=args.workers or ("1" if selection else chosen.workers),
+        workers=args.workers or chosen.workers,
         seed=args.seed,
         strict=args.strict,
         selection=selection,
@@ -108,10 +109,9 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         raise ConfigurationError(f"--report {chosen.report}: {error.strerror}") from error
     words = ["--pyargs", *chosen.role.packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
+    words += ["--disable-plugin-autoload"]
     words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
-    words += [f"--hypothesis-seed={chosen.seed}"]
     words += ["-k", args.keyword] if args.keyword else []
-    words += ["-n", chosen.workers] if chosen.workers != "1" else []
     words += extra or ["-p", "no:terminal"]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         file = Path(folder) / "run.json"

@@ -1,0 +1,71 @@
+"""Runs test cases side by side in one event loop: most of a run is waiting for the IUT.
+
+Each test case has instances, ports and sessions of its own, so that they need not know of one
+another. How many may be under way at a time is found out with two smoke sessions side by side: an
+IUT whose instances disturb each other (a fixed port, a lock file) is tested one by one.
+"""
+
+import asyncio
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance import smoke
+from conformance.testbed import Testbed
+
+FEW = 3  # test cases that are run one by one rather than to find out how many can be at a time
+MOST = 12  # test cases at a time where nobody says how many
+
+
+@dataclass(frozen=True)
+class Width:
+    """How many test cases may be under way at a time, and why not more where it is one."""
+
+    tests: int
+    why: str = ""
+
+
+async def width(testbed: Testbed, tests: int) -> Width:
+    """For so many test cases: as declared, or what the IUT and this machine bear."""
+    configuration = testbed.configuration
+    if tests <= FEW:
+        return Width(1)
+    if not configuration.command:
+        return Width(1, "the IUT is started by hand")
+    if configuration.workers != "auto":
+        return Width(int(configuration.workers))
+    began, spent = time.monotonic(), _processor_time()
+    with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
+        held = await asyncio.gather(*(smoke.hold(testbed, Path(folder)) for _ in range(2)))
+    if not all(each.held for each in held):
+        return Width(1, "two of its instances disturb each other")
+    waited, spent = time.monotonic() - began, _processor_time() - spent
+    cores = len(os.sched_getaffinity(0))
+    return Width(max(min(int(cores * waited / max(spent, 0.01)), MOST), cores))
+
+
+async def overlap(
+    tests: Sequence[Callable[[], Awaitable[None]]], limit: int, stopped: Callable[[], bool]
+) -> None:
+    """Run all tests, started in their order, so many at a time, until there is a reason to stop."""
+    waiting = iter(tests)
+
+    async def work() -> None:
+        for test in waiting:
+            if stopped():
+                return
+            await test()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(limit):
+            group.create_task(work())
+
+
+def _processor_time() -> float:
+    """Seconds of processor time of this process and of those of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)

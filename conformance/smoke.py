@@ -1,0 +1,85 @@
+"""The smoke session: does the IUT start, and does it speak its side of the protocol at all?
+
+Where it does not there is one message that teaches, and no test is run.
+"""
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.iut import Iut
+from conformance.results import Result, conclude
+from conformance.testbed import Testbed
+from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
+
+SMOKE = "smoke"
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """How a smoke session ended; ``reached``: the IUT could be started or reached at all."""
+
+    result: Result
+    reached: bool
+
+    @property
+    def held(self) -> bool:
+        return self.result.verdict == Verdict.PASS
+
+
+async def hold(testbed: Testbed, folder: Path) -> Smoke:
+    """Hold a smoke session; its transcript goes into the report's folder.
+
+    Raises ConfigurationError where the IUT cannot be reached as it is configured.
+    """
+    role = testbed.role
+    package = importlib.import_module(role.package)
+    decides = testbed.configuration.protocol.requirement(package.SMOKE)
+    result = Result(SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id)
+    iut = Iut(testbed, decides.id)
+    error: Conclusion | None = None
+    try:
+        await package.smoke(iut)
+    except Conclusion as conclusion:
+        error = await _never_started(iut) or conclusion
+    error = _other_role(iut) or error
+    spoilt = any(session.judge.spoiled for session in iut.sessions)
+    conclude(result, error, iut, decides, folder)
+    if error is None and not spoilt:
+        # Whatever else it did wrong is the business of the tests.
+        result.verdict = Verdict.PASS
+    return Smoke(result, reached=not isinstance(error, Unreachable))
+
+
+async def _never_started(iut: Iut) -> Unreachable | None:
+    """Where it ended without a word: does it also end when nobody speaks to it?
+
+    Then it has never started; otherwise it has died of what it was sent. One that has connected has
+    started, and may well end where nobody speaks to it.
+    """
+    said = any(event.data for session in iut.sessions for event in session.theirs)
+    connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")
+    ended = bool(iut.sessions) and all(session.ended for session in iut.sessions)
+    if said or connected or not ended:
+        return None
+    async with iut.instance() as instance:
+        process = instance.process
+        if process and await process.wait(iut.configuration.seconds("startup")):
+            return Unreachable(f"it ends before it takes part{instance.describe_end()}")
+    return None
+
+
+def _other_role(iut: Iut) -> Inconclusive | None:
+    """What to say to an IUT that plays the other role; the judge has found what that violates."""
+    role = iut.role
+    foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
+    messages = iut.configuration.protocol.messages
+    # Where the other side says nothing, what came is no sign of it.
+    if not foreign or not any(sender == role.peer for sender, _ in messages):
+        return None
+    senders = [sender for sender, name in messages if name == foreign]
+    other = role.peer if role.peer in senders else senders[0]
+    return Inconclusive(
+        f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
+        f"test it as {role.protocol}/{other}"
+    )
