@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance import __version__
+from conformance.causes import causes, settle
 from conformance.configuration import Configuration, KnownFailure
 from conformance.protocols import Protocol, Requirement, Role
 from conformance.selection import LEFT_OUT, Collected
@@ -64,6 +65,7 @@ def build(run: Run) -> dict[str, Any]:
     role, protocol = configuration.role, configuration.protocol
     results = [*([run.smoke] if run.smoke else []), *run.tests]
     bound = {requirement.id: requirement for requirement in protocol.binding(role)}
+    settle(results, protocol)
     findings = _findings(bound, results)
     smoke_failed = run.smoke is not None and run.smoke["verdict"] != Verdict.PASS
     requirements = [
@@ -125,6 +127,7 @@ def build(run: Run) -> dict[str, Any]:
         "requirements": requirements,
         "tests": [_public(result) for result in results],
         "findings": findings,
+        "causes": causes(results, requirements, findings, configuration),
         "problems": problems,
         "stale": stale,
     }
@@ -158,7 +161,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = ("findings", "exercised", "problem", "unreached")
+    internal = ("findings", "exercised", "problem", "unreached", "follows", "death")
     optional = ("expected", "came")
     return {
         key: value
@@ -199,7 +202,7 @@ def _findings(
                 {
                     "requirement": finding["requirement"],
                     "level": level,
-                    "verdict": violated(level),
+                    "verdict": Verdict.INCONCLUSIVE if finding["follows"] else violated(level),
                     "message": finding["message"],
                     "test": result["id"],
                     "transcript": finding["transcript"],
@@ -229,9 +232,11 @@ def _requirement(
     reason = ""
     if verdict in (Verdict.FAIL, Verdict.WARN):
         said = [r["detail"] for r in deciding if r["verdict"] in ("fail", "warn")]
-        reason = (said + [entry["message"] for entry in against])[0]
+        bad = [entry["message"] for entry in against if entry["verdict"] in ("fail", "warn")]
+        reason = (said + bad)[0]
     elif verdict is not Verdict.PASS:
         said = [r["detail"] for r in deciding if r["verdict"] == verdict]
+        said += [entry["message"] for entry in against if entry["verdict"] == verdict]
         reason = said[0] if said else _why_not(requirement, run, smoke_failed)
     elif left := [r["detail"] for r in deciding if r["verdict"] == Verdict.NOT_EXERCISED]:
         reason = f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"

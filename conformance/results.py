@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.captures import write
+from conformance.harness.last_words import telling
 from conformance.iut import Iut
 from conformance.judge import Finding
 from conformance.protocols import Requirement
@@ -25,6 +26,8 @@ class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
+    ``follows`` is the violated requirement that may explain it. ``death`` says ``how`` the IUT died
+    in the test, ``after`` which message, of how many ``events``, and what it ``said``.
     """
 
     id: str
@@ -40,6 +43,8 @@ class Result:
     offending: int | None = None
     reproduce: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
+    follows: str = ""
+    death: dict[str, Any] | None = None
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
     unreached: bool = False
@@ -87,6 +92,25 @@ def conclude(
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
+    result.death = next(_deaths(tried), None)
+    judged = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+    if result.death and result.death["after"] and result.verdict in judged:
+        result.detail += f" (the last message before its end was {result.death['after']})"
+
+
+def _deaths(sessions: tuple[Session, ...]) -> Iterator[dict[str, Any]]:
+    """How an instance died that these sessions were with, and of what."""
+    for session in sessions:
+        process = session.instance.process
+        if process is None or not process.death:
+            continue
+        sent = [event for event in session.events if event.sender == session.peer and event.data]
+        latest = sent[-1] if sent else None
+        after = ""
+        if latest:
+            after = latest.message or f"the bytes {bytes(latest.data or b'')[:40]!r}"
+        said = telling(process.stderr.text)
+        yield {"how": process.death, "after": after, "events": len(session.events), "said": said}
 
 
 def _keep(

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.captures import Event
 from conformance.codec import Frame
-from conformance.harness.instance import Instance
+from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.judge import Judge
@@ -18,6 +18,7 @@ from conformance.verdicts import Inconclusive, Violation
 # What an IUT may write in a session before we stop reading: more than any codec takes for one.
 MAX_BYTES = 80 * 1024 * 1024
 MAX_EVENTS = 50_000
+SAID = 4000  # characters of what a program wrote before it ended that a transcript keeps
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 PATIENCE = 2  # further deadlines that a late answer is waited for: late is not the same as never
 
@@ -313,7 +314,9 @@ class Session:
         if not self._ended and (left := self.judge.rest(self.role.name)):
             came += f" {left[0].raw[:60]!r}, whose end has not come, then"
         ending = "the end of the stream" if self._ended else "nothing"
-        return f"{came} {ending}{self.instance.describe_end()}"
+        process = self.instance.process
+        silent = not (self._size or self._ended) and process and not process.exit
+        return f"{came} {ending}{self.instance.describe_end()}" + (f"; {SLOW}" if silent else "")
 
     def _noise(self) -> bytes:
         """The beginning of the first bytes that are no message."""
@@ -374,11 +377,12 @@ class Session:
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
         if self.instance.process and self.instance.process.exit:
+            said = self.instance.process.stderr.text[-SAID:]
             self._record(
                 Event(
                     self.now,
                     self.role.name,
                     event="exited",
-                    details={"how": self.instance.process.exit},
+                    details={"how": self.instance.process.exit, **({"said": said} if said else {})},
                 )
             )

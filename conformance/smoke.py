@@ -13,6 +13,7 @@ from conformance.testbed import Testbed
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
 
 SMOKE = "smoke"
+FIRST = 60  # bytes that are shown of what came
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,14 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
         error = await _never_started(iut) or conclusion
     error = _other_role(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)
+    came = (event.data for session in iut.sessions for event in session.theirs if event.data)
+    first = repr(next(came, b"")[:FIRST])
     conclude(result, error, iut, decides, folder)
     if error is None and not spoilt:
         # Whatever else it did wrong is the business of the tests.
         result.verdict = Verdict.PASS
+    elif first != "b''" and first not in result.detail:
+        result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
     return Smoke(result, reached=not isinstance(error, Unreachable))
 
 

@@ -16,6 +16,7 @@ from conformance import protocols
 from conformance.configuration import Configuration, ConfigurationError, expand
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
+from conformance.harness.last_words import telling
 from conformance.harness.links import Link, Listener
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from conformance.harness.zeromq import ZeroListener
 
 LOOPBACK = "127.0.0.1"
-SAID = 600  # characters of an IUT's last output that go into the text of a verdict
+SLOW = "if it only starts slowly, --timing startup=SECONDS gives it more time"
 _POLL = 0.005  # seconds between attempts to connect to a server that is starting
 _LONG = 70  # bytes: a folder of ours in a longer one has no room for the path of a unix socket
 _SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
@@ -305,15 +306,16 @@ class Instance:
                 waiter.cancel()
         if task.done():
             return task.result()
-        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}")
+        slow = "" if self.process is None or self.process.exit else f"; {SLOW}"
+        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{slow}")
 
     def describe_end(self) -> str:
         """How the process ended and what it said last, to be put behind the text of a verdict."""
         if self.process is None:
             return ""
         ended = f"; the process {self.process.exit or 'still runs'}"
-        said = self.process.stderr.text or self.process.stdout.text
-        return f"{ended}; it said last: {said[-SAID:]}" if said else ended
+        said = telling(self.process.stderr.text or self.process.stdout.text)
+        return f"{ended}; it said last: {said}" if said else ended
 
     async def stop(self) -> None:
         if self._upper:

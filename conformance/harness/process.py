@@ -57,6 +57,7 @@ class Process:
         self._readers: list[asyncio.Task[None]] = []
         self._used = used
         self._ended = False
+        self._early = False
         self.standard = standard
         self.stderr = Tail()
         self.stdout = Tail()
@@ -139,6 +140,13 @@ class Process:
         """The largest size in bytes that it has had in memory; 0 where nobody can tell."""
         return peak(self.pid)
 
+    @property
+    def death(self) -> str:
+        """How it died by itself, once it was ended; empty where it did not."""
+        code = self._process.returncode or 0
+        died = code < 0 or (code > 0 and _UNHANDLED.search(self.stderr.text) is not None)
+        return self.exit or "" if self._early and died else ""
+
     async def over(self) -> None:
         """Wait for its end, however long that takes."""
         await self._process.wait()
@@ -152,6 +160,8 @@ class Process:
 
     async def end(self) -> None:
         """End it and everything it started: end of input first, then SIGTERM, then SIGKILL."""
+        # What it does at the end of its input, which comes next, is an end that we have asked for.
+        self._early = self._process.returncode is not None
         try:
             self.standard.finish()
             # A program that does not read its standard input will not notice that it has ended.

@@ -1,7 +1,7 @@
 """The short summary of a run on a terminal: the verdict, what is wrong, and what to provide."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from conformance.reporting.text import one_line
@@ -66,13 +66,12 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     ]
     if wrong:
         yield ""
-    for entry in wrong[:MOST]:
-        verdict = paint(f"{entry['verdict'].upper():4}", entry["verdict"])
-        where = f"{entry['level']}, section {entry['section']}"
-        yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)})"
-        yield f"      > {one_line(entry['reason'], 2 * width - 16)}"
-    if len(wrong) > MOST:
-        yield f"      and {len(wrong) - MOST} more, see the report"
+    by_id = {entry["id"]: entry for entry in wrong}
+    for cause in report["causes"][:MOST]:
+        verdict = paint(f"{cause['verdict'].upper():4}", cause["verdict"])
+        yield from _cause(cause, by_id, verdict, width)
+    if len(report["causes"]) > MOST:
+        yield f"      and {len(report['causes']) - MOST} more, see the report"
 
     for verdict in ("not-exercised", "inconclusive"):
         groups = by_reason(report, verdict)
@@ -86,13 +85,37 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
             yield f"      and for {len(groups) - 8} other reasons, see the report"
 
     yield ""
-    failed = next(
-        (test for test in worst_first(report["tests"]) if test["verdict"] == "fail"), None
-    )
-    if failed:
-        yield f"Reproduce the first failure: {one_line(failed['reproduce'], 500)}"
+    smoke = [test for test in report["tests"] if test["id"] == "smoke"]
+    bad = [test for test in smoke if test["verdict"] != "pass"] or report["causes"]
+    if bad:
+        yield f"Reproduce the first failure: {one_line(bad[0]['reproduce'], 500)}"
     if folder is not None:
         yield f"Report: {one_line(folder / 'index.html', 500)}"
+
+
+def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
+    """A cause: what it is, what it said, what stands under it, and how to see it again."""
+    ids = list(dict.fromkeys(entry["requirement"] for entry in cause["consequences"]))
+    if cause["kind"] == "death":
+        yield f"{verdict}  {one_line(cause['what'], 160)}"
+        if cause["said"]:
+            yield f"      > {one_line(cause['said'], 2 * width - 16)}"
+        yield f"      {len(cause['tests'])} tests met it, of {_named(ids)}"
+    else:
+        entry = wrong[cause["requirement"]]
+        where = f"{entry['level']}, section {entry['section']}"
+        yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)})"
+        yield f"      > {one_line(cause['what'], 2 * width - 16)}"
+        if ids:
+            yield f"      {len(cause['consequences'])} tests may follow from it, of {_named(ids)}"
+    if cause["replay"]:
+        yield f"      again: {one_line(cause['replay'], 500)}"
+
+
+def _named(ids: Sequence[str]) -> str:
+    """The first of some requirements, and how many more there are."""
+    more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+    return one_line(", ".join(ids[:3]), 200) + more
 
 
 def _words(verdict: str) -> str:

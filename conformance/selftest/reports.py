@@ -22,6 +22,22 @@ def sample() -> dict[str, Any]:
     return report
 
 
+def _cause(case: dict[str, Any]) -> dict[str, Any]:
+    """A violation that one test shows."""
+    shown = {key: case[key] for key in ("transcript", "counterexample", "reproduce", "requirement")}
+    return {
+        "kind": "violation",
+        "verdict": case["verdict"],
+        "what": case["detail"],
+        "said": "",
+        "tests": [case["id"]],
+        "consequences": [],
+        "event": None,
+        "replay": "",
+        **shown,
+    }
+
+
 def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
     """A report of one requirement with one test."""
     counts = dict.fromkeys(
@@ -69,6 +85,7 @@ def minimal(verdict: str = "pass", **test: Any) -> dict[str, Any]:
         "requirements": [requirement],
         "tests": [case | test],
         "findings": [],
+        "causes": [_cause(case)] if verdict in ("fail", "warn") else [],
         "problems": [],
         "stale": [],
     }
@@ -89,6 +106,8 @@ def hostile() -> dict[str, Any]:
     report["smoke"] = {"verdict": "fail", "detail": HOSTILE}
     report["problems"] = [HOSTILE]
     report["stale"] = [{"requirement": HOSTILE, "why": HOSTILE}]
+    report["causes"][0] |= dict.fromkeys(("what", "said", "reproduce", "replay"), HOSTILE)
+    report["causes"] += [report["causes"][0] | {"kind": "death", "requirement": None}]
     finding = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": HOSTILE}
     where = {"transcript": "transcripts/x.jsonl", "event": 1, "reproduce": "conformance run"}
     report["findings"] = [

@@ -175,6 +175,8 @@ def test_the_summary_names_what_is_wrong_and_what_to_provide(sample: dict[str, A
 def test_the_summary_is_neutral_and_short_whatever_the_iut_says() -> None:
     report = hostile()
     report["requirements"] = [report["requirements"][0] | {"id": f"a.b{n}"} for n in range(500)]
+    cause = report["causes"][0]
+    report["causes"] = [cause | {"requirement": f"a.b{n}"} for n in range(500)]
     report["problems"] = [HOSTILE * 5000]
     text = terminal_summary(report)
     assert len(text) < 30_000

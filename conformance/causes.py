@@ -1,0 +1,183 @@
+"""What is wrong once, and what may only follow from it: sorts the failures of a run by their cause.
+
+A cause is a violated requirement, or the death of the IUT. What is presumed (``presumes`` in
+requirements.yaml) and fails in the same evidence explains what rests on it: that is shown under it,
+and is inconclusive. A death explains nothing away: it gathers the tests that met it, and each keeps
+its verdict. Whatever fails elsewhere, too, has failed there by itself, and is never hidden.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from conformance.configuration import Configuration
+from conformance.protocols import Protocol
+from conformance.verdicts import Verdict, violated
+
+_BAD = (Verdict.FAIL, Verdict.WARN)
+
+Results = Sequence[dict[str, Any]]
+Entries = Sequence[Mapping[str, Any]]
+
+
+def settle(results: Results, protocol: Protocol) -> None:
+    """Mark in results, and in their findings, what may follow from what they presume.
+
+    They get ``follows``, the id of that requirement; a result that has failed is then inconclusive.
+    """
+    for result in results:
+        found = result["findings"]
+        for finding in found:
+            earlier = (other for other in found if _stands_before(other, finding))
+            finding["follows"] = _explained(finding["requirement"], earlier, protocol)
+        if result["verdict"] not in _BAD:
+            continue
+        elsewhere = (
+            finding for finding in found if finding["requirement"] != result["requirement"]
+        )
+        if follows := _explained(result["requirement"], elsewhere, protocol):
+            said = next(entry["message"] for entry in found if entry["requirement"] == follows)
+            result["verdict"] = Verdict.INCONCLUSIVE
+            result["follows"] = follows
+            result["detail"] += f" (may follow from {follows}: {said})"
+
+
+def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a finding is of the same transcript, and not later in it."""
+    same = one is not other and one["transcript"] == other["transcript"]
+    return same and None not in (one["event"], other["event"]) and one["event"] <= other["event"]
+
+
+def _explained(requirement: str, findings: Iterable[Mapping[str, Any]], protocol: Protocol) -> str:
+    """The requirement among those of the findings that this one presumes; else nothing."""
+    presumed = set(presumes(requirement, protocol))
+    return next(
+        (entry["requirement"] for entry in findings if entry["requirement"] in presumed), ""
+    )
+
+
+def presumes(requirement: str, protocol: Protocol) -> list[str]:
+    """What a requirement rests on, directly or by way of others."""
+    found: list[str] = []
+    left = [requirement]
+    while left:
+        entry = protocol.requirements.get(left.pop())
+        new = [name for name in (entry.presumes if entry else ()) if name not in found]
+        found += new
+        left += new
+    return [name for name in found if name != requirement]
+
+
+def causes(
+    results: Results, requirements: Entries, findings: Entries, configuration: Configuration
+) -> list[dict[str, Any]]:
+    """The causes of what has failed, as report.json has them: deaths first, then by weight."""
+    deaths = list(_deaths(results, configuration))
+    explained = {test for cause in deaths for test in cause["tests"]}
+    violations = [
+        cause
+        for entry in requirements
+        if entry["verdict"] in _BAD
+        and (cause := _violation(entry, results, findings, explained, configuration))
+    ]
+    order = (Verdict.FAIL, Verdict.WARN)
+    return deaths + sorted(violations, key=lambda cause: order.index(cause["verdict"]))
+
+
+def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
+    """The deaths of the IUT, those together that it put into the same words."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
+            death = result["death"]
+            groups.setdefault((death["how"], death["said"]), []).append(result)
+    for (how, said), met in groups.items():
+        # The shortest session shows best what it died of.
+        first = min(
+            met, key=lambda result: (not result["counterexample"], result["death"]["events"])
+        )
+        after = first["death"]["after"]
+        yield {
+            "kind": "death",
+            "requirement": None,
+            "verdict": _worst(met),
+            "what": f"the IUT {how}" + (f" after {after}" if after else ""),
+            "said": said,
+            "tests": [result["id"] for result in met],
+            "consequences": [
+                {"requirement": result["requirement"], "test": result["id"]} for result in met
+            ],
+            **_shown_by(first, first["transcript"], first["offending"], configuration),
+        }
+
+
+def _worst(met: Entries) -> str:
+    verdicts = [result["verdict"] for result in met]
+    return next((word for word in _BAD if word in verdicts), Verdict.INCONCLUSIVE)
+
+
+def _violation(
+    entry: Mapping[str, Any],
+    results: Results,
+    findings: Entries,
+    explained: set[str],
+    configuration: Configuration,
+) -> dict[str, Any] | None:
+    """A violated requirement; None where all that shows it are tests that met a death."""
+    failed = [r for r in results if r["requirement"] == entry["id"] and r["verdict"] in _BAD]
+    found = [
+        finding
+        for finding in findings
+        if finding["requirement"] == entry["id"] and finding["verdict"] in _BAD
+    ]
+    if not found and failed and all(result["id"] in explained for result in failed):
+        return None
+    by_id = {result["id"]: result for result in results}
+    failed.sort(key=lambda result: (result["id"] in explained, not result["counterexample"]))
+    if failed:
+        shown = _shown_by(failed[0], failed[0]["transcript"], failed[0]["offending"], configuration)
+    else:
+        first = found[0]
+        shown = _shown_by(by_id[first["test"]], first["transcript"], first["event"], configuration)
+    tests = [result["id"] for result in failed] + [finding["test"] for finding in found]
+    return {
+        "kind": "violation",
+        "requirement": entry["id"],
+        "verdict": violated(entry["level"]),
+        "what": entry["reason"],
+        "said": "",
+        "tests": list(dict.fromkeys(tests)),
+        "consequences": [
+            {"requirement": result["requirement"], "test": result["id"]}
+            for result in results
+            if result["follows"] == entry["id"]
+        ],
+        **shown,
+    }
+
+
+def _shown_by(
+    result: Mapping[str, Any],
+    transcript: str | None,
+    event: int | None,
+    configuration: Configuration,
+) -> dict[str, Any]:
+    """What shows a cause, and the commands that show it again."""
+    counterexample = result["counterexample"]
+    return {
+        "transcript": transcript,
+        "event": event,
+        "counterexample": counterexample,
+        "reproduce": result["reproduce"],
+        "replay": _replay(counterexample, configuration) if counterexample else "",
+    }
+
+
+def _replay(path: str, configuration: Configuration) -> str:
+    """The command that plays a counterexample again."""
+    words = ["conformance", "replay", f"{configuration.report}/{path}"]
+    for option in ("connect", "listen"):
+        if address := getattr(configuration, option):
+            words += [f"--{option}", address]
+    command = configuration.command
+    return shlex.join(words) + (f" -- {shlex.join(command)}" if command else "")

@@ -1,0 +1,55 @@
+"""Finds the line of a program's output that says why it ended: the error, not its trace."""
+
+import re
+
+MOST = 400  # characters of that line
+
+_ERROR_OF = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        # Sanitizers and assertions of C and C++
+        r"^.*ERROR: \w+Sanitizer: .*$",
+        r"^.*: runtime error: .*$",
+        r"^.*[Aa]ssertion .*failed.*$",
+        r"^terminate called .*(?:\n\s+what\(\): .*)?$",
+        # Rust: the message stands behind the place, since 1.73 on a line of its own
+        r"^thread .* panicked at .*?(?:',.*|:\n.*)$",
+        # Go
+        r"^(?:panic|fatal error): .*$",
+    )
+)
+_CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)  # Java: the last is the first cause
+_JAVA = re.compile(r"^Exception in thread .*$", re.MULTILINE)
+_DOTNET = re.compile(r"^Unhandled exception\. .*$", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last):"
+_NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*$", re.MULTILINE)
+
+
+def telling(output: str) -> str:
+    """The line that says what happened, else the last one; empty where nothing was said.
+
+    A program that logs on and on is not quoted at length: only this line goes into a verdict.
+    """
+    found = _python(output) or _of_a_runtime(output)
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    chosen = found or (lines[-1] if lines else "")
+    return " ".join(chosen.split())[:MOST]
+
+
+def _python(output: str) -> str:
+    """The exception that ends the last traceback."""
+    _, mark, trace = output.rpartition(_TRACEBACK)
+    lines = trace.splitlines()[1:] if mark else []
+    return next((line for line in lines if line.strip() and not line[0].isspace()), "")
+
+
+def _of_a_runtime(output: str) -> str:
+    for pattern in _ERROR_OF:
+        if found := pattern.search(output):
+            return found[0]
+    if causes := _CAUSED_BY.findall(output):
+        return str(causes[-1])
+    for pattern in (_JAVA, _DOTNET, _NODE):
+        if found := pattern.search(output):
+            return found[0]
+    return ""

@@ -1,0 +1,95 @@
+"""What a program says when it dies, in the words of several languages, and the line that tells."""
+
+import pytest
+
+from conformance.harness.last_words import MOST, telling
+
+PYTHON = """cycle 1
+Traceback (most recent call last):
+  File "robot.py", line 7, in <module>
+    main()
+    ~~~~^^
+  File "robot.py", line 4, in main
+    return table["x"]
+           ~~~~~^^^^^
+KeyError: 'x'
+"""
+CHAINED = PYTHON + (
+    "\nDuring handling of the above exception, another exception occurred:\n\n"
+    'Traceback (most recent call last):\n  File "robot.py", line 9, in <module>\n'
+    "    fall()\nrobot.Fallen: it fell\n"
+)
+NODE = """/home/robot/index.js:3
+    throw new TypeError("x is not a function");
+    ^
+
+TypeError: x is not a function
+    at serve (/home/robot/index.js:3:11)
+    at Object.<anonymous> (/home/robot/index.js:9:1)
+
+Node.js v20.11.1
+"""
+RUST = """INFO simulator listens
+thread 'main' panicked at src/main.rs:41:18:
+called `Option::unwrap()` on a `None` value
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+"""
+OLD_RUST = "thread 'main' panicked at 'no device 3', src/main.rs:41:18\nnote: run with `RUST_\n"
+JAVA = """Exception in thread "main" java.lang.RuntimeException: cannot serve
+\tat Robot.main(Robot.java:5)
+Caused by: java.io.IOException: closed
+\tat Robot.read(Robot.java:9)
+\t... 1 more
+Caused by: java.net.SocketException: reset
+\t... 2 more
+"""
+C = "server: main.c:12: read_frame: Assertion `size < 4096' failed.\nAborted (core dumped)\n"
+ASAN = """=================================================================
+==812==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x4f
+READ of size 1 at 0x602 thread T0
+    #0 0x4f in read_frame main.c:12
+SUMMARY: AddressSanitizer: heap-buffer-overflow main.c:12 in read_frame
+"""
+CPP = "terminate called after throwing an instance of 'std::out_of_range'\n  what():  no port 21\n"
+GO = """2026/01/01 listening
+panic: runtime error: index out of range [3] with length 3
+
+goroutine 1 [running]:
+main.main()
+\t/tmp/main.go:8 +0x1d
+exit status 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (PYTHON, "KeyError: 'x'"),
+        (CHAINED, "robot.Fallen: it fell"),
+        (NODE, "TypeError: x is not a function"),
+        (
+            RUST,
+            "thread 'main' panicked at src/main.rs:41:18: "
+            "called `Option::unwrap()` on a `None` value",
+        ),
+        (OLD_RUST, "thread 'main' panicked at 'no device 3', src/main.rs:41:18"),
+        (JAVA, "Caused by: java.net.SocketException: reset"),
+        (JAVA.partition("Caused")[0], 'Exception in thread "main" java.lang.RuntimeException: '),
+        (C, "server: main.c:12: read_frame: Assertion `size < 4096' failed."),
+        (ASAN, "==812==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602 at pc 0x4f"),
+        (
+            CPP,
+            "terminate called after throwing an instance of 'std::out_of_range' what(): no port 21",
+        ),
+        (GO, "panic: runtime error: index out of range [3] with length 3"),
+        ("cycle 1\ncycle 2\n\n", "cycle 2"),
+        ("", ""),
+    ],
+)
+def test_the_line_that_tells(output: str, line: str) -> None:
+    assert telling(output).startswith(line.strip())
+    assert "\n" not in telling(output)
+
+
+def test_it_is_bounded() -> None:
+    assert len(telling("x" * 100_000)) == MOST
