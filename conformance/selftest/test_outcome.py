@@ -66,7 +66,7 @@ def verdict(made: dict[str, Any], requirement: str) -> str:
         (report(record("a"), record("b", SHOULD, "inconclusive")), 0, "conformant"),
         (report(record("a"), record("b", SHOULD, "inconclusive"), strict=True), 1, "nonconformant"),
         (report(record("a", verdict="fail", detail="no")), 1, "nonconformant"),
-        (report(record("a", against=("ready.once",))), 1, "nonconformant"),
+        (report(record("a", against=("exit.nothing-after",))), 1, "nonconformant"),
         (report(record("a", against=("signature.sent",))), 0, "conformant"),
         (report(smoke="fail"), 1, "nonconformant"),
         (report(smoke="inconclusive"), 3, "inconclusive"),
