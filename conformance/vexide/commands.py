@@ -21,7 +21,11 @@ def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> d
 def port(session: Session, number: int) -> Any:
     """A Smart port in the form that the IUT understands."""
     declared = session.instance.configuration.value("ports")
-    form = session.memory.get(PORTS, "tagged") if declared == "auto" else declared
+    return written(number, session.memory.get(PORTS, "tagged") if declared == "auto" else declared)
+
+
+def written(number: int, form: str) -> Any:
+    """A Smart port in one of its forms: `tagged` or `bare`."""
     return number if form == "bare" else {"Smart": number}
 
 

@@ -18,7 +18,7 @@ from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.codec import Decoder
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED
-from conformance.vexide.frontend.tester import habits
+from conformance.vexide.frontend.tester import plain_session
 from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
@@ -57,7 +57,7 @@ def _playable(capture: Capture) -> bool:
 @pytest.mark.parametrize("path", _sessions())
 async def test_session(iut: Iut, path: Path) -> None:
     """A frontend goes along with a session; the oracle finds nothing wrong on its side."""
-    (await habits(iut)).require_start()
+    (await plain_session(iut)).require_start()
     async with iut.session() as session, _user_who_starts(session):
         try:
             await replay(session, captures.read(path))

@@ -14,9 +14,9 @@ from conformance.vexide.commands import START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import (
     before,
-    habits,
     in_setup,
     opened,
+    plain_session,
     plays_on,
     started,
     starts,
@@ -39,7 +39,7 @@ def motor(number: int) -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def startable(iut: Iut) -> AsyncIterator[Session]:
     """As ``opened``; a frontend that does not start although there is the means goes on, too."""
-    known = await habits(iut)
+    known = await plain_session(iut)
     if isinstance(known.why, NotExercised):
         known.require_start()
     async with opened(iut, starting=False) as session:

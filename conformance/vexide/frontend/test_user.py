@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import raw
-from conformance.vexide.frontend.tester import habits, in_setup, starts, user
+from conformance.vexide.frontend.tester import in_setup, plain_session, starts, user
 from conformance.vexide.tester import received
 
 pytestmark = in_one_loop
@@ -114,7 +114,7 @@ async def test_held(iut: Iut) -> None:
 
 
 async def _start_if_possible(iut: Iut, session: Session) -> None:
-    if (await habits(iut)).why is None:
+    if (await plain_session(iut)).why is None:
         await starts(session)
 
 

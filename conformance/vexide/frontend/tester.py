@@ -30,7 +30,7 @@ async def opened(
     With ``starting``, StartExecution is the sign that what came before was taken: raises
     NotExercised or Inconclusive where the frontend sends none in a plain session either.
     """
-    known = await habits(iut)
+    known = await plain_session(iut)
     if starting:
         known.require_start()
     async with iut.session(segmentation=segmentation) as session:
@@ -194,7 +194,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
     For a session in setup that was ``opened``, so that it is known how the frontend shows that.
     """
-    known = await habits(iut)
+    known = await plain_session(iut)
     alive: bool | None = None
     if known.why is None:
         await session.send(READY)
@@ -210,7 +210,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 async def plays_on(iut: Iut, session: Session) -> None:
     """From Ready to the end of the program, as far as the frontend goes along."""
     await session.send(READY)
-    if (await habits(iut)).why is None:
+    if (await plain_session(iut)).why is None:
         await _started(session)
     else:
         await session.watch(START)
@@ -226,7 +226,7 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
     Raises NotExercised where not even a plain session shows how it ends for the frontend.
     """
-    known = await habits(iut)
+    known = await plain_session(iut)
     if not known.tells:
         await session.until_closed(session.seconds("quiet"))
     check(not session.ended, f"the session to go on after {after}", "the frontend closed it")
@@ -244,7 +244,7 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
 
 @dataclass(frozen=True)
-class Habits:
+class PlainSession:
     """How the frontend shows, in a session without any peculiarity, that it serves it.
 
     ``why``: why StartExecution shows nothing, or None; ``ends``: it ends its side once the
@@ -261,27 +261,28 @@ class Habits:
             raise type(self.why)(str(self.why))
 
 
-async def habits(iut: Iut) -> Habits:
-    """What a plain session shows, which is held once in a run."""
-    if "habits" not in iut.memory:
-        async with iut.session() as session:
-            await begun(session)
-            # Far apart, so that how they arrive is no peculiarity either.
-            for event in (answer(), SIGNATURE):
-                await session.send(event)
-                await session.until_closed(session.seconds("quiet"))
-            await session.send(READY)
-            # A start that is only late is for start.sent to judge.
-            patience = 2 * session.seconds("response")
-            start = await _started(session) or await session.watch(START, within=patience)
-            await session.send(EXITED)
-            ended = bool(await ends(session))
-            _end_process(session)
-            tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"
-            why = None if start else await _why_not_started(session)
-            iut.memory["habits"] = Habits(why, ended, tells)
-    known: Habits = iut.memory["habits"]
-    return known
+async def plain_session(iut: Iut) -> PlainSession:
+    """What a plain session shows, which is found out once in a run."""
+    return await iut.once("plain session", lambda: _observe(iut))
+
+
+async def _observe(iut: Iut) -> PlainSession:
+    async with iut.session() as session:
+        await begun(session)
+        # Far apart, so that how they arrive is no peculiarity either.
+        for event in (answer(), SIGNATURE):
+            await session.send(event)
+            await session.until_closed(session.seconds("quiet"))
+        await session.send(READY)
+        # A start that is only late is for start.sent to judge.
+        patience = 2 * session.seconds("response")
+        start = await _started(session) or await session.watch(START, within=patience)
+        await session.send(EXITED)
+        ended = bool(await ends(session))
+        _end_process(session)
+        tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"
+        why = None if start else await _why_not_started(session)
+        return PlainSession(why, ended, tells)
 
 
 async def _why_not_started(session: Session) -> NotExercised | Inconclusive:

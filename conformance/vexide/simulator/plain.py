@@ -8,7 +8,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
-from conformance.vexide.commands import PORTS, START, competition, hello, motor
+from conformance.vexide.commands import PORTS, START, competition, hello, motor, written
 from conformance.vexide.simulator.reading import EXECUTION, motors_reported, serial_bytes
 from conformance.vexide.tester import received
 
@@ -53,36 +53,24 @@ async def opened(
 async def port_form(iut: Iut) -> str:
     """The form of ports that the simulator understands: the declared one, or what works."""
     declared = iut.configuration.value("ports")
-    if declared != "auto":
-        return declared
-    if PORTS not in iut.memory:
-        program = _declared(iut, "drive", "print")
-        iut.memory[PORTS] = "tagged"
-        tagged = await shown(iut, program)
-        # Where the motors cannot show, it is enough that the program runs.
-        if not (tagged.motors or (tagged.ran and program == "print")):
-            iut.memory[PORTS] = "bare"
-            bare = await _observe(iut, program)
-            if (bool(bare.motors), bare.ran) > (bool(tagged.motors), tagged.ran):
-                iut.memory[_key(program)] = bare
-            else:
-                iut.memory[PORTS] = "tagged"
-    return str(iut.memory[PORTS])
+    return await iut.once(PORTS, lambda: _learn_form(iut)) if declared == "auto" else declared
 
 
-async def shown(iut: Iut, program: str | None) -> Shown:
-    """What a program shows in a plain session; None is the one that it runs by itself."""
-    key = _key(program)
-    if key not in iut.memory:
-        iut.memory[key] = await _observe(iut, program)
-    found: Shown = iut.memory[key]
-    return found
+async def _learn_form(iut: Iut) -> str:
+    program = _declared(iut, "drive", "print")
+    tagged = await _observe(iut, program, "tagged")
+    # Where the motors cannot show, it is enough that the program runs.
+    if tagged.motors or (tagged.ran and program == "print"):
+        return "tagged"
+    bare = await _observe(iut, program, "bare")
+    better = (bool(bare.motors), bare.ran) > (bool(tagged.motors), tagged.ran)
+    return "bare" if better else "tagged"
 
 
 async def own_program(iut: Iut) -> Shown:
-    """What the simulator's own program shows, ports in the form that it understands."""
-    await port_form(iut)
-    return await shown(iut, None)
+    """What the program shows that the simulator runs by itself."""
+    form = await port_form(iut)
+    return await iut.once("what its own program shows", lambda: _observe(iut, None, form))
 
 
 async def visible_program(iut: Iut) -> str | None:
@@ -126,10 +114,6 @@ async def shows(iut: Iut, session: Session) -> bool:
     return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
 
 
-def _key(program: str | None) -> str:
-    return f"what {program or 'its own program'} shows"
-
-
 def _declared(iut: Iut, *programs: str) -> str | None:
     """The first of these programs that the simulator can be asked to run."""
     if "{program}" not in " ".join(iut.configuration.command):
@@ -137,13 +121,16 @@ def _declared(iut: Iut, *programs: str) -> str | None:
     return next((name for name in programs if name in iut.configuration.programs), None)
 
 
-async def _observe(iut: Iut, program: str | None) -> Shown:
+async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
     async with iut.session(program=program) as session:
         await session.send(hello())
         # What is wrong with the handshake is for other test cases to say.
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
-            await session.send(*(motor(session, number) for number in ALL_PORTS), competition())
+            motors = [motor(session, number) for number in ALL_PORTS]
+            for number, command in enumerate(motors):
+                command["ConfigureDevice"]["port"] = written(number, form)
+            await session.send(*motors, competition())
             await session.expect("Ready", within=session.seconds("startup"))
             await session.send(START)
             await _run(session, program)
