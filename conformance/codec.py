@@ -10,7 +10,8 @@ class Frame:
     """One unit of the wire: a message, or bytes that are none.
 
     A message has its `name` and its decoded `value`. Bytes that are not a message have `name` None,
-    say in `error` what is wrong with them, and name in `requirement` the statement they violate.
+    say in `error` what is wrong with them, and name in `requirement` the statement they violate. So
+    does a message whose value is clear although it came in another form than it should.
     """
 
     raw: bytes

@@ -89,7 +89,7 @@ class Judge:
         self.spoiled = False
         """Bytes came that are no message: what else the session shows may only follow from that."""
         self.foreign = ""
-        """A message that came although it is the other role's, if one did."""
+        """A message that came although only the other role may send it, if one did."""
 
     @property
     def exercised(self) -> set[str]:
@@ -115,7 +115,7 @@ class Judge:
     def closed(self, index: int | None, sender: str) -> None:
         """Judge the end of one side's stream."""
         if self._oracle:
-            self._add(index, sender, self._oracle.closed(sender))
+            self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
         if frame.name is None:
@@ -125,13 +125,15 @@ class Judge:
                 self._oracle.broken(sender)
             yield Finding(requirement, frame.error or "bytes that are no message")
             return
+        if frame.error and sender in self._judged:
+            yield Finding(frame.requirement or self._protocol.schema_requirement, frame.error)
         known = self._protocol.messages.get((sender, frame.name))
         if known is None:
             foreign = any(name == frame.name for _, name in self._protocol.messages)
-            if foreign and sender in self._judged:
-                self.foreign = self.foreign or frame.name
             if self._oracle:
-                found = self._oracle.unknown(sender, frame.name, frame.value, foreign)
+                found = list(self._oracle.unknown(sender, frame.name, frame.value, foreign))
+                if foreign and found and sender in self._judged:
+                    self.foreign = self.foreign or frame.name
                 yield from self._in_order(found)
             return
         if sender in self._judged:

@@ -10,39 +10,31 @@ a dollar sign:
     {"$map": [[1, "one"]]}      a map with keys that are no strings, begin with a dollar sign, or
                                 stand there twice
 
-All encodings of one value have the same decoded form. A message is known by its shape: an array by
-its first element, a map by its keys; any other object is an `Object`.
+All encodings of one value have the same decoded form. A message is known by its shape (`shapes`).
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
 
 from conformance.codec import Frame
+from conformance.runtime import dialects
 from conformance.runtime.objects import Ending, Malformed
-
-REQUEST, RESPONSE, NOTIFICATION = "Request", "Response", "Notification"
-LOG, GAMEPADS, UPDATE = "LogMessage", "GamepadInput", "DeviceUpdate"
-OTHER = "Object"
+from conformance.runtime.shapes import mark, name
 
 IDS = 2**32
 """How many ids there are: they are unsigned integers of 32 bits."""
 
-_ARRAYS = {0: REQUEST, 1: RESPONSE, 2: NOTIFICATION}
-_MAPS = (
-    (GAMEPADS, {"gamepads"}),
-    (UPDATE, {"sd", "aliases"}),
-    (LOG, {"event", "logger", "level", "timestamp"}),
-)
-_MARKS = {"$bin", "$ext", "$float", "$raw", "$map"}
 _ESCAPED = "surrogateescape"
 
 
 class Decoder:
-    """One direction of one stream, or of one datagram."""
+    """One direction of one stream, or of one datagram; `read` has the last word on each frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[Frame], Frame] = lambda frame: frame) -> None:
+        self._standard = read
         self._held = bytearray()
         self._ending = Ending()
         self._lost = False
@@ -55,7 +47,7 @@ class Decoder:
         frames = []
         try:
             while self._held and (end := self._ending.find(self._held)) is not None:
-                frames.append(_frame(bytes(self._held[:end])))
+                frames.append(self._standard(_frame(bytes(self._held[:end]))))
                 del self._held[:end]
                 self._ending = Ending()
         except Malformed as error:
@@ -70,20 +62,18 @@ class Decoder:
         return [Frame(rest, error="the end came within an object")] if rest else []
 
 
+def decoder(party: str) -> Decoder:
+    """What reads the messages of one side, also those that do not come in the standard's form."""
+    read = dialects.READERS.get(party)
+    return Decoder(read) if read else Decoder()
+
+
 def encode(value: Any) -> bytes:
     """The shortest encoding of a decoded form, with floats of double precision."""
     packer = msgpack.Packer(autoreset=False, unicode_errors=_ESCAPED)
     _pack(packer, value)
     packed: bytes = packer.bytes()
     return packed
-
-
-def mark(value: Any) -> str | None:
-    """Which of the forms that JSON has not a decoded value is; None for plain JSON."""
-    if isinstance(value, dict) and len(value) == 1:
-        (name,) = value
-        return name if name in _MARKS else None
-    return None
 
 
 def is_request(value: Any) -> bool:
@@ -112,15 +102,7 @@ def _frame(raw: bytes) -> Frame:
         )
     except ValueError as error:
         return Frame(raw, error=f"an object that cannot be read: {error}")
-    return Frame(raw, _name(value), value)
-
-
-def _name(value: Any) -> str:
-    if isinstance(value, list):
-        first = value[0] if value else None
-        return _ARRAYS.get(first, OTHER) if type(first) is int else OTHER
-    keys = set(value) if isinstance(value, dict) else set()
-    return next((name for name, known in _MAPS if keys & known), OTHER)
+    return Frame(raw, name(value), value)
 
 
 class _Pairs(list[Any]):

@@ -4,7 +4,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.runtime.codec import encode, mark
+from conformance.runtime.codec import encode
+from conformance.runtime.shapes import mark
 
 _WIDTHS = {1: 0, 2: 1, 4: 2, 8: 3}  # bytes of a number, and where its format stands among the four
 _UNSIGNED, _SIGNED = 0xCC, 0xD0

@@ -10,7 +10,7 @@ Rules for this module:
 - What a schema asks, only the schema says.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -18,17 +18,8 @@ from typing import Any, ClassVar
 from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.keywords import shown
-from conformance.runtime.codec import (
-    GAMEPADS,
-    LOG,
-    NOTIFICATION,
-    REQUEST,
-    RESPONSE,
-    UPDATE,
-    is_notification,
-    is_request,
-    mark,
-)
+from conformance.runtime.codec import is_notification, is_request
+from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
 
 CLIENT, SERVER = "rpc-client", "rpc-server"
 
@@ -90,12 +81,15 @@ _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
 
 
 class Oracle:
-    """The state of one connection: the ids that wait for a response."""
+    """The state of one connection: the ids that wait for a response, and who has gone."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
         self._open: dict[int, Walk] = {}
         self._answered: OrderedDict[int, Walk] = OrderedDict()
+        self._asked: Counter[int] = Counter()
+        """Requests that have reached the client, which it may answer."""
+        self._gone: set[str] = set()
         self._lenient = False
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
@@ -106,6 +100,8 @@ class Oracle:
         yield from self._RULES[name](self, value)
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
+        if self._both_ways(sender, name, value):
+            return
         self._lenient |= sender == CLIENT
         requirement, wanted = _OWN.get(sender, (None, ""))
         if requirement is None:
@@ -120,9 +116,22 @@ class Oracle:
     def broken(self, sender: str) -> None:
         self._lenient |= sender == CLIENT
 
+    def _both_ways(self, sender: str, name: str, value: Any) -> bool:
+        """Whether it is what peers send each other that are client and server at once."""
+        if sender == SERVER and name == REQUEST and is_request(value):
+            self._asked[value[1]] += 1
+        if sender == CLIENT and name == RESPONSE and len(value) == 4 and type(value[1]) is int:
+            self._asked[value[1]] -= 1
+            return self._asked[value[1]] >= 0
+        return sender == SERVER and name == NOTIFICATION and is_notification(value)
+
     def closed(self, sender: str) -> Iterator[Finding]:
-        """Either side may go at any time."""
-        yield from ()
+        """A client may go at any time; a server that goes first owes what it has not answered."""
+        if sender == SERVER and CLIENT not in self._gone and self._open and not self._lenient:
+            waiting = ", ".join(map(str, list(self._open)[:5]))
+            text = f"the server ended the stream, and did not answer {waiting}"
+            yield Finding("rpc.each-answered", text)
+        self._gone.add(sender)
 
     # RPC
 

@@ -5,9 +5,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from conformance.runtime.codec import GAMEPADS, Decoder
+from conformance.runtime.codec import Decoder
 from conformance.runtime.memory.catalog import BOOLEAN, REAL, Parameter
 from conformance.runtime.memory.layout import PLANS
+from conformance.runtime.shapes import GAMEPADS
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
 from mocks.runtime.memory import peer

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import IDS, RESPONSE, Decoder, encode
+from conformance.runtime.codec import IDS, Decoder, encode
+from conformance.runtime.shapes import RESPONSE
 from mocks import upper_tester, zeromq
 from mocks.session import Session
 from mocks.streams import note

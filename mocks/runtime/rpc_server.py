@@ -1,19 +1,14 @@
-"""The reference RPC server: offers echo, subtract, fail, nothing and sleep."""
+"""The reference RPC server: offers a procedure of each kind that is tested."""
 
 import argparse
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import (
-    NOTIFICATION,
-    REQUEST,
-    Decoder,
-    encode,
-    is_notification,
-    is_request,
-)
+from conformance.runtime.codec import Decoder, encode, is_notification, is_request
+from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from mocks import zeromq
 from mocks.session import Session
 from mocks.streams import Stream, note
@@ -43,8 +38,19 @@ def nothing() -> None:
     pass
 
 
+def unencodable() -> Any:
+    return object()
+
+
 async def sleep(seconds: Any) -> None:
     await asyncio.sleep(float(seconds))
+
+
+_calls = itertools.count(1)
+
+
+def count() -> int:
+    return next(_calls)
 
 
 PROCEDURES: Mapping[str, Callable[..., Any]] = {
@@ -53,6 +59,8 @@ PROCEDURES: Mapping[str, Callable[..., Any]] = {
     "fail": fail,
     "nothing": nothing,
     "sleep": sleep,
+    "count": count,
+    "unencodable": unencodable,
 }
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.codec import GAMEPADS
 from conformance.runtime.gamepad_sender.tester import (
     AXES,
     BUTTONS,
@@ -17,6 +16,7 @@ from conformance.runtime.gamepad_sender.tester import (
     play,
     shows,
 )
+from conformance.runtime.shapes import GAMEPADS
 
 pytestmark = in_one_loop
 

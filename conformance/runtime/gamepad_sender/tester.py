@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.keywords import shown
-from conformance.runtime.codec import GAMEPADS, mark
+from conformance.runtime.shapes import GAMEPADS, mark
 from conformance.runtime.tester import done
 from conformance.session import Session
 from conformance.verdicts import Violation

@@ -7,7 +7,6 @@ from typing import Any
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
-from conformance.runtime.codec import LOG
 from conformance.runtime.log_publisher.tester import (
     LEVELS,
     LOGGER,
@@ -16,6 +15,7 @@ from conformance.runtime.log_publisher.tester import (
     published,
     publishing,
 )
+from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.iut import Iut
 from conformance.keywords import shown
-from conformance.runtime.codec import LOG
+from conformance.runtime.shapes import LOG
 from conformance.runtime.tester import connected, done
 from conformance.session import Message, Session
 from conformance.verdicts import Violation

@@ -8,8 +8,8 @@ import pytest
 from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
-from conformance.runtime.codec import NOTIFICATION, REQUEST
 from conformance.runtime.rpc_client.tester import PROMPT, Caller, calling
+from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 pytestmark = in_one_loop

@@ -8,7 +8,8 @@ from typing import Any
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
-from conformance.runtime.codec import IDS, OTHER, REQUEST, mark
+from conformance.runtime.codec import IDS
+from conformance.runtime.shapes import OTHER, REQUEST, mark
 from conformance.runtime.tester import connected, ended
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation

@@ -13,10 +13,15 @@ from conformance.runtime.rpc_server.tester import (
     call,
     check_failure,
     check_success,
+    echoing,
+    names,
+    notification,
     procedure,
     request,
+    usual,
 )
-from conformance.verdicts import NotExercised
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised
 
 pytestmark = in_one_loop
 
@@ -29,18 +34,18 @@ async def test_results(iut: Iut) -> None:
         for number, (one, other, result) in enumerate([(7, 3, 4), (3, 3, 0), (0.5, 0.25, 0.25)]):
             outcome = await call(session, number, subtract, one, other)
             check_success(outcome, result, f"{one} less {other}", None)
-        echo = await procedure(iut, session, "echo")
-        check_success(await call(session, 9, echo, "x"), ["x"], "echo of x", None)
+        echo = await echoing(iut, session)
+        check_success(await echo.call(session, 9, "x"), ["x"], "echo of x", None)
 
 
 @requirement("rpc.result")
 async def test_result_after_failure(iut: Iut) -> None:
     """A call that succeeds has nil for its error after one that failed, too."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
+        echo = await echoing(iut, session)
         for number in range(2):
             await call(session, 2 * number, ABSENT)
-            outcome = await call(session, 2 * number + 1, echo, number)
+            outcome = await echo.call(session, 2 * number + 1, number)
             check_success(outcome, [number], "echo after a failure", None)
 
 
@@ -72,11 +77,24 @@ ARGUMENTS: list[list[Any]] = [
 async def test_as_many_as_were_sent(iut: Iut) -> None:
     """None, one, an array as the only one, and forty: all arrive, and no more."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
-        await session.send(*(request(n, echo, *params) for n, params in enumerate(ARGUMENTS)))
+        echo = await echoing(iut, session)
+        if echo.single:
+            raise NotExercised("needs an echo that takes any number of arguments")
+        await session.send(*(echo.request(n, *params) for n, params in enumerate(ARGUMENTS)))
         came = await answers(session, range(len(ARGUMENTS)))
         for number, params in enumerate(ARGUMENTS):
             check_success(came[number], params, f"echo of {shown(params)}", None)
+
+
+@requirement("rpc.arguments")
+async def test_only_argument(iut: Iut) -> None:
+    """An only argument arrives as what it is, an array among others."""
+    async with iut.session() as session:
+        echo = await echoing(iut, session)
+        for number, value in enumerate([7, "x", [1, 2], [], {"a": 1}, None]):
+            wanted = value if echo.single else [value]
+            outcome = await call(session, number, echo.name, value)
+            check_success(outcome, wanted, f"echo of {shown(value)}", None)
 
 
 VALUES: dict[str, list[Any]] = {
@@ -98,13 +116,23 @@ VALUES: dict[str, list[Any]] = {
 
 
 @requirement("rpc.values")
-@pytest.mark.parametrize("kinds", [("integers", "floats"), ("text", "bytes"), ("others",)])
+@pytest.mark.parametrize("kinds", [("integers", "floats"), ("text",), ("others",)])
 async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
     """Values of every type come back as they were sent."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
+        echo = await echoing(iut, session)
         for number, value in enumerate(value for kind in kinds for value in VALUES[kind]):
-            outcome = await call(session, number, echo, value)
+            outcome = await echo.call(session, number, value)
+            check_success(outcome, [value], f"echo of {shown(value)}", None)
+
+
+@requirement("rpc.bytes")
+async def test_bytes(iut: Iut) -> None:
+    """Bytes come back as bytes, be there none, all of them, or many."""
+    async with iut.session() as session:
+        echo = await echoing(iut, session)
+        for number, value in enumerate(VALUES["bytes"]):
+            outcome = await echo.call(session, number, value)
             check_success(outcome, [value], f"echo of {shown(value)}", None)
 
 
@@ -112,9 +140,9 @@ async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
 async def test_wide_integers(iut: Iut) -> None:
     """Integers come back to the last of their 64 bits."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
+        echo = await echoing(iut, session)
         for number, value in enumerate(v for v in VALUES["integers"] if abs(v) > 2**53):
-            error, result = await call(session, number, echo, value)
+            error, result = await echo.call(session, number, value)
             same = isinstance(result, list) and [type(v) for v in result] == [int]
             came = shown(result) if error is None else f"the error {shown(error)}"
             check(same and result == [value], f"{value} to come back from echo", f"{came} came")
@@ -137,40 +165,83 @@ async def test_unknown_procedures(iut: Iut) -> None:
 @requirement("rpc.failing-procedure")
 async def test_failure(iut: Iut) -> None:
     """A procedure that fails is answered with an error, each time; then others still work."""
-    if iut.configuration.procedures.get("fail") == "":
-        raise NotExercised("needs the procedure 'fail', which it is declared not to have")
     async with iut.session() as session:
-        fail = iut.configuration.procedures.get("fail", "fail")
+        fail = await procedure(iut, session, "fail")
         for number in range(3):
             check_failure(await call(session, number, fail), "a failing procedure")
-        await call(session, 3, "echo")
+        await call(session, 3, usual(iut))
 
 
 @requirement("rpc.error-without-result")
 async def test_errors_without_results(iut: Iut) -> None:
     """Beside an error the result is nil."""
     async with iut.session() as session:
-        for number, name in enumerate((ABSENT, "fail", "subtract")):
+        for number, name in enumerate((ABSENT, *names(iut))):
             error, result = await call(session, number, name)
             expected = f"nil beside the error {shown(error)}"
             check(error is None or result is None, expected, f"{shown(result)} came")
+
+
+@requirement("rpc.unencodable-result")
+async def test_unencodable_result(iut: Iut) -> None:
+    """A result that MessagePack cannot express is answered with an error; then others work."""
+    async with iut.session() as session:
+        name = await procedure(iut, session, "unencodable")
+        for number in range(3):
+            await session.send(request(number, name))
+            outcome = (await answers(session, [number], f", {name}", None))[number]
+            check_failure(outcome, "a procedure whose result cannot be encoded")
+        await call(session, 3, usual(iut))
+
+
+async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
+    """A procedure, and arguments of which there are too few or too many."""
+    try:
+        return await procedure(iut, session, "subtract"), [[], [1], [1, 2, 3]]
+    except NotExercised:
+        echo = await echoing(iut, session)
+        if not echo.single:
+            raise
+        return echo.name, [[], [1, 2], [1, 2, 3]]
 
 
 @requirement("rpc.wrong-arguments")
 async def test_wrong_arguments(iut: Iut) -> None:
     """Too few arguments, or too many, are answered, each time; then others still work."""
     async with iut.session() as session:
-        subtract = await procedure(iut, session, "subtract")
-        for number, params in enumerate(([], [1], [1, 2, 3])):
-            await session.send(request(number, subtract, *params))
-            await answers(session, [number], f", {subtract} with {len(params)} arguments", None)
+        name, wrong = await _wrongly(iut, session)
+        for number, params in enumerate(wrong):
+            await session.send(request(number, name, *params))
+            await answers(session, [number], f", {name} with {len(params)} arguments", None)
+        await call(session, 9, usual(iut))
 
 
 @requirement("rpc.argument-count")
 async def test_argument_count(iut: Iut) -> None:
     """Too few arguments, or too many, are answered with an error."""
     async with iut.session() as session:
-        subtract = await procedure(iut, session, "subtract")
-        for number, params in enumerate(([], [1], [1, 2, 3])):
-            outcome = await call(session, number, subtract, *params)
-            check_failure(outcome, f"{subtract} with {len(params)} arguments")
+        name, wrong = await _wrongly(iut, session)
+        for number, params in enumerate(wrong):
+            outcome = await call(session, number, name, *params)
+            check_failure(outcome, f"{name} with {len(params)} arguments")
+
+
+@requirement("rpc.notification-calls")
+async def test_notifications_call(iut: Iut) -> None:
+    """What a procedure does it does for a notification, too, once for each."""
+    async with iut.session() as session:
+        count = await procedure(iut, session, "count")
+        for number, times in enumerate((1, 3, 0)):
+            before = await _counted(session, 2 * number, count)
+            await session.send(*[notification(count)] * times)
+            after = await _counted(session, 2 * number + 1, count)
+            came = f"it was called {after - before - 1} times"
+            check(after == before + times + 1, f"{count} to be called for {times}", came)
+
+
+async def _counted(session: Session, number: int, name: str) -> int:
+    """How often a procedure says that it was called. Raises Inconclusive where it does not."""
+    error, result = await call(session, number, name)
+    if error is not None or type(result) is not int:
+        raise Inconclusive(f"{name} is to answer an integer, it answered {shown(error or result)}")
+    return result

@@ -8,18 +8,21 @@ from conformance import generation
 from conformance.cases import absent, check, explore, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
-from conformance.runtime.codec import REQUEST, RESPONSE, encode
+from conformance.runtime.codec import encode
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
     answers,
     call,
     check_success,
+    echoing,
     names,
     notification,
     of,
     procedure,
     request,
+    usual,
 )
+from conformance.runtime.shapes import REQUEST, RESPONSE
 from conformance.segmentation import split_at
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
@@ -37,7 +40,7 @@ async def test_form(iut: Iut) -> None:
     """A response is an array of four elements, whether the call has succeeded or failed."""
     async with iut.session() as session:
         await call(session, 1, ABSENT)
-        await call(session, 2, "echo", 1)
+        await call(session, 2, usual(iut), 1)
         await call(session, 3, "nothing")
 
 
@@ -46,7 +49,7 @@ async def test_ids(iut: Iut) -> None:
     """The id comes back as it was, whichever of the unsigned integers of 32 bits it is."""
     async with iut.session() as session:
         for number in IDS:
-            await session.send(request(number, "echo"))
+            await session.send(request(number, usual(iut)))
             answer = await session.expect(RESPONSE, to=f"to request {number}")
             check(of(answer) == number, f"the id {number}", f"{answer.value} came", answer.event)
 
@@ -55,7 +58,7 @@ async def test_ids(iut: Iut) -> None:
 async def test_ids_together(iut: Iut) -> None:
     """The same where all of them wait at the same time."""
     async with iut.session() as session:
-        await session.send(*(request(number, "echo") for number in IDS))
+        await session.send(*(request(number, usual(iut)) for number in IDS))
         await answers(session, IDS)
 
 
@@ -64,9 +67,9 @@ async def test_one_after_another(iut: Iut) -> None:
     """Each of many requests is answered, once, and so is one whose id was used before."""
     async with iut.session() as session:
         for number in range(300):
-            await call(session, number, "echo")
+            await call(session, number, usual(iut))
         for _ in range(3):
-            await call(session, 5, "echo")
+            await call(session, 5, usual(iut))
         absent(await session.watch(RESPONSE), "one response for each request")
 
 
@@ -75,10 +78,10 @@ async def test_one_after_another(iut: Iut) -> None:
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Whatever requests and notifications come, however cut, all requests are answered right."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
+        echo = await echoing(iut, session)
         requests = {number: params for number, params in enumerate(plan) if params is not None}
         values = [
-            notification(echo, number) if params is None else request(number, echo, *params)
+            notification(echo.name, number) if params is None else echo.request(number, *params)
             for number, params in enumerate(plan)
         ]
         await session.send(*values, segmentation=split_at(cuts))
@@ -91,9 +94,9 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
 async def test_hundred_at_once(iut: Iut) -> None:
     """A hundred requests in one write are all answered, each with what belongs to it."""
     async with iut.session() as session:
-        echo = await procedure(iut, session, "echo")
+        echo = await echoing(iut, session)
         numbers = [1000 + 7 * index for index in range(100)]
-        await session.send(*(request(number, echo, number) for number in numbers))
+        await session.send(*(echo.request(number, number) for number in numbers))
         came = await answers(session, numbers, " among others", None)
         for number in numbers:
             check_success(came[number], [number], f"request {number}", "rpc.result")
@@ -116,7 +119,7 @@ async def test_notifications(iut: Iut) -> None:
     """Notifications are not answered, whatever comes of them; a request between them is."""
     async with iut.session() as session:
         for number, method in enumerate([*names(iut), ABSENT], 40):
-            await session.send(notification(method, 0.02, 0.01), request(number, "echo"))
+            await session.send(notification(method, 0.02, 0.01), request(number, usual(iut)))
             await session.send(notification(method), notification(method, 0.02))
             answer = await session.expect(RESPONSE, to=f"to request {number}")
             mine = of(answer) == number
@@ -132,7 +135,7 @@ async def test_notifications_alone(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(*[notification(method, 1, 2, 3) for method in [*names(iut), ABSENT]])
         absent(await session.watch(RESPONSE), "no answer to a notification")
-        await call(session, 1, "echo")
+        await call(session, 1, usual(iut))
 
 
 @contextlib.asynccontextmanager
@@ -149,10 +152,10 @@ async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
 async def test_two_clients(iut: Iut) -> None:
     """Two clients with the same id at the same time each get their own result."""
     async with _two_clients(iut) as (one, other):
-        echo = await procedure(iut, one, "echo")
+        echo = await echoing(iut, one)
         for number in (0, 7, 300):
-            await one.send(request(number, echo, "one"))
-            await other.send(request(number, echo, "other"))
+            await one.send(echo.request(number, "one"))
+            await other.send(echo.request(number, "other"))
             for session, text in ((other, "other"), (one, "one")):
                 await _own(session, number, [text])
 
@@ -162,9 +165,9 @@ async def test_slow_client(iut: Iut) -> None:
     """The same where the first is answered only after the second."""
     async with _two_clients(iut) as (one, other):
         sleep = await procedure(iut, one, "sleep")
-        echo = await procedure(iut, one, "echo")
+        echo = await echoing(iut, one)
         await one.send(request(3, sleep, 0.1))
-        await other.send(request(3, echo, "fast"))
+        await other.send(echo.request(3, "fast"))
         await _own(other, 3, ["fast"])
         answer = await _own_id(one, 3)
         own = answer.value[2:] != [None, ["fast"]]
@@ -176,13 +179,13 @@ async def test_slow_client(iut: Iut) -> None:
 async def test_cut_requests_of_two_clients(iut: Iut) -> None:
     """Two clients whose requests come in pieces, by turns, are each answered their own."""
     async with _two_clients(iut) as (one, other):
-        echo = await procedure(iut, one, "echo")
-        await procedure(iut, other, "echo")
+        echo = await echoing(iut, one)
+        await echoing(iut, other)
         clients = [(one, "one"), (other, "other")]
         for number, place in enumerate((1, 4, 12)):
             for pieces in (slice(None, place), slice(place, None)):
                 for session, text in clients:
-                    await session.send_bytes(encode(request(number, echo, text))[pieces])
+                    await session.send_bytes(encode(echo.request(number, text))[pieces])
                     await session.taken()
             for session, text in clients:
                 answer = await session.expect(RESPONSE, to=f"to its request {number}")
@@ -212,5 +215,17 @@ async def test_nothing_unasked(iut: Iut) -> None:
     async with iut.session() as session:
         await session.watch(REQUEST)
         for number in range(3):
-            await call(session, number, "echo", number)
+            await call(session, number, usual(iut), number)
         await session.watch(REQUEST)
+
+
+@requirement("rpc.each-answered")
+async def test_later_connections(iut: Iut) -> None:
+    """One connection after another has its requests answered, with the same ids each time."""
+    async with iut.instance() as instance:
+        for _ in range(5):
+            async with iut.connect(instance) as session:
+                echo = await echoing(iut, session)
+                for number in (0, 1, 300):
+                    outcome = await echo.call(session, number, "later", number)
+                    check_success(outcome, ["later", number], f"request {number}", "rpc.result")

@@ -8,8 +8,9 @@ import pytest
 from conformance.cases import check, in_one_loop, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.runtime.codec import RESPONSE, encode
-from conformance.runtime.rpc_server.tester import of, procedure, request
+from conformance.runtime.codec import encode
+from conformance.runtime.rpc_server.tester import of, procedure, request, usual
+from conformance.runtime.shapes import RESPONSE
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
 
@@ -71,23 +72,23 @@ class Served:
         """Raise Violation unless a new client is served."""
         try:
             async with self.iut.connect(self.instance) as session:
-                await _probe(session, f"after {after}")
+                await _probe(self.iut, session, f"after {after}")
         except Unreachable as error:
             raise Violation(*_wanted(after, str(error))) from error
 
     async def _answered(self, number: int | None) -> bool:
         """Whether the probe is answered, rather than the connection closed."""
         try:
-            await _probe(self.session, number=number)
+            await _probe(self.iut, self.session, number=number)
         except Violation:
             return False
         return True
 
 
-async def _probe(session: Session, to: str = "", number: int | None = None) -> None:
+async def _probe(iut: Iut, session: Session, to: str = "", number: int | None = None) -> None:
     """Send a request. Raises Violation where it is not answered."""
     number = next(_PROBES) if number is None else number
-    await session.send(request(number, "echo"))
+    await session.send(request(number, usual(iut)))
     await session.expect(RESPONSE, where=lambda answer: of(answer) == number, to=to)
 
 
@@ -176,7 +177,7 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
         async with iut.connect(instance) as session:
             sleep = await procedure(iut, session, "sleep")
             calls = [request(number, sleep, 0.05) for number in range(20)]
-            echoes = [request(number, "echo", "x" * 20_000) for number in range(20, 60)]
+            echoes = [request(number, usual(iut), "x" * 20_000) for number in range(20, 60)]
             await session.send(*calls, *echoes)
             await (session.close() if how == "resets" else session.finish())
             await session.until_closed(0.1)

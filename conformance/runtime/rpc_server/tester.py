@@ -4,19 +4,25 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.iut import Iut
 from conformance.keywords import shown
-from conformance.runtime.codec import RESPONSE
+from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised, Violation
 
 ABSENT = "conformance_no_such_procedure"
 """The name of a procedure that no server has."""
 
-_PROBES: dict[str, list[Any]] = {"echo": [], "subtract": [0, 0], "nothing": [], "sleep": [0]}
-"""By procedure: arguments with which it does not fail."""
+_PROBES: dict[str, list[Any]] = {
+    "echo": ["x"],
+    "subtract": [0, 0],
+    "sleep": [0],
+    **{name: [] for name in ("nothing", "fail", "count", "unencodable")},
+}
+"""By procedure: arguments that it takes, be an echo one of any number of arguments or of one."""
 
 _ALIKE = 0.75  # of two texts, between 0 and 1: from here on they say the same
 
@@ -49,7 +55,8 @@ async def answers(
         try:
             message = await session.expect(RESPONSE, to=text, requirement=requirement)
         except Violation as late:
-            foreign = next((m for m in session.received if m.name != RESPONSE), None)
+            known = (RESPONSE, NOTIFICATION)
+            foreign = next((m for m in session.received if m.name not in known), None)
             if other := foreign or strange:
                 about = "rpc.own-direction" if foreign else "rpc.response-id"
                 instead = f"{shown(other.value)} came"
@@ -87,7 +94,7 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
     if declared == "":
         raise NotExercised(f"{wanted}, which it is declared not to have")
     absent: dict[str, str] = iut.memory.setdefault("absent procedures", {})
-    if declared is None and name in _PROBES and name not in absent:
+    if declared is None and name not in absent:
         absent[name] = await _absent(session, name)
     if absent.get(name):
         raise NotExercised(
@@ -99,13 +106,47 @@ async def procedure(iut: Iut, session: Session, name: str) -> str:
 
 async def _absent(session: Session, name: str) -> str:
     """What a procedure is answered that evidently does not exist; nothing if it does."""
-    error, result = await call(session, 120, name, *_PROBES[name])
-    if not error or result is not None:
+    await session.send(request(120, name, *_PROBES[name]))
+    about = "rpc.unencodable-result" if name == "unencodable" else "rpc.each-answered"
+    error, result = (await answers(session, [120], f", {name}", about))[120]
+    if error is None or result is not None:
         return ""
     unknown, _ = await call(session, 121, ABSENT, *_PROBES[name])
     one, other = _outline(error, name), _outline(unknown, ABSENT)
     same = difflib.SequenceMatcher(None, one, other).ratio() > _ALIKE
     return shown(error) if same else ""
+
+
+@dataclass(frozen=True)
+class Echo:
+    """The procedure that answers its arguments: all of them in an array, or a ``single`` one."""
+
+    name: str
+    single: bool
+
+    def request(self, number: int, *params: Any) -> list[Any]:
+        """A request that is answered by an array of these."""
+        return request(number, self.name, *([list(params)] if self.single else params))
+
+    async def call(self, session: Session, number: int, *params: Any) -> tuple[Any, Any]:
+        """Have an array of these echoed; error and result of the response."""
+        await session.send(self.request(number, *params))
+        return (await answers(session, [number]))[number]
+
+
+async def echoing(iut: Iut, session: Session) -> Echo:
+    """The echo of the IUT. Raises NotExercised where it has none."""
+    name = await procedure(iut, session, "echo")
+    if "echo" not in iut.memory:
+        # An array is the only argument, and comes back by itself or in an array of its own.
+        _, result = await call(session, 122, name, ["x"])
+        iut.memory["echo"] = result == ["x"]
+    return Echo(name, iut.memory["echo"])
+
+
+def usual(iut: Iut) -> str:
+    """The name of the procedure that is called where any answer will do."""
+    return iut.configuration.procedures.get("echo") or "echo"
 
 
 def _outline(error: Any, name: str) -> str:

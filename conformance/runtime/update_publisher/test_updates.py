@@ -5,7 +5,7 @@ from typing import Any
 from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
-from conformance.runtime.codec import UPDATE
+from conformance.runtime.shapes import UPDATE
 from conformance.runtime.tester import done
 from conformance.runtime.update_publisher.tester import (
     LARGEST,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.keywords import equal, shown
-from conformance.runtime.codec import UPDATE, mark
+from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
 from conformance.session import Message, Session
 from conformance.verdicts import Violation

@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import REQUEST, RESPONSE, encode
+from conformance.runtime.codec import encode
+from conformance.runtime.shapes import REQUEST, RESPONSE
 from mocks.deviations import fault
 from mocks.runtime.rpc_client import Client
 
@@ -211,11 +212,12 @@ class Acknowledges(Client):
         super().response(number, error, result)
 
 
-@fault("answers-requests", violates="rpc.own-direction", subtle=True)
-class AnswersRequests(Client):
-    """Answers what looks like a request with an error."""
+@fault("answers-requests-twice", violates="rpc.own-direction", subtle=True)
+class AnswersRequestsTwice(Client):
+    """Answers a request that reaches it with an error, and once more."""
 
     def take(self, frame: Frame) -> None:
         if frame.name == REQUEST:
-            self.send([1, frame.value[1], "no server", None])
+            for _ in range(2):
+                self.send([1, frame.value[1], "no server", None])
         super().take(frame)

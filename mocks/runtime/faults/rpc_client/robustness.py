@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.runtime.codec import NOTIFICATION, RESPONSE
+from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from mocks.deviations import fault
 from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_client import CallFailed, Client

@@ -1,10 +1,11 @@
 """Faults of the RPC server in what becomes of a call: arguments, results and errors."""
 
+import contextlib
 import struct
 from collections.abc import Callable
 from typing import Any
 
-from conformance.runtime.codec import mark
+from conformance.runtime.shapes import mark
 from mocks.deviations import fault
 from mocks.runtime import rpc_server
 from mocks.runtime.rpc_server import Server
@@ -125,7 +126,7 @@ class _Echo(Server):
         super().call(method, altered, then)
 
 
-@fault("bytes-as-text", violates="rpc.values", subtle=True)
+@fault("bytes-as-text", violates="rpc.bytes")
 class BytesAsText(_Echo):
     """Reads bytes as text."""
 
@@ -278,3 +279,38 @@ class SurplusArgumentsEndIt(Server):
             self.close()
         else:
             super().request(number, method, params)
+
+
+@fault("long-bytes-as-text", violates="rpc.bytes", subtle=True)
+class LongBytesAsText(Server):
+    """Answers more than 255 bytes as text."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _as_text(result, 256))
+
+
+def _as_text(value: Any, least: int) -> Any:
+    """A value whose bytes, where there are so many, are text."""
+    if isinstance(value, list):
+        return [_as_text(entry, least) for entry in value]
+    if mark(value) == "$bin":
+        data = bytes.fromhex(value["$bin"])
+        return data.decode(errors="ignore") if len(data) >= least else value
+    return value
+
+
+@fault("unencodable-unanswered", violates="rpc.unencodable-result")
+class UnencodableUnanswered(Server):
+    """Does not answer where the result cannot be encoded."""
+
+    def send(self, value: Any) -> None:
+        with contextlib.suppress(TypeError):
+            self.stream.write(self.encode(value))
+
+
+@fault("unencodable-as-nil", violates="rpc.unencodable-result", subtle=True)
+class UnencodableAsNil(Server):
+    """Answers nil where the result cannot be encoded."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, None if type(result) is object else result)

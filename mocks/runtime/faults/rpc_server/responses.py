@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from conformance.runtime.codec import NOTIFICATION, Decoder
+from conformance.runtime.codec import Decoder
 from mocks.deviations import fault
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
@@ -224,20 +224,47 @@ class OneDecoderForAll(Server):
         return self.shared[0]
 
 
-@fault("says-hello", violates="rpc.own-direction")
-class SaysHello(Server):
-    """Notifies its clients of what it can do."""
+@fault("asks-its-clients", violates="rpc.own-direction")
+class AsksItsClients(Server):
+    """Asks its clients who they are."""
 
     async def run(self, stream: Stream) -> None:
-        stream.write(self.encode([2, "procedures", list(self.PROCEDURES)]))
+        stream.write(self.encode([0, 1, "who", []]))
         await super().run(stream)
 
 
-@fault("echoes-notifications", violates="rpc.own-direction", subtle=True)
-class EchoesNotifications(Server):
-    """Sends a notification back as it came."""
+@fault("asks-after-a-while", violates="rpc.own-direction", subtle=True)
+class AsksAfterAWhile(Server):
+    """Asks whether its client is still there, behind the third response."""
 
-    def take(self, frame: Any) -> None:
-        super().take(frame)
-        if frame.name == NOTIFICATION:
-            self.send(frame.value)
+    answered = 0
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, result)
+        self.answered += 1
+        if self.answered == 3:
+            self.send([0, 1, "ping", []])
+
+
+@fault("notifications-unheard", violates="rpc.notification-calls")
+class NotificationsUnheard(Server):
+    """Does nothing upon a notification."""
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        pass
+
+
+@fault("notifications-in-a-row", violates="rpc.notification-calls", subtle=True)
+class NotificationsInARow(Server):
+    """Passes over a notification that is the same as the one before."""
+
+    before: Any = None
+
+    def notification(self, method: str, params: list[Any]) -> None:
+        if self.before != [method, params]:
+            super().notification(method, params)
+        self.before = [method, params]
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.before = None
+        super().request(number, method, params)

@@ -3,7 +3,8 @@
 from typing import Any, ClassVar
 
 from conformance.codec import Frame
-from conformance.runtime.codec import RESPONSE, encode
+from conformance.runtime.codec import encode
+from conformance.runtime.shapes import RESPONSE
 from mocks import session
 from mocks.deviations import fault
 from mocks.runtime.faults.dying import die

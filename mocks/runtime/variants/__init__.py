@@ -1,0 +1,1 @@
+"""The lawful variants of the runtime's mocks, by what they are about."""

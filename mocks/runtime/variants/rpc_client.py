@@ -1,0 +1,57 @@
+"""Lawful variants of the RPC client."""
+
+import asyncio
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.runtime.shapes import REQUEST
+from mocks.deviations import variant
+from mocks.runtime.rpc_client import Client
+
+
+@variant("answers-requests", of="rpc.own-direction")
+class AnswersRequests(Client):
+    """Answers a request that reaches it with an error."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == REQUEST and len(frame.value) == 4:
+            self.send([1, frame.value[1], "no server", None])
+        super().take(frame)
+
+
+@variant("ids-downwards", of="rpc.request-id")
+class IdsDownwards(Client):
+    """Counts its ids down from the highest."""
+
+    def next_id(self) -> int:
+        return 2**32 - 1 - super().next_id()
+
+
+@variant("ids-again", of="rpc.ids-differ")
+class IdsAgain(Client):
+    """Uses the lowest id that no call waits with."""
+
+    def next_id(self) -> int:
+        return next(number for number in range(2**32) if number not in self.waiting)
+
+
+@variant("one-at-a-time", of="rpc.concurrent-calls")
+class OneAtATime(Client):
+    """Makes one call after another."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.free = asyncio.Lock()
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        async with self.free:
+            return await super().call(method, params, patience)
+
+
+@variant("closes-upon-malformed", of="robustness.malformed-responses")
+class ClosesUponMalformed(Client):
+    """Closes the connection upon what is no response of its own."""
+
+    def passed_over(self, value: Any) -> None:
+        super().passed_over(value)
+        self.stream.close()

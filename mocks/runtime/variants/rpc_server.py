@@ -1,0 +1,123 @@
+"""Lawful variants of the RPC server."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from conformance.runtime.shapes import mark
+from mocks.deviations import variant
+from mocks.runtime.rpc_server import PROCEDURES, Server
+from mocks.streams import Stream
+
+
+@variant("notifies", of="rpc.own-direction")
+class Notifies(Server):
+    """Notifies its clients of what it can do, and of each call."""
+
+    async def run(self, stream: Stream) -> None:
+        stream.write(self.encode([2, "procedures", list(self.PROCEDURES)]))
+        await super().run(stream)
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.send([2, "called", [method]])
+        super().request(number, method, params)
+
+
+@variant("answers-later", of="rpc.any-order")
+class AnswersLater(Server):
+    """Answers requests with even ids a moment after the others."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if number % 2:
+            super().answer(number, error, result)
+        else:
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.005, super().answer, number, error, result)
+
+
+@variant("echo-of-one", of="rpc.arguments")
+class EchoOfOne(Server):
+    """Has an echo of one argument, and no other procedure."""
+
+    PROCEDURES: Mapping[str, Callable[..., Any]] = MappingProxyType({"echo": lambda value: value})
+
+
+@variant("errors-as-text", of="rpc.unknown-procedure")
+class ErrorsAsText(Server):
+    """Has text for its errors."""
+
+    def error(self, error: Exception) -> Any:
+        return str(super().error(error))
+
+
+@variant("errors-as-numbers", of="rpc.failing-procedure")
+class ErrorsAsNumbers(Server):
+    """Has numbers for its errors, 0 among them."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        self.unknown = method not in PROCEDURES
+        return super().procedure(method)
+
+    def error(self, error: Exception) -> Any:
+        return -1 if self.unknown else 0
+
+
+@variant("closes-upon-malformed", of="robustness.malformed-requests")
+class ClosesUponMalformed(Server):
+    """Closes the connection upon what is no request."""
+
+    def malformed(self, value: Any) -> None:
+        self.close()
+
+
+@variant("silent-upon-malformed", of="robustness.malformed-requests")
+class SilentUponMalformed(Server):
+    """Does not answer what is no request."""
+
+    def malformed(self, value: Any) -> None:
+        pass
+
+
+@variant("text-for-bytes", of="rpc.bytes")
+class TextForBytes(Server):
+    """Has one type for text and bytes, and answers both as text."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _text(result))
+
+
+@variant("doubles", of="rpc.wide-integers")
+class Doubles(Server):
+    """Has doubles for all numbers, and writes whole ones as integers."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _double(result))
+
+
+@variant("arguments-unchecked", of="rpc.argument-count")
+class ArgumentsUnchecked(Server):
+    """Takes nil for arguments that are missing, and passes over those that are too many."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        called = super().procedure(method)
+        if method != "subtract":
+            return called
+        return lambda *args: called(*[*args, 0, 0][:2])
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_text(entry) for entry in value]
+    return {"$raw": value["$bin"]} if mark(value) == "$bin" else value
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_double(entry) for entry in value]
+    if isinstance(value, dict) and not mark(value):
+        return {key: _double(entry) for key, entry in value.items()}
+    if type(value) is int and abs(value) > 2**53:
+        return float(value)
+    whole = isinstance(value, float) and abs(value) < 2**53 and value.is_integer()
+    return int(value) if whole else value
