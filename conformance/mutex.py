@@ -37,6 +37,10 @@ class BrokenMutex(Exception):
     """The memory there cannot be used as a mutex; the text is the system's word for it."""
 
 
+class WrittenOver(BrokenMutex):
+    """Somebody has written over a mutex while this thread held it."""
+
+
 def initialise(address: int, *, robust: bool = False) -> None:
     """Make a mutex that processes share of the bytes there."""
     attributes = ctypes.create_string_buffer(_ATTRIBUTES)
@@ -83,7 +87,7 @@ def unlock(address: int, held: bytes = b"") -> None:
         ctypes.memmove(address, held, len(held))
     _call("pthread_mutex_unlock", ctypes.c_void_p(address))
     if not intact:
-        raise BrokenMutex("it was written over while it was held")
+        raise WrittenOver("it was written over while it was held")
 
 
 def memory(address: int) -> bytes:

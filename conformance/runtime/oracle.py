@@ -180,7 +180,11 @@ class Oracle:
     # Maps
 
     def _log(self, value: Any) -> Iterator[Finding]:
-        self.exercised.add("log.extra-present")
+        self.exercised |= {"log.extra-present", "log.timestamp-separator"}
+        timestamp = value.get("timestamp")
+        if isinstance(timestamp, str) and " " in timestamp:
+            text = f"a blank stands in the timestamp {shown(timestamp)}"
+            yield Finding("log.timestamp-separator", text)
         if "extra" not in value:
             yield Finding("log.extra-present", "a log message came without extra")
 

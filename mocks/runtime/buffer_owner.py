@@ -40,18 +40,11 @@ class Owner(Owning, Asked):
     async def get_write(self, buffer: Buffer) -> dict[str, Any]:
         return await self.values(buffer, "write", "write")
 
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        return await self.values(buffer, "update", "read")
-
-    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        """The values in a block of the parameters in a bitmap, which is clear afterwards."""
-        async with self.operation(buffer):
-            known = buffer.layout.params(block)
-            names = [name for name in self.take(buffer, bitmap) if name in known]
-            return {name: self.value(buffer, block, name) for name in names}
-
-    def value(self, buffer: Buffer, block: str, name: str) -> Any:
-        return buffer[f"{block}.params.{name}"]
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        """One cycle of the device process: the messages that the device is sent."""
+        read, written = await self.get_read(buffer), await self.get_write(buffer)
+        messages: list[dict[str, Any]] = [{"message": "DEV_READ", "params": read}] if read else []
+        return messages + ([{"message": "DEV_WRITE", "values": written}] if written else [])
 
     def operations(self) -> dict[str, Operation]:
         async def connect(args: dict[str, Any]) -> Any:
@@ -79,8 +72,8 @@ class Owner(Owning, Asked):
         async def get_write(args: dict[str, Any]) -> Any:
             return await self.get_write(self.buffer(args))
 
-        async def get_update(args: dict[str, Any]) -> Any:
-            return await self.get_update(self.buffer(args))
+        async def cycle(args: dict[str, Any]) -> Any:
+            return await self.cycle(self.buffer(args))
 
         return {
             **super().operations(),
@@ -92,7 +85,7 @@ class Owner(Owning, Asked):
             "set_read": set_read,
             "get_read": get_read,
             "get_write": get_write,
-            "get_update": get_update,
+            "cycle": cycle,
         }
 
 

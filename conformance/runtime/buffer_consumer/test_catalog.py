@@ -5,8 +5,9 @@ from typing import Any
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import set_value
+from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.answers import same
+from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
@@ -47,7 +48,7 @@ async def test_clamped(iut: Iut) -> None:
             image = await buffer.look()
             image.holds({f"write.params.{name}": bound})
             check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.error}")
-            bits = image["control.write"] | buffer.peripheral.bits([name])
+            bits = image["control.write"] | buffer.bits([name])
             image.holds({"control.write": bits}, "set-value.bit")
 
 
@@ -152,3 +153,18 @@ async def test_not_readable(iut: Iut) -> None:
                 came = f"it answered {str(answer.result)[:100]}"
                 check(not (answer.ok and leaked), f"no value of {name}, not readable", came)
                 (await buffer.look()).only(before, ())
+
+
+@requirement("catalog.no-limit")
+async def test_values_of_more_than_16(iut: Iut) -> None:
+    """Of what is no Smart Device the seventeenth parameter, and the last, is read and written."""
+    async with memory_tester(iut, "many.yaml") as tester:
+        for type_, peripheral in tester.catalog.items():
+            buffer = await tester.make(type_)
+            for param in (peripheral.params[16], peripheral.params[-1]):
+                await reads(
+                    buffer, param.name, (await buffer.look())[f"read.params.{param.name}"], None
+                )
+                value = sample(param, 5)
+                await set_value(buffer, param.name, value, None)
+                (await buffer.look()).holds({f"write.params.{param.name}": value})

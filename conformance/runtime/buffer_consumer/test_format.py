@@ -1,32 +1,51 @@
 """How a consumer takes buffers to be formed."""
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
+from conformance.runtime.memory.answers import own_bit
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
 
-@requirement("format.bitmaps")
-async def test_every_bit(iut: Iut) -> None:
-    """Each parameter that is written has the bit of its place in the catalog, up to the last."""
+async def bits_of(buffer: Buffer, name: str) -> int:
+    """The bitmap that set_value makes of one parameter."""
+    await buffer.put({"control.write": 0})
+    await set_value(buffer, name, sample(buffer.peripheral[name], 3))
+    return int((await buffer.look())["control.write"])
+
+
+@requirement("format.bit-order")
+async def test_order_of_bits(iut: Iut) -> None:
+    """Each parameter has the bit of its place in the catalog, or that which the layout declares."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
+            declared = (await tester.layout(type_)).bits
             buffer = await tester.make(type_)
             for index, param in enumerate(buffer.peripheral.params):
                 if param.writeable:
-                    await buffer.put({"control.write": 0})
-                    await set_value(buffer, param.name, sample(param, index))
-                    came = (await buffer.look())["control.write"]
-                    if came != 1 << index:
-                        place = buffer.place("control.write")
-                        raise Violation(
-                            f"{place} to be {1 << index:#06x} for {param.name}",
-                            f"it is {came:#06x}",
-                        )
+                    bits, came = (
+                        1 << declared.get(param.name, index),
+                        await bits_of(buffer, param.name),
+                    )
+                    expected = f"{buffer.place('control.write')} to be {bits:#06x} for {param.name}"
+                    check(came == bits, expected, f"it is {came:#06x}")
+
+
+@requirement("format.bitmaps")
+async def test_every_bit(iut: Iut) -> None:
+    """Each parameter that is written has a bit of its own, up to the last."""
+    async with memory_tester(iut) as tester:
+        for type_ in ("arm", "latch"):
+            buffer = await tester.make(type_)
+            seen: dict[int, str] = {}
+            for param in buffer.peripheral.params:
+                if param.writeable:
+                    bits = await bits_of(buffer, param.name)
+                    own_bit(buffer.place("control.write"), bits, param.name, seen)
 
 
 @requirement("buffers.on-demand")

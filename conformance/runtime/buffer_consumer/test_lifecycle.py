@@ -142,3 +142,19 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
             await asyncio.gather(*asked, return_exceptions=True)
         check(buffer.object.trylock(), "the mutex to be free once the consumer ended", "it is held")
         buffer.object.unlock()
+
+
+@requirement("lifecycle.lazy")
+async def test_lazy(iut: Iut) -> None:
+    """A consumer has no buffer mapped before an operation names one, be others used or not."""
+    async with memory_tester(iut) as tester:
+        used, idle = await tester.make("arm"), await tester.make("arm")
+        for step in ("before any operation", "after operations on another buffer"):
+            # How often it would look in the background nothing tells.
+            await tester.until(lambda: False, "response")
+            names = tester.mapped()
+            opened = idle.name in names or (used.name in names and step.startswith("before"))
+            check(
+                not opened, f"no view of {idle.name} {step}", "one of its processes has it mapped"
+            )
+            await reads(used, "angle", (await used.look())["read.params.angle"])

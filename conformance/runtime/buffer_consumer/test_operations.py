@@ -185,7 +185,7 @@ async def test_writes_under_contention(iut: Iut) -> None:
     """
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        bit = buffer.peripheral.bits(["mode"])
+        bit = buffer.bits(["mode"])
         await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
         upper = tester.session.instance.upper
         began = time.time()

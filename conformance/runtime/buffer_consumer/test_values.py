@@ -92,7 +92,7 @@ async def test_bits(iut: Iut) -> None:
     """The bit of what is written joins those that were set; the same value sets it as well."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        bits = buffer.peripheral.bits
+        bits = buffer.bits
         for others, name in ((["light"], "angle"), ([], "light"), (["angle", "speed"], "light")):
             await buffer.put({"control.write": bits(others)})
             for _ in range(2):
@@ -110,7 +110,7 @@ async def test_bit_of_a_clamped_value(iut: Iut) -> None:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
         await set_value(buffer, "speed", 1000)
-        (await buffer.look()).holds({"control.write": buffer.peripheral.bits(["speed"])})
+        (await buffer.look()).holds({"control.write": buffer.bits(["speed"])})
 
 
 @requirement("set-value.timestamp")
@@ -124,3 +124,31 @@ async def test_timestamp(iut: Iut) -> None:
                 since = time.time()
                 await set_value(buffer, name, value)
                 (await buffer.look()).stamped("write", since)
+
+
+@requirement("set-value.value")
+async def test_each_element(iut: Iut) -> None:
+    """Each element of an array is written with its own value, and the others are as before."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        for name in ("trim", "track"):
+            values = sample(buffer.peripheral[name], 1)
+            for index in range(len(values)):
+                values = [*values]
+                values[index] = -values[index]
+                await set_value(buffer, name, values)
+                (await buffer.look()).holds({f"write.params.{name}": values})
+
+
+@requirement("get-value.value")
+async def test_each_element_read(iut: Iut) -> None:
+    """Each element of an array is read as it is."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        for name in ("trim", "track"):
+            values = sample(buffer.peripheral[name], 1)
+            for index in range(len(values)):
+                values = [*values]
+                values[index] = -values[index]
+                await buffer.put({f"read.params.{name}": values})
+                await reads(buffer, name, values)

@@ -2,6 +2,7 @@
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
+from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
 
 pytestmark = in_one_loop
@@ -20,3 +21,15 @@ async def test_clamped_data(iut: Iut) -> None:
             answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})
             check(bool(answer.warnings), f"a warning about {name}, {value}", "there was none")
+
+
+@requirement("catalog.no-limit")
+async def test_data_of_more_than_16(iut: Iut) -> None:
+    """Of what is no Smart Device the seventeenth parameter, and the last, has its data."""
+    async with memory_tester(iut, "many.yaml") as tester:
+        for type_, peripheral in tester.catalog.items():
+            buffer = await tester.connect(type_)
+            for param in (peripheral.params[16], peripheral.params[-1]):
+                value = sample(param, 5)
+                await tester.tested("set_data", **buffer.arguments, values={param.name: value})
+                (await buffer.look()).holds({f"read.params.{param.name}": value})

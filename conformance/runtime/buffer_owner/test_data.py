@@ -10,6 +10,7 @@ from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import UID, fitted, sample
+from conformance.runtime.memory.taking import clears, takes
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Inconclusive
 
@@ -71,7 +72,7 @@ async def test_bits(iut: Iut) -> None:
     """The bits of what is set join those that were set before; the same value sets one, too."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        bits = buffer.peripheral.bits
+        bits = buffer.bits
         await buffer.put({"control.update": bits(["speed"])})
         for angle in (0.5, 0.25, 0.25):
             await tester.tested("set_data", **buffer.arguments, values={"angle": angle})
@@ -96,51 +97,6 @@ async def test_timestamp(iut: Iut) -> None:
                 (await buffer.look()).stamped("read", since)
 
 
-async def takes(iut: Iut, operation: str, block: str) -> None:
-    """An operation takes the values of the bits that are set, and of no others."""
-    bitmap = f"control.{operation.removeprefix('get_')}"
-    async with memory_tester(iut) as tester:
-        buffer = await tester.connect("arm")
-        own = ["temperature"] if block == "read" else ["target", "mode"]
-        shared = [
-            "angle",
-            "speed",
-            "power",
-            "floor",
-            "ratio",
-            "big",
-            "huge",
-            "grip",
-            "trim",
-            "track",
-        ]
-        every = [*shared, *own, "light"]
-        for number, names in enumerate((every, ["light"], [own[-1], "track"], ["angle"], [])):
-            values = {name: sample(buffer.peripheral[name], number + 5) for name in names}
-            fields = {f"{block}.params.{name}": value for name, value in values.items()}
-            await buffer.put({**fields, bitmap: buffer.peripheral.bits(names)})
-            answer = await tester.tested(operation, **buffer.arguments)
-            answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
-
-
-async def clears(iut: Iut, operation: str) -> None:
-    """An operation clears its bitmap, from the first bit to the last; the next finds nothing."""
-    field = f"control.{operation.removeprefix('get_')}"
-    async with memory_tester(iut) as tester:
-        buffer = await tester.connect("arm")
-        await buffer.fill()
-        for names in (["angle", "light"], ["light"], ["angle", "speed", "trim", "track"]):
-            await buffer.put({field: buffer.peripheral.bits(names)})
-            await tester.tested(operation, **buffer.arguments)
-            (await buffer.look()).holds({field: 0})
-        again = await tester.tested(operation, **buffer.arguments)
-        check(
-            not again.result,
-            f"the operation '{operation}' to find nothing where it has just been run",
-            f"it answered {str(again.result)[:200]}",
-        )
-
-
 @requirement("get-write.values")
 async def test_get_write(iut: Iut) -> None:
     """get_write answers the values in the write block whose bits are set."""
@@ -151,18 +107,6 @@ async def test_get_write(iut: Iut) -> None:
 async def test_get_write_clears(iut: Iut) -> None:
     """get_write clears all bits."""
     await clears(iut, "get_write")
-
-
-@requirement("get-update.values")
-async def test_get_update(iut: Iut) -> None:
-    """get_update answers the values in the read block whose bits are set."""
-    await takes(iut, "get_update", "read")
-
-
-@requirement("get-update.clears")
-async def test_get_update_clears(iut: Iut) -> None:
-    """get_update clears all bits."""
-    await clears(iut, "get_update")
 
 
 async def names_read(tester: Tester, buffer: Buffer) -> list[str]:
@@ -180,7 +124,7 @@ async def test_get_read(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for names in (["angle", "light", "ticks"], ["light"], [], ["speed", "touched"]):
-            await buffer.put({"control.read": buffer.peripheral.bits(names)})
+            await buffer.put({"control.read": buffer.bits(names)})
             came = await names_read(tester, buffer)
             check(
                 came == sorted(names),
@@ -203,7 +147,61 @@ async def test_set_read(iut: Iut) -> None:
         for names in (["angle"], ["light", "speed"], ["ticks", "touched", "temperature"]):
             await buffer.put({"control.read": 0})
             await tester.tested("set_read", **buffer.arguments, params=names)
-            (await buffer.look()).holds({"control.read": buffer.peripheral.bits(names)})
+            (await buffer.look()).holds({"control.read": buffer.bits(names)})
+
+
+@requirement("set-data.values")
+async def test_each_element(iut: Iut) -> None:
+    """Each element of an array is set to its own value, and the others are left as they are."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        for name in ("trim", "track"):
+            values = sample(buffer.peripheral[name], 1)
+            for index in range(len(values)):
+                values = [*values]
+                values[index] = -values[index]
+                await tester.tested("set_data", **buffer.arguments, values={name: values})
+                (await buffer.look()).holds({f"read.params.{name}": values})
+
+
+@requirement("cycle.dev-read")
+async def test_cycle_reads(iut: Iut) -> None:
+    """A cycle asks for the parameters in the Read bitmap, clears it, and then asks for nothing."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        await buffer.put({"control.write": 0})
+        for names in (["angle", "light"], [], ["ticks"]):
+            await buffer.put({"control.read": buffer.bits(names)})
+            asked = [sorted(m.get("params") or []) for m in await cycle(tester, buffer, "DEV_READ")]
+            wanted = [sorted(names)] if names else []
+            check(asked == wanted, f"DEV_READ of {wanted}", f"{asked} was sent")
+            (await buffer.look()).holds({"control.read": 0})
+        check(not await cycle(tester, buffer, "DEV_READ"), "no DEV_READ", "one was sent again")
+
+
+@requirement("cycle.dev-write")
+async def test_cycle_writes(iut: Iut) -> None:
+    """A cycle sends the values in the Write bitmap, clears it, and then sends nothing."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        await buffer.put({"control.read": 0})
+        for number, names in enumerate((["speed", "target", "light"], [], ["mode"])):
+            values = {name: sample(buffer.peripheral[name], number + 1) for name in names}
+            fields = {f"write.params.{name}": value for name, value in values.items()}
+            await buffer.put({**fields, "control.write": buffer.bits(names)})
+            sent: dict[str, Any] = {}
+            for message in await cycle(tester, buffer, "DEV_WRITE"):
+                sent |= message.get("values") or {}
+            answers(buffer.peripheral, values, sent, "a DEV_WRITE")
+            (await buffer.look()).holds({"control.write": 0})
+        check(not await cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "one was sent again")
+
+
+async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:
+    """The messages of a name that one cycle sends."""
+    answer = await tester.means("cycle", **buffer.arguments)
+    sent = answer.result if isinstance(answer.result, list) else []
+    return [m for m in sent if isinstance(m, dict) and m.get("message") == name]
 
 
 @requirement("set-valid.sets")
@@ -224,11 +222,36 @@ async def test_set_valid(iut: Iut) -> None:
 
 
 @requirement("set-sub.fields")
-async def test_set_sub(iut: Iut) -> None:
-    """set_sub sets the bitmap of the subscription and its delay."""
+async def test_set_sub_state(iut: Iut) -> None:
+    """Other parameters and other delays make other bytes, and the same ones the same."""
+    params = [["angle"], [], ["angle", "light"], ["light"], ["ticks"], ["angle"]]
+    delays = [40, 0, 256, 296, 65535, 40]
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        bits = buffer.peripheral.bits
+        seen: dict[str, dict[bytes, Any]] = {"subscription": {}, "delay": {}}
+        for names, delay in zip(params, delays, strict=True):
+            await subscribe(tester, buffer, 7, names, delay)
+            image = await buffer.look()
+            for part, given in (("subscription", names), ("delay", delay)):
+                raw = image.raw(f"control.{part}")
+                other = seen[part].setdefault(raw, given)
+                check(
+                    other == given,
+                    f"{buffer.place(f'control.{part}')} to differ for {other} and {given}",
+                    f"it is {raw.hex()} for both",
+                    image.event,
+                )
+        for part, states in seen.items():
+            came = f"there were {len(states)}"
+            check(len(states) == 5, f"control.{part} to be the same for the same", came)
+
+
+@requirement("set-sub.form")
+async def test_set_sub(iut: Iut) -> None:
+    """Subscription is a bitmap of the parameters, and Delay the delay."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        bits = buffer.bits
         for names, delay in (
             (["angle", "light"], 40),
             ([], 0),

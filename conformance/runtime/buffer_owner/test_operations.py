@@ -7,14 +7,15 @@ import pytest
 
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS, run
+from conformance.runtime.buffer_owner.tester import OPERATIONS, offered, run
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
 
 pytestmark = in_one_loop
 
-ON_VALID = [name for name in OPERATIONS if name != "set_valid"]
+ALWAYS = "set_valid"
+"""The operation that does not ask whether the buffer is valid."""
 ROUNDS = 1000
 STEPS = 8192  # times that is written meanwhile, at most
 
@@ -24,7 +25,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or comes to an end."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for name, operation in OPERATIONS.items():
+        for name, operation in (await offered(tester, buffer)).items():
             await buffer.fill()
             await waits_for_mutex(tester, buffer, name, {**buffer.arguments, **operation.arguments})
 
@@ -44,10 +45,11 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation the mutex is free, also on a buffer that is invalid."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
+        known = await offered(tester, buffer)
         for valid in (1, 0):
             await buffer.fill()
             await buffer.put({"valid": valid})
-            for name in OPERATIONS:
+            for name in known:
                 await run(tester, buffer, name)
                 await buffer.put({"valid": valid})
 
@@ -79,8 +81,10 @@ async def test_invalid_buffer(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         await buffer.fill()
+        known = [name for name in await offered(tester, buffer) if name != ALWAYS]
+        await buffer.fill()
         before = await buffer.put({"valid": 0})
-        for name in ON_VALID:
+        for name in known:
             answer = await run(tester, buffer, name)
             (await buffer.look()).only(before, ())
             check(
@@ -96,9 +100,10 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
+        known = [name for name in await offered(tester, buffer) if name != ALWAYS]
         before = await buffer.fill()
         await tester.with_uid("disconnect", uid, type="arm")
-        for name in ON_VALID:
+        for name in known:
             await run(tester, buffer, name)
         (await buffer.look()).only(before, {"valid"})
         await tester.with_uid("connect", uid, type="arm")
@@ -112,7 +117,9 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for name in ("set_data", "get_write"):
+        for name in await offered(tester, buffer):
+            if name == ALWAYS:
+                continue
             await buffer.fill()
             await buffer.put({"valid": 1})
             arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
@@ -125,7 +132,7 @@ async def test_nothing_else(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, other = await tester.connect("arm"), await tester.connect("arm")
         beside = await other.fill()
-        for name, operation in OPERATIONS.items():
+        for name, operation in (await offered(tester, buffer)).items():
             before = await buffer.fill()
             answer = await run(tester, buffer, name)
             check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.error}")
@@ -153,7 +160,7 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        bits, bitmap = buffer.peripheral.bits(names), f"control.{name.removeprefix('get_')}"
+        bits, bitmap = buffer.bits(names), f"control.{name.removeprefix('get_')}"
         await buffer.put({bitmap: 0})
         taken: list[Any] = []
         cleared: list[int] = []

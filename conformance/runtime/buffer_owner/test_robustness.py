@@ -40,7 +40,7 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
         await tester.ask("set_read", **buffer.arguments, params=["angle", "nowhere"])
         image = await buffer.look()
         image.only(before, {"control.read"})
-        bits = buffer.peripheral.bits(["angle"])
+        bits = buffer.bits(["angle"])
         expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
         check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})

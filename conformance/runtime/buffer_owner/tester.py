@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester, new_uid
+from conformance.verdicts import NotExercised
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,14 @@ async def run(tester: Tester, buffer: Buffer, name: str) -> Any:
     """Run one of the operations on an arm; its answer."""
     arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
     return await tester.ask(name, **arguments)
+
+
+async def offered(tester: Tester, buffer: Buffer) -> Mapping[str, Operation]:
+    """The operations that the owner has: get_update is the server's, and need not be its."""
+    found: dict[str, bool] = tester.iut.memory.setdefault("offered", {})
+    if "get_update" not in found:
+        try:
+            found["get_update"] = (await run(tester, buffer, "get_update")).ok
+        except NotExercised:
+            found["get_update"] = False
+    return {name: o for name, o in OPERATIONS.items() if found.get(name, True)}

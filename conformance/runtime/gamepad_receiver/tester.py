@@ -25,8 +25,9 @@ def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
 class GamepadTester(Tester):
     """The tester of a receiver: its gamepads, and their buffers by index."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, iut: Iut, session: Session) -> None:
+        super().__init__(iut, session)
+        self.owns = True
         self.warnings: list[str] = []
         """Those of all answers so far: a receiver may tell of each only once."""
 
@@ -101,7 +102,7 @@ async def gamepad_tester(iut: Iut) -> AsyncIterator[GamepadTester]:
     made: GamepadTester | None = None
     try:
         async with iut.session() as session:
-            made = GamepadTester(session)
+            made = GamepadTester(iut, session)
             await made.load(ROBOT)
             yield made
             # Whatever it has made must not be left behind, even if it has to be killed.

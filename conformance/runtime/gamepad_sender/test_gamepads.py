@@ -11,6 +11,7 @@ from conformance.runtime.gamepad_sender.tester import (
     BUTTONS,
     along,
     at,
+    at_end,
     masked,
     pad,
     play,
@@ -88,7 +89,7 @@ async def test_at_rest(iut: Iut) -> None:
 @requirement("gamepad.axes")
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
-    """A joystick that is moved along one axis is at its end there, and all others are at 0."""
+    """A joystick that is moved along one axis is on that side of it, and all others are at 0."""
     async with iut.session() as session:
         # Whether up is positive is not specified.
         sign = 1.0 if name.endswith("x") else 0.0
@@ -99,6 +100,16 @@ async def test_axes(iut: Iut, name: str) -> None:
                 expected += ", with the other sign than before"
             # What is sent all the time may still be of the last position: only its sign tells.
             sign = (await shows(session, expected, along(name, raw, sign)))[name] * raw
+
+
+@requirement("gamepad.full-range")
+async def test_full_range(iut: Iut) -> None:
+    """A joystick that is moved along an axis as far as it goes is at 1 or -1 there."""
+    async with iut.session() as session:
+        for name in AXES:
+            for raw in (1.0, -1.0):
+                await play(session, _0=pad(*(raw if axis == name else 0.0 for axis in AXES)))
+                await shows(session, f"{name} at 1 or -1 for this axis at {raw}", at_end(name))
 
 
 @requirement("gamepad.unit-circle")

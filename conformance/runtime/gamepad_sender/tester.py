@@ -60,10 +60,9 @@ def at(**positions: float) -> Callable[[Any], bool]:
 
 
 def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
-    """Whether this axis is where one is that was moved so far, and all others are at 0.
+    """Whether this axis is on the side to which it was moved, and all others are at 0.
 
-    Where it is not moved to its end, any place between is right. `sign`: that of the value where
-    raw is positive, 0 if it is not known.
+    `sign`: that of the value where raw is positive, 0 if it is not known.
     """
     others = at(**{other: 0.0 for other in AXES if other != name})
 
@@ -71,10 +70,14 @@ def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
         value = came.get(name)
         if not isinstance(value, int | float) or not others(came):
             return False
-        reached = abs(abs(value) - 1) <= NEAR if abs(raw) == 1 else 0 < abs(value) < 1
-        return reached and (not sign or value * raw * sign > 0)
+        return 0 < abs(value) <= 1 + NEAR and (not sign or value * raw * sign > 0)
 
     return holds
+
+
+def at_end(name: str) -> Callable[[Any], bool]:
+    """Whether an axis is at 1 or at -1."""
+    return lambda came: isinstance(came.get(name), int | float) and abs(abs(came[name]) - 1) <= NEAR
 
 
 def masked(mask: int) -> Callable[[Any], bool]:

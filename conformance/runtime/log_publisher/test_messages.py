@@ -140,6 +140,14 @@ async def test_timestamp_form(iut: Iut) -> None:
             await logged(session, f"step {number}")
 
 
+@requirement("log.timestamp-separator")
+async def test_timestamp_separator(iut: Iut) -> None:
+    """Between its date and its time stands a T."""
+    async with publishing(iut) as session:
+        for level in ("warning", "error"):
+            await logged(session, f"at {level}", level=level)
+
+
 @requirement("log.timestamp")
 async def test_timestamps(iut: Iut) -> None:
     """It is the time at which was logged, and another one when it is logged again."""
@@ -220,13 +228,16 @@ async def test_context_of_others(iut: Iut) -> None:
 
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
-    """What is logged twelve times, four times at each of three levels, gives twelve messages."""
+    """What is logged twelve times in a row, at each of three levels, gives as many messages."""
     async with publishing(iut) as session:
-        for number in range(12):
-            await logged(session, "again", level=LEVELS[2 + number // 4])
+        for level in LEVELS[2:]:
+            for _ in range(12):
+                await logged(session, "again", level=level)
+        await logged(session, "another")
         await session.watch("nothing but what is on its way")
         texts = [message.value.get("event") for message in session.received]
-        check(texts.count("again") == 12, "twelve messages", f"{texts.count('again')} came")
+        came = texts.count("again")
+        check(came == 36, "36 messages", f"{came} came")
 
 
 @requirement("log.order")

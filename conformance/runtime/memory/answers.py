@@ -41,3 +41,12 @@ def answers(peripheral: Peripheral, expected: Mapping[str, Any], came: Any, what
     if extra := [name for name in came if name not in expected]:
         only = ", ".join(expected) or "nothing"
         raise Violation(f"{what} to answer {only}", f"it answered {', '.join(extra)[:200]} as well")
+
+
+def own_bit(place: str, bits: int, name: str, seen: dict[int, str]) -> None:
+    """Raise Violation unless a bitmap has one bit, which no other parameter that was seen has."""
+    if bits.bit_count() != 1:
+        raise Violation(f"{place} to have one bit for {name}", f"it is {bits:#06x}")
+    other = seen.setdefault(bits, name)
+    if other != name:
+        raise Violation(f"{name} and {other} to have different bits in {place}", f"{bits:#x} both")

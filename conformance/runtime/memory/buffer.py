@@ -5,13 +5,13 @@ What a test expects of an image is compared field by field.
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.mutex import BrokenMutex
+from conformance.mutex import BrokenMutex, WrittenOver
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.layout import Field, Layout
 from conformance.runtime.memory.samples import filling
@@ -91,6 +91,14 @@ class Buffer:
         where = self.layout[field]
         return f"{field} of {self.name} (offset {where.offset}, {where.size} bytes)"
 
+    def bits(self, names: Iterable[str]) -> int:
+        """The bitmap of these parameters."""
+        return self.layout.bitmap(self.peripheral, names)
+
+    def named(self, bitmap: int) -> list[str]:
+        """The parameters whose bits are set."""
+        return [p.name for p in self.peripheral.params if bitmap & self.bits([p.name])]
+
     @property
     def arguments(self) -> dict[str, str]:
         """What names it in an operation."""
@@ -119,9 +127,14 @@ class Buffer:
                 f"it was still held after {within:g} s",
                 "operations.mutex-released",
             ) from None
+        except WrittenOver as error:
+            expected = f"the mutex of {self.name} to be left alone while the tester holds it"
+            raise Violation(expected, str(error), "operations.mutex") from error
         except (BrokenMutex, NoObject) as error:
             expected = f"a mutex at offset {self.layout['mutex'].offset} of {self.name}"
-            raise Violation(expected, str(error), "format.mutex") from error
+            # One that the tester has made was a mutex before.
+            about = "format.mutex" if self.tester.owns else "operations.mutex"
+            raise Violation(expected, str(error), about) from error
 
     async def look(self) -> Image:
         """What is in it now, while nobody else has its mutex."""

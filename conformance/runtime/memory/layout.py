@@ -8,8 +8,8 @@ import ctypes
 import itertools
 import struct
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -113,9 +113,15 @@ class Layout:
 
     size: int
     fields: Mapping[str, Field]
+    bits: Mapping[str, int] = field(default_factory=dict)
+    """The number of a parameter's bit, where that is not its place in the catalog."""
 
     def __getitem__(self, name: str) -> Field:
         return self.fields[name]
+
+    def bitmap(self, peripheral: Peripheral, names: Iterable[str]) -> int:
+        """The bitmap of these parameters."""
+        return sum({1 << self.bits.get(name, peripheral.index(name)) for name in names})
 
     def params(self, block: str) -> dict[str, Field]:
         """The parameters of the `read` or the `write` block by their own names."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from conformance import mutex
 from conformance.runtime.memory.catalog import OTHER, Parameter, Peripheral
 from conformance.runtime.memory.declared import fits
-from conformance.runtime.memory.layout import BITMAPS, SHORT, Layout, width
+from conformance.runtime.memory.layout import BITMAPS, Layout, width
 from conformance.verdicts import Violation
 
 
@@ -66,9 +66,8 @@ def _control(layout: Layout, peripheral: Peripheral) -> None:
             "catalog.device-id",
         )
     if smart:
-        check_widths(
-            layout, dict.fromkeys(("subscription", *BITMAPS), SHORT), "format.control-block"
-        )
+        needed = -(-len(peripheral.params) // 8)
+        check_widths(layout, dict.fromkeys(BITMAPS, needed), "format.control-block")
 
 
 def check_widths(layout: Layout, wanted: Mapping[str, int], requirement: str | None) -> None:

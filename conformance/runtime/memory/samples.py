@@ -56,6 +56,6 @@ def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
         }
         # Of no bitmap are all bits set, and of none the same.
         for name, bits in (("read", 0x8003), ("write", 0x4101), ("update", 0x0C01)):
-            every = (1 << len(peripheral.params)) - 1
-            values[f"control.{name}"] = bits & every or 1
+            chosen = peripheral.names(bits) or [param.name for param in peripheral.params[:1]]
+            values[f"control.{name}"] = layout.bitmap(peripheral, chosen)
     return values

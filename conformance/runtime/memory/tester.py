@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import os
 import secrets
-import string
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
+from conformance.runtime.memory.samples import sample
 from conformance.session import PATIENCE, Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 ROBOT = "robot.yaml"
 _POLL = 0.005  # seconds between two looks
@@ -37,8 +39,11 @@ def catalogs() -> Path:
 class Tester:
     """One session with an IUT that has buffers, and what the tester has open of them."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, iut: Iut, session: Session) -> None:
+        self.iut = iut
         self.session = session
+        self.owns = "connect" in session.role.hooks
+        """The IUT makes the buffers, and not the tester."""
         self.catalog: dict[str, Peripheral] = {}
         self.buffers: list[Buffer] = []
         self.names: set[str] = set()
@@ -143,6 +148,10 @@ class Tester:
 
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
         """Have a peripheral connected, by default a new one; its buffer."""
+        await self.with_bits(type_)
+        return await self._connected(type_, uid)
+
+    async def _connected(self, type_: str, uid: int | None = None) -> Buffer:
         chosen = new_uid() if uid is None else uid
         answer = await self.with_uid("connect", chosen, type=type_)
         if not answer.ok:
@@ -168,12 +177,30 @@ class Tester:
             raise Violation(expected, f"it has {opened.size}", "buffers.shared-memory")
         return buffer
 
+    async def connects(self, type_: str) -> bool:
+        """Whether a peripheral of a type can be connected."""
+        answer = await self.with_uid("connect", new_uid(), type=type_)
+        if isinstance(answer.result, dict):
+            self.names.add(str(answer.result.get("buffer")))
+        return answer.ok
+
+    async def ready(self, type_: str) -> Buffer:
+        """A valid buffer of a type: of an owner one that is connected, for a consumer a new one."""
+        return await (self.connect(type_) if self.owns else self.make(type_))
+
     # Buffers for a consumer
 
     async def make(self, type_: str, valid: bool = True) -> Buffer:
         """Make a buffer in the IUT's layout, every field of which has a value of its own."""
-        layout = await self.layout(type_)
-        name = f"rt-{type_}-{new_uid()}-{_suffix()}"
+        layout = await self.with_bits(type_)
+        buffer = self._make(type_, layout)
+        await buffer.fill()
+        await buffer.put({"valid": int(valid)})
+        return buffer
+
+    def _make(self, type_: str, layout: Layout) -> Buffer:
+        template = self.session.instance.configuration.value("buffer_name")
+        name = template.replace("{type}", type_).replace("{uid}", str(new_uid()))
         try:
             made = SharedObject.create(name, layout.size, layout["mutex"].offset)
         except NoObject as error:
@@ -181,9 +208,63 @@ class Tester:
         self.names.add(name)
         buffer = Buffer(self, self.catalog[type_], layout, made)
         self.buffers.append(buffer)
-        await buffer.fill()
-        await buffer.put({"valid": int(valid)})
         return buffer
+
+    # The bits of parameters
+
+    async def with_bits(self, type_: str) -> Layout:
+        """The layout of a type, which knows the bits of parameters.
+
+        Where the IUT does not declare them, they are those that its operations set.
+        """
+        layout = await self.layout(type_)
+        peripheral = self.catalog[type_]
+        if layout.bits or not layout.control:
+            return layout
+        known: dict[Peripheral, dict[str, int]] = self.iut.memory.setdefault("bits", {})
+        if peripheral not in known:
+            known[peripheral] = {}
+            with contextlib.suppress(Conclusion):
+                known[peripheral] = await self._observed(type_, layout)
+        self._layouts[type_] = replace(layout, bits=known[peripheral])
+        return self._layouts[type_]
+
+    async def _observed(self, type_: str, layout: Layout) -> dict[str, int]:
+        """By parameter the bit that an operation with it alone sets, if each has one of its own."""
+        if self.owns:
+            buffer, operation, bitmap = await self._connected(type_), "set_data", "update"
+        else:
+            buffer, operation, bitmap = self._make(type_, layout), "set_value", "write"
+            await buffer.put({"valid": 1})
+        found: dict[str, int] = {}
+        for param in buffer.peripheral.params:
+            if param.name in layout.params("read" if self.owns else "write"):
+                await buffer.put({f"control.{bitmap}": 0})
+                value = sample(param, 3)
+                alone = {"param": param.name, "value": value}
+                given = {"values": {param.name: value}} if self.owns else alone
+                await self.means(operation, **buffer.arguments, **given)
+                bits = int((await buffer.look())[f"control.{bitmap}"])
+                if bits.bit_count() != 1:
+                    return {}
+                found[param.name] = bits.bit_length() - 1
+        if self.owns:
+            found |= await self._written(buffer, found)
+        usual = all(buffer.peripheral.index(name) == bit for name, bit in found.items())
+        return {} if usual or len({*found.values()}) < len(found) else found
+
+    async def _written(self, buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
+        """The bits of the parameters that can only be written: get_write answers for them."""
+        found: dict[str, int] = {}
+        if all(param.name in known for param in buffer.peripheral.params if param.writeable):
+            return found
+        for bit in range(8 * buffer.layout["control.write"].size):
+            if bit not in known.values():
+                await buffer.put({"control.write": 1 << bit})
+                answer = await self.means("get_write", **buffer.arguments)
+                names = [*answer.result] if isinstance(answer.result, dict) else []
+                found |= {name: bit for name in names if name not in known}
+        return found
 
     # The end
 
@@ -196,6 +277,22 @@ class Tester:
         within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
             raise Inconclusive(f"it did not end within {within:g} s after the end of its input")
+
+    def mapped(self) -> set[str]:
+        """The shared memory objects that processes of the IUT have mapped now.
+
+        Raises NotExercised where that cannot be seen.
+        """
+        process = self.session.instance.process
+        if process is None or not Path("/proc/self/maps").exists():
+            raise NotExercised("needs an IUT that is started by a command, and /proc")
+        prefix, found = f"{memory.FOLDER}/", set()
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.getpgid(int(folder.name)) == process.pid:
+                    lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                    found |= {line.partition(prefix)[2] for line in lines if prefix in line}
+        return found
 
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
         """Look again and again whether something is so, for as long as a timing says."""
@@ -217,7 +314,7 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
     made: Tester | None = None
     try:
         async with iut.session() as session:
-            made = Tester(session)
+            made = Tester(iut, session)
             if catalog is not None:
                 await made.load(catalog)
             yield made
@@ -231,7 +328,3 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
 def new_uid() -> int:
     """A UID that nobody else has, and that any JSON library reads as it is."""
     return secrets.randbits(48)
-
-
-def _suffix() -> str:
-    return "x" + "".join(secrets.choice(string.ascii_lowercase) for _ in range(8))

@@ -120,12 +120,24 @@ async def test_goes_on(iut: Iut) -> None:
     async with iut.session() as session:
         await connect(session, ONE, {"value": 1})
         await listed(session, ONE)
-        for _ in range(3):
+        for _ in range(12):
             update = await session.expect(
                 UPDATE, within=session.seconds("response") + ROUNDS * session.seconds("update")
             )
             there = ONE in devices(update)
             check(there, f"{ONE} in every update", f"{shown(update.value)} came", update.event)
+        await change(session, ONE, {"value": 2})
+        await Told(session, ONE).comes_to({"value": 2}, "update.changed")
+
+
+@requirement("update.first-values")
+async def test_first_values(iut: Iut) -> None:
+    """The values that a device has when it is connected are told, of a second one as well."""
+    values = {"a": 7, "b": True, "c": -0.5, "d": [1, 2]}
+    async with iut.session() as session:
+        for uid in (ONE, OTHER):
+            await connect(session, uid, values)
+            await Told(session, uid).comes_to(values)
 
 
 @requirement("update.changed")

@@ -265,3 +265,36 @@ class OnlyOnChanges(Publisher):
         if any(self.changed.values()) or now != self.latest:
             super().update()
         self.latest = (set(self.devices), dict(self.aliases))
+
+
+@fault("first-values-left-out", violates="update.first-values")
+class FirstValuesLeftOut(Publisher):
+    """Does not tell the first values of a device."""
+
+    def connect(self, uid: str, params: Values, alias: str | None) -> None:
+        super().connect(uid, params, alias)
+        self.changed[uid] = {}
+
+
+@fault("second-device-without-values", violates="update.first-values", subtle=True)
+class SecondDeviceWithoutValues(Publisher):
+    """Does not tell the first values of any device but the first."""
+
+    def connect(self, uid: str, params: Values, alias: str | None) -> None:
+        super().connect(uid, params, alias)
+        if len(self.devices) > 1:
+            self.changed[uid] = {}
+
+
+@fault("tired-of-repeating", violates="update.goes-on", subtle=True)
+class TiredOfRepeating(Publisher):
+    """Sends no more than ten equal updates in a row."""
+
+    before = b""
+    times = 0
+
+    def write(self, data: bytes) -> None:
+        self.times = self.times + 1 if data == self.before else 1
+        self.before = data
+        if self.times <= 10:
+            super().write(data)

@@ -159,6 +159,25 @@ class Peer:
 class Asked(Peer):
     """Whoever does operations on buffers that its upper tester names."""
 
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        return await self.values(buffer, "update", "read")
+
+    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+        """The values in a block of the parameters in a bitmap, which is clear afterwards."""
+        async with self.operation(buffer):
+            known = buffer.layout.params(block)
+            names = [name for name in self.take(buffer, bitmap) if name in known]
+            return {name: self.stored(buffer, block, name) for name in names}
+
+    def stored(self, buffer: Buffer, block: str, name: str) -> Any:
+        return buffer[f"{block}.params.{name}"]
+
+    def operations(self) -> dict[str, Operation]:
+        async def get_update(args: dict[str, Any]) -> Any:
+            return await self.get_update(self.buffer(args))
+
+        return {**super().operations(), "get_update": get_update}
+
     def buffer(self, args: Mapping[str, Any]) -> Buffer:
         """The buffer that an operation names. Raises ValueError where there is none."""
         try:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import yaml
@@ -94,7 +95,7 @@ class TypelessIsInt(Asked):
         return super().read_catalog(altered(text, lambda param: {"type": "int", **param}))
 
 
-@fault("access-required", violates="catalog.optional-keys")
+@fault("access-required", violates="catalog.optional-access")
 class AccessRequired(Asked):
     """Refuses a parameter that does not say whether it can be read."""
 
@@ -275,3 +276,14 @@ class ClampedSilently(Peer):
 
     def warn(self, text: str, warnings: list[str]) -> None:
         pass
+
+
+@fault("bounds-required", violates="catalog.optional-keys")
+class BoundsRequired(Asked):
+    """Has no layout of a peripheral without a delay, none of whose parameters has bounds."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        unbounded = all((p.lower, p.upper) == (-inf, inf) for p in peripheral.params)
+        if unbounded and peripheral.delay is None:
+            raise CatalogError(f"nothing of {peripheral.name} has bounds")
+        return super().layout(peripheral)

@@ -1,5 +1,7 @@
 """Faults of the consumer in how it finds buffers, and how it lets go of them."""
 
+import asyncio
+import contextlib
 import os
 from collections.abc import Mapping
 from multiprocessing import resource_tracker
@@ -126,3 +128,34 @@ class UnlinksInvalid(Consumer):
         elif buffer.name in self.used:
             buffer.mapped.unlink()
         return buffer
+
+
+@fault("opens-in-the-background", violates="lifecycle.lazy")
+class OpensInTheBackground(Consumer):
+    """Opens every buffer that it finds, again and again."""
+
+    def load(self, path: str) -> None:
+        super().load(path)
+        self.task = asyncio.get_running_loop().create_task(self.look())
+
+    async def look(self) -> None:
+        while True:
+            for name in os.listdir(FOLDER):
+                with contextlib.suppress(ValueError):
+                    self.buffer({"buffer": name})
+            await asyncio.sleep(0.05)
+
+
+@fault("opens-its-like", violates="lifecycle.lazy", subtle=True)
+class OpensItsLike(Consumer):
+    """Opens all buffers of a type some time after the first."""
+
+    def open(self, name: str, type_: str) -> Buffer:
+        if not any(buffer.peripheral.name == type_ for buffer in self.buffers.values()):
+            asyncio.get_running_loop().call_later(0.1, self.open_all, type_)
+        return super().open(name, type_)
+
+    def open_all(self, type_: str) -> None:
+        for path in FOLDER.glob(f"rt-{type_}-*"):
+            with contextlib.suppress(ValueError):
+                self.buffer({"buffer": path.name})

@@ -195,3 +195,17 @@ class EndsInTheMidst(Consumer):
             self.release(buffer)
             raise
         self.release(buffer)
+
+
+@fault("mutex-written-over", violates="operations.mutex", subtle=True)
+class MutexWrittenOver(Consumer):
+    """Makes the mutex anew where it does not become free at once."""
+
+    async def acquire(self, buffer: Buffer) -> None:
+        at = buffer.layout["mutex"].offset
+        for _ in range(5):
+            if buffer.mapped.trylock(at):
+                return
+            await asyncio.sleep(0.001)
+        buffer.mapped.initialise(at)
+        await super().acquire(buffer)

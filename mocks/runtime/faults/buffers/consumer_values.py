@@ -297,3 +297,23 @@ class SinceTheStart(Consumer):
 
     def now(self) -> float:
         return time.monotonic()
+
+
+@fault("second-element-kept", violates="set-value.value", subtle=True)
+class SecondElementKept(Consumer):
+    """Does not write the second byte of an array that is written again."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        before = bytes(buffer.mapped.data[field.offset : field.end])
+        again = field.count is not None and len(raw) > 1 and before[0] == raw[0]
+        super().put(buffer, field, raw[:1] + before[1:2] + raw[2:] if again else raw)
+
+
+@fault("16-parameters-opened", violates="catalog.no-limit", subtle=True)
+class SixteenParametersOpened(Consumer):
+    """Tells the layout of a buffer with more than 16 parameters, and cannot open it."""
+
+    def open(self, name: str, type_: str) -> Buffer:
+        if len(self.peripheral(type_).params) > 16:
+            raise ValueError(f"{name} has too many parameters")
+        return super().open(name, type_)

@@ -82,7 +82,7 @@ class UidOf64Bits(Asked):
         return moved(layout, replace(layout["control.uid"], size=8)) if layout.control else layout
 
 
-@fault("subscription-of-8-bits", violates="format.control-block")
+@fault("subscription-of-8-bits", violates="format.control-widths", subtle=True)
 class SubscriptionOf8Bits(Asked):
     """Has 8 bits for the subscription."""
 
@@ -102,7 +102,7 @@ class UpdateOf8Bits(Asked):
         return moved(layout, short) if short else layout
 
 
-@fault("first-bit-last", violates="format.bitmaps")
+@fault("first-bit-last", violates="format.bit-order")
 class FirstBitLast(Asked):
     """Counts bits from the most significant one on."""
 
@@ -113,7 +113,7 @@ class FirstBitLast(Asked):
         return super().names(peripheral, int(f"{bitmap:016b}"[::-1], 2))
 
 
-@fault("bits-of-the-block", violates="format.bitmaps", subtle=True)
+@fault("bits-of-the-block", violates="format.bit-order", subtle=True)
 class BitsOfTheBlock(Asked):
     """Counts only parameters that can be read or written."""
 
@@ -126,3 +126,31 @@ class BitsOfTheBlock(Asked):
     def used(self, peripheral: Peripheral) -> Peripheral:
         params = (p for p in peripheral.params if p.readable or p.writeable)
         return replace(peripheral, params=tuple(params))
+
+
+@fault("read-of-8-bits", violates="format.control-block")
+class ReadOf8Bits(Asked):
+    """Has 8 bits for the Read bitmap."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        short = layout.control and replace(layout["control.read"], size=1)
+        return moved(layout, short) if short else layout
+
+
+@fault("two-bits-each", violates="format.bitmaps")
+class TwoBitsEach(Asked):
+    """Sets the bit of the next parameter as well."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        bits = super().bits(peripheral, names)
+        return (bits | bits << 1) & 0xFFFF
+
+
+@fault("fifteen-bits", violates="format.bitmaps", subtle=True)
+class FifteenBits(Asked):
+    """Has one bit for the last two of 16 parameters."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        bits = super().bits(peripheral, names)
+        return (bits | bits >> 1) & 0x7FFF if bits & 0x8000 else bits

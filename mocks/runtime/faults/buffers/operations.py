@@ -67,3 +67,42 @@ class ValidityBeforeTheMutex(Asked):
             yield
         finally:
             self.release(buffer)
+
+
+@fault("all-values-updated", violates="get-update.values")
+class AllValuesUpdated(Asked):
+    """Answers all values of the read block, changed or not."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        await super().get_update(buffer)
+        async with self.operation(buffer):
+            params = buffer.layout.params("read")
+            return {name: self.stored(buffer, "read", name) for name in params}
+
+
+@fault("zero-is-no-update", violates="get-update.values", subtle=True)
+class ZeroIsNoUpdate(Asked):
+    """Leaves out parameters that have changed to false."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
+
+
+@fault("update-bits-kept", violates="get-update.clears")
+class UpdateBitsKept(Asked):
+    """Leaves the Update bitmap as it is."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        if bitmap != "update":
+            super().clear(buffer, bitmap)
+
+
+@fault("last-update-bit-kept", violates="get-update.clears", subtle=True)
+class LastUpdateBitKept(Asked):
+    """Leaves the bit of the sixteenth parameter in the Update bitmap."""
+
+    def clear(self, buffer: Buffer, bitmap: str) -> None:
+        kept = buffer["control.update"] & 0x8000
+        super().clear(buffer, bitmap)
+        if bitmap == "update":
+            buffer["control.update"] = kept

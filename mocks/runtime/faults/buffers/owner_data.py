@@ -128,9 +128,9 @@ class OnlyChangesStamped(Owner):
 class ReadValuesTaken(Owner):
     """Takes what is to be written from the read block, where it has it."""
 
-    def value(self, buffer: Buffer, block: str, name: str) -> Any:
+    def stored(self, buffer: Buffer, block: str, name: str) -> Any:
         readable = name in buffer.layout.params("read")
-        return super().value(buffer, "read" if readable else block, name)
+        return super().stored(buffer, "read" if readable else block, name)
 
 
 @fault("last-bit-overlooked", violates="get-write.values", subtle=True)
@@ -161,45 +161,6 @@ class LowWriteBitsCleared(Owner):
             buffer["control.write"] &= 0xFF00
         else:
             super().clear(buffer, bitmap)
-
-
-@fault("all-values-updated", violates="get-update.values")
-class AllValuesUpdated(Owner):
-    """Answers all values of the read block, changed or not."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        await super().get_update(buffer)
-        async with self.operation(buffer):
-            params = buffer.layout.params("read")
-            return {name: self.value(buffer, "read", name) for name in params}
-
-
-@fault("zero-is-no-update", violates="get-update.values", subtle=True)
-class ZeroIsNoUpdate(Owner):
-    """Leaves out parameters that have changed to false."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
-
-
-@fault("update-bits-kept", violates="get-update.clears")
-class UpdateBitsKept(Owner):
-    """Leaves the Update bitmap as it is."""
-
-    def clear(self, buffer: Buffer, bitmap: str) -> None:
-        if bitmap != "update":
-            super().clear(buffer, bitmap)
-
-
-@fault("last-update-bit-kept", violates="get-update.clears", subtle=True)
-class LastUpdateBitKept(Owner):
-    """Leaves the bit of the sixteenth parameter in the Update bitmap."""
-
-    def clear(self, buffer: Buffer, bitmap: str) -> None:
-        kept = buffer["control.update"] & 0x8000
-        super().clear(buffer, bitmap)
-        if bitmap == "update":
-            buffer["control.update"] = kept
 
 
 @fault("reads-everything", violates="get-read.names")
@@ -314,3 +275,84 @@ class SubscriptionsAddUp(Owner):
         if buffer.layout.control:
             before = buffer.peripheral.names(buffer["control.subscription"])
         await super().set_sub(buffer, uid, [*params, *before], delay)
+
+
+@fault("delay-counts-down", violates="set-sub.form")
+class DelayCountsDown(Owner):
+    """Stores how much less than a minute the delay is."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        await super().set_sub(buffer, uid, params, 65535 - round(delay))
+
+
+@fault("subscription-inverted", violates="set-sub.form", subtle=True)
+class SubscriptionInverted(Owner):
+    """Sets the bits of the parameters that are not subscribed to."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        others = [p.name for p in buffer.peripheral.params if p.name not in params]
+        await super().set_sub(buffer, uid, others, delay)
+
+
+@fault("reads-for-ever", violates="cycle.dev-read")
+class ReadsForEver(Owner):
+    """Asks on each cycle for what it has been asked for once."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        before = buffer["control.read"]
+        messages = await super().cycle(buffer)
+        buffer["control.read"] = before
+        return messages
+
+
+@fault("reads-unasked", violates="cycle.dev-read", subtle=True)
+class ReadsUnasked(Owner):
+    """Sends a DEV_READ of nothing where nothing is to be read."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        messages = await super().cycle(buffer)
+        read = any(message["message"] == "DEV_READ" for message in messages)
+        return messages if read else [{"message": "DEV_READ", "params": []}, *messages]
+
+
+@fault("writes-what-is-read", violates="cycle.dev-write")
+class WritesWhatIsRead(Owner):
+    """Sends what is in the read block, where the parameter is there."""
+
+    def stored(self, buffer: Buffer, block: str, name: str) -> Any:
+        readable = self.cycling and name in buffer.layout.params("read")
+        return super().stored(buffer, "read" if readable else block, name)
+
+    cycling = False
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        self.cycling = True
+        try:
+            return await super().cycle(buffer)
+        finally:
+            self.cycling = False
+
+
+@fault("one-write-a-cycle", violates="cycle.dev-write", subtle=True)
+class OneWriteACycle(Owner):
+    """Sends one value a cycle, and forgets the others."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        messages = await super().cycle(buffer)
+        for message in messages:
+            if message["message"] == "DEV_WRITE":
+                message["values"] = dict([*message["values"].items()][:1])
+        return messages
+
+
+@fault("second-element-kept", violates="set-data.values", subtle=True)
+class SecondElementKept(Owner):
+    """Leaves the second value of an array as it was, but for the first time."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        kept: dict[str, Any] = {}
+        for name, value in values.items():
+            before = buffer[buffer.param("read", name).name]
+            same = isinstance(value, list) and len(value) == len(before) and any(before)
+            kept[name] = [value[0], before[1], *value[2:]] if same and len(value) > 1 else value
+        return await super().set_data(buffer, kept)

@@ -81,7 +81,7 @@ class _Piecewise(Owner):
             names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
         for name in names:
             async with self.operation(buffer):
-                values[name] = self.value(buffer, block, name)
+                values[name] = self.stored(buffer, block, name)
             await asyncio.sleep(0)
         async with self.operation(buffer):
             self.clear(buffer, bitmap)
@@ -108,7 +108,7 @@ class ClearsLater(Owner):
     async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
         async with self.operation(buffer):
             names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
-            values = {name: self.value(buffer, block, name) for name in names}
+            values = {name: self.stored(buffer, block, name) for name in names}
         await asyncio.sleep(0.0005)
         async with self.operation(buffer):
             self.clear(buffer, bitmap)

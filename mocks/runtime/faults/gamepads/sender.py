@@ -215,7 +215,7 @@ class RightAxesSwapped(Sender):
         return super().pad({**raw, "axes": [lx, ly, ry, rx]})
 
 
-@fault("never-quite-right", violates="gamepad.axes", subtle=True)
+@fault("never-quite-right", violates="gamepad.full-range")
 class NeverQuiteRight(Sender):
     """Scales positions so that corners fit, and ends are not reached any more."""
 
@@ -280,3 +280,11 @@ class LatestButton(Sender):
 
     def mask(self, buttons: Sequence[bool]) -> Any:
         return 1 << super().mask(buttons).bit_length() >> 1
+
+
+@fault("left-not-quite", violates="gamepad.full-range", subtle=True)
+class LeftNotQuite(Sender):
+    """Does not reach the left and the lower end of an axis."""
+
+    def axis(self, value: float) -> Any:
+        return super().axis(max(value, -127 / 128))

@@ -104,7 +104,7 @@ class SecondsSince1970(Publisher):
         return now.timestamp()
 
 
-@fault("blank-in-timestamps", violates="log.timestamp-form", subtle=True)
+@fault("blank-in-timestamps", violates="log.timestamp-separator")
 class BlankInTimestamps(Publisher):
     """Puts a blank between date and time."""
 
@@ -148,3 +148,11 @@ class TenMinutesFast(Publisher):
 
     def timestamp(self, now: datetime) -> Any:
         return (now + timedelta(minutes=10)).replace(tzinfo=None).isoformat()
+
+
+@fault("dashes-in-times", violates="log.timestamp-form", subtle=True)
+class DashesInTimes(Publisher):
+    """Has dashes between hours, minutes and seconds, as file names do."""
+
+    def timestamp(self, now: datetime) -> Any:
+        return now.strftime("%Y-%m-%dT%H-%M-%SZ")

@@ -1,0 +1,52 @@
+"""The tester of operations that take what a bitmap says, and clear it."""
+
+from conformance.cases import check
+from conformance.iut import Iut
+from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import memory_tester
+
+
+async def takes(iut: Iut, operation: str, block: str) -> None:
+    """An operation takes the values of the bits that are set, and of no others."""
+    bitmap = f"control.{operation.removeprefix('get_')}"
+    async with memory_tester(iut) as tester:
+        buffer = await tester.ready("arm")
+        own = ["temperature"] if block == "read" else ["target", "mode"]
+        shared = [
+            "angle",
+            "speed",
+            "power",
+            "floor",
+            "ratio",
+            "big",
+            "huge",
+            "grip",
+            "trim",
+            "track",
+        ]
+        every = [*shared, *own, "light"]
+        for number, names in enumerate((every, ["light"], [own[-1], "track"], ["angle"], [])):
+            values = {name: sample(buffer.peripheral[name], number + 5) for name in names}
+            fields = {f"{block}.params.{name}": value for name, value in values.items()}
+            await buffer.put({**fields, bitmap: buffer.bits(names)})
+            answer = await tester.means(operation, **buffer.arguments)
+            answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
+
+
+async def clears(iut: Iut, operation: str) -> None:
+    """An operation clears its bitmap, from the first bit to the last; the next finds nothing."""
+    field = f"control.{operation.removeprefix('get_')}"
+    async with memory_tester(iut) as tester:
+        buffer = await tester.ready("arm")
+        await buffer.fill()
+        for names in (["angle", "light"], ["light"], ["angle", "speed", "trim", "track"]):
+            await buffer.put({field: buffer.bits(names)})
+            await tester.means(operation, **buffer.arguments)
+            (await buffer.look()).holds({field: 0})
+        again = await tester.means(operation, **buffer.arguments)
+        check(
+            not again.result,
+            f"the operation '{operation}' to find nothing where it has just been run",
+            f"it answered {str(again.result)[:200]}",
+        )

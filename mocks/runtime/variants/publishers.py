@@ -1,0 +1,87 @@
+"""Lawful variants of those that publish: log messages, gamepad input and updates."""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from mocks.deviations import variant
+from mocks.runtime import gamepad_sender, log_publisher, update_publisher
+
+
+@variant("blank-in-timestamps", of="log.timestamp-separator")
+class BlankInTimestamps(log_publisher.Publisher):
+    """Has a blank between the date and the time of a timestamp."""
+
+    def timestamp(self, now: datetime) -> Any:
+        return now.isoformat(sep=" ")
+
+
+@variant("basic-timestamps", of="log.timestamp-form")
+class BasicTimestamps(log_publisher.Publisher):
+    """Has timestamps in the basic format, without fractions."""
+
+    def timestamp(self, now: datetime) -> Any:
+        return now.strftime("%Y%m%dT%H%M%SZ")
+
+
+@variant("no-empty-extra", of="log.extra-present")
+class NoEmptyExtra(log_publisher.Publisher):
+    """Leaves extra out where there is no more to say."""
+
+    def publish(self, message: dict[str, Any]) -> None:
+        super().publish({key: value for key, value in message.items() if value != {}})
+
+
+@variant("more-context", of="log.context")
+class MoreContext(log_publisher.Publisher):
+    """Tells in extra of the process as well, beside what the program gives."""
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        return {"process": "mock", "thread": 1, **extra}
+
+
+@variant("whole-axes", of="gamepad.axes-floats")
+class WholeAxes(gamepad_sender.Sender):
+    """Sends axes that are whole as integers, as JavaScript does."""
+
+    def axis(self, value: float) -> Any:
+        return int(value) if value.is_integer() else value
+
+
+@variant("square-within-the-circle", of="gamepad.full-range")
+class SquareWithinTheCircle(gamepad_sender.Sender):
+    """Makes the square of positions so small that its corners are on the circle."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return x / math.sqrt(2), y / math.sqrt(2)
+
+
+@variant("all-values", of="update.unchanged")
+class AllValues(update_publisher.Publisher):
+    """Sends all parameters in every update."""
+
+    def values(self, uid: str) -> Any:
+        return dict(self.devices[uid])
+
+
+@variant("changes-only", of="update.first-values")
+class ChangesOnly(update_publisher.Publisher):
+    """Does not send the first values of a device."""
+
+    def connect(self, uid: str, params: update_publisher.Values, alias: str | None) -> None:
+        super().connect(uid, params, alias)
+        self.changed[uid] = {}
+
+
+@variant("whole-floats", of="update.values")
+class WholeFloats(update_publisher.Publisher):
+    """Sends floats that are whole as integers."""
+
+    def values(self, uid: str) -> Any:
+        return {name: _whole(value) for name, value in self.changed[uid].items()}
+
+
+def _whole(value: Any) -> Any:
+    small = isinstance(value, float) and abs(value) < 2**53
+    return int(value) if small and value.is_integer() else value
