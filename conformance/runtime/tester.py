@@ -7,9 +7,10 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, Unreachable
+from conformance.session import PATIENCE, Session
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 
+_SOME = 8  # messages that are judged of an IUT that sends by itself
 _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
 
 
@@ -54,9 +55,64 @@ async def takes_part(session: Session) -> None:
         raise Unreachable(f"it ends before it takes part{session.instance.describe_end()}")
 
 
+class Unoperated(NotExercised):
+    """Nothing does the operations that a test needs."""
+
+
+@contextlib.asynccontextmanager
+async def operated(
+    iut: Iut, opened: contextlib.AbstractAsyncContextManager[Session] | None = None
+) -> AsyncIterator[Session]:
+    """A session with an IUT that is operated; by default over datagrams.
+
+    Where nothing does its operations, what it sends unasked is judged, once in a run.
+    """
+    known: list[str] = iut.memory.setdefault("unoperated", [])
+    if known:
+        raise Unoperated(known[0])
+    async with opened or iut.session() as session:
+        try:
+            yield session
+        except Unoperated as missing:
+            known.append(str(missing))
+            await _unasked(session)
+            raise
+
+
+async def _unasked(session: Session) -> None:
+    """Wait for some of the messages that an IUT sends by itself."""
+    within = session.seconds("startup") + session.seconds("response")
+    while len(session.received) < _SOME and await session.watch(within=within):
+        within = session.seconds("response")
+
+
 async def done(session: Session, operation: str, **arguments: Any) -> Any:
-    """The result of an operation that has to succeed. Raises Inconclusive where it does not."""
-    answer = await session.operate(operation, **arguments)
+    """The result of an operation that has to succeed.
+
+    Raises Inconclusive where it does not, and Unoperated where nothing does it.
+    """
+    try:
+        async with asyncio.timeout(_patience(session)):
+            answer = await session.operate(operation, **arguments)
+    except TimeoutError:
+        raise Unoperated(
+            f"needs the operation '{operation}', which the IUT does not answer on its standard "
+            f'streams: see "The upper tester" in the README, or give --hook {operation}=COMMAND'
+        ) from None
+    except NotExercised as missing:
+        raise Unoperated(str(missing)) from missing
+    except Inconclusive:
+        if any(event.event == f"{operation} answered" for event in session.events):
+            raise
+        # It has closed its standard output, and may go on to send.
+        raise Unoperated(f"needs the operation '{operation}', which nothing answers") from None
     if not answer.ok:
         raise Inconclusive(f"the operation '{operation}' failed: {answer.error}"[:400])
     return answer.result
+
+
+def _patience(session: Session) -> float:
+    """Seconds in which an operation is answered: longer while the IUT may still be starting."""
+    asked = any((event.event or "").endswith(" answered") for event in session.events)
+    starting = 0.0 if asked else session.seconds("startup")
+    return starting + (1 + PATIENCE) * session.seconds("response")

@@ -18,6 +18,7 @@ from conformance.runtime.gamepad_sender.tester import (
     shows,
 )
 from conformance.runtime.shapes import GAMEPADS
+from conformance.runtime.tester import operated
 
 pytestmark = in_one_loop
 
@@ -27,7 +28,7 @@ REST = dict.fromkeys(AXES, 0.0)
 @requirement("gamepad.form")
 async def test_form(iut: Iut) -> None:
     """A message has the gamepads, and each of them its four axes and its buttons."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for raw in (pad(), pad(0.5, -0.5, 0.25, 0.25, pressed=[0, 16])):
             await play(session, _0=raw)
             await session.expect(GAMEPADS, to="for a gamepad")
@@ -36,7 +37,7 @@ async def test_form(iut: Iut) -> None:
 @requirement("gamepad.index")
 async def test_indices(iut: Iut) -> None:
     """The index of a gamepad is a string of its digits."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for index in ("0", "1", "3"):
             await play(session, **{index: pad(pressed=[1])})
             await shows(session, f"a gamepad '{index}'", masked(2), index)
@@ -45,7 +46,7 @@ async def test_indices(iut: Iut) -> None:
 @requirement("gamepad.each")
 async def test_two_gamepads(iut: Iut) -> None:
     """Two gamepads are both there, each with its own state."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[16])
         for _ in range(2):
             await play(session, _0=one, _3=other)
@@ -63,7 +64,7 @@ async def test_two_gamepads(iut: Iut) -> None:
 @requirement("gamepad.each")
 async def test_one_comes_and_goes(iut: Iut) -> None:
     """One gamepad alone is sent under its own index, whichever was there before."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await play(session, _2=pad(pressed=[3]))
         await shows(session, "gamepad 2 with button 3", masked(8), "2")
         await play(session, _1=pad(pressed=[4]))
@@ -79,7 +80,7 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
 @requirement("gamepad.at-rest")
 async def test_at_rest(iut: Iut) -> None:
     """Joysticks at rest are at 0 and 0, from the beginning and again after they were moved."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for raw in (pad(), pad(0.6, -0.7, 1.0, 0.2), pad()):
             await play(session, _0=raw)
             if raw == pad():
@@ -90,7 +91,7 @@ async def test_at_rest(iut: Iut) -> None:
 @pytest.mark.parametrize("name", AXES)
 async def test_axes(iut: Iut, name: str) -> None:
     """A joystick that is moved along one axis is on that side of it, and all others are at 0."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         # Whether up is positive is not specified.
         sign = 1.0 if name.endswith("x") else 0.0
         for raw in (1.0, -1.0, 0.5):
@@ -105,7 +106,7 @@ async def test_axes(iut: Iut, name: str) -> None:
 @requirement("gamepad.full-range")
 async def test_full_range(iut: Iut) -> None:
     """A joystick that is moved along an axis as far as it goes is at 1 or -1 there."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for name in AXES:
             for raw in (1.0, -1.0):
                 await play(session, _0=pad(*(raw if axis == name else 0.0 for axis in AXES)))
@@ -119,7 +120,7 @@ async def test_corners(iut: Iut) -> None:
     edges = [
         (max(-1, min(1, 1.5 * math.cos(a))), max(-1, min(1, 1.5 * math.sin(a)))) for a in turns
     ]
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for x, y in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), *edges, (0.8, 0.7)]:
             for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
                 await play(session, _0=raw, _1=raw)
@@ -129,7 +130,7 @@ async def test_corners(iut: Iut) -> None:
 @requirement("gamepad.buttons")
 async def test_each_button(iut: Iut) -> None:
     """Each button alone has its own bit, which is 0 again once it is released."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for number in range(BUTTONS):
             await play(session, _0=pad(pressed=[number]))
             await shows(session, f"btn {1 << number} for button {number}", masked(1 << number))
@@ -140,7 +141,7 @@ async def test_each_button(iut: Iut) -> None:
 @requirement("gamepad.buttons")
 async def test_several_buttons(iut: Iut) -> None:
     """Buttons that are pressed together have all their bits, and only those."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for pressed in ([0, 1], [0, 16], [7, 8, 9], list(range(BUTTONS)), [1, 3, 5, 7, 9, 11, 13]):
             mask = sum(1 << number for number in pressed)
             await play(session, _0=pad(0.5, 0.5, pressed=pressed))
@@ -150,7 +151,7 @@ async def test_several_buttons(iut: Iut) -> None:
 @requirement("gamepad.buttons-integer")
 async def test_no_buttons(iut: Iut) -> None:
     """btn is an integer also where no button is pressed, or all are."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for count in (0, BUTTONS):
             await play(session, _0=pad(pressed=range(count)))
             await session.expect(GAMEPADS, to=f"with {count} buttons")
@@ -159,7 +160,7 @@ async def test_no_buttons(iut: Iut) -> None:
 @requirement("gamepad.axes-floats")
 async def test_floats(iut: Iut) -> None:
     """Axes are floats, at rest and at their ends as well."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, -1.0, 0.0), pad(0.5)):
             await play(session, _0=raw)
             await session.expect(GAMEPADS, to="for a gamepad")
@@ -168,7 +169,7 @@ async def test_floats(iut: Iut) -> None:
 @requirement("encoding.messagepack")
 async def test_one_message_a_datagram(iut: Iut) -> None:
     """Each datagram is one message, of one gamepad or of four, and nothing else."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for count in (1, 4):
             await play(session, **{str(number): pad(0.25) for number in range(count)})
             await session.expect(GAMEPADS, to=f"for {count} gamepads")
@@ -177,7 +178,7 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
 @requirement("gamepad.axes-numbers")
 async def test_numbers(iut: Iut) -> None:
     """Axes are numbers wherever the joysticks are, of each of several gamepads."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for raw in (pad(), pad(1.0, 0.0, 0.0, -1.0), pad(0.25, -0.5, 0.75, -0.125)):
             await play(session, _0=raw, _1=raw)
             await session.expect(GAMEPADS, to="for two gamepads")
@@ -186,7 +187,7 @@ async def test_numbers(iut: Iut) -> None:
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """All keys are strs: those of the message, the indices, and those of each gamepad."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for indices in (["0"], ["1", "3"], []):
             await play(session, **{index: pad(pressed=[1]) for index in indices})
             if indices:

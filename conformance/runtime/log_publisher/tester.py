@@ -7,7 +7,7 @@ from typing import Any
 from conformance.iut import Iut
 from conformance.keywords import shown
 from conformance.runtime.shapes import LOG
-from conformance.runtime.tester import connected, done
+from conformance.runtime.tester import connected, done, operated
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
 
@@ -22,7 +22,7 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 @contextlib.asynccontextmanager
 async def publishing(iut: Iut) -> AsyncIterator[Session]:
     """A session with a publisher, which by then has noticed that somebody listens."""
-    async with connected(iut, "log", **_PROMPT) as session:
+    async with operated(iut, connected(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
             await _noticed(session)
         yield session

@@ -6,7 +6,7 @@ from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.shapes import UPDATE
-from conformance.runtime.tester import done
+from conformance.runtime.tester import done, operated
 from conformance.runtime.update_publisher.tester import (
     LARGEST,
     LINGERING,
@@ -56,7 +56,7 @@ CHANGED: dict[str, Any] = {
 @requirement("update.form")
 async def test_form(iut: Iut) -> None:
     """An update has sd and aliases, both maps, with devices and without aliases."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"value": 1})
         await listed(session, ONE)
 
@@ -65,7 +65,7 @@ async def test_form(iut: Iut) -> None:
 async def test_uids(iut: Iut) -> None:
     """A UID is its number in decimal digits, be it 0 or of 88 bits."""
     uids = ["0", "1", ONE, LARGEST, "4294967296", "9007199254740993", "18446744073709551616"]
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for uid in uids:
             await connect(session, uid, {"value": 1}, f"alias of {uid}")
         await until(
@@ -78,7 +78,7 @@ async def test_uids(iut: Iut) -> None:
 @requirement("update.all-uids")
 async def test_all_uids(iut: Iut) -> None:
     """Once a device is connected every update has it, whichever device has changed."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for uid in (ONE, OTHER, LARGEST):
             await connect(session, uid, {"value": 0})
         seen = await listed(session, ONE, OTHER, LARGEST)
@@ -99,7 +99,7 @@ async def test_all_uids(iut: Iut) -> None:
 @requirement("update.all-uids")
 async def test_others_have_gone(iut: Iut) -> None:
     """A device that is connected stays in every update when others disconnect, first and last."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         uids = (ONE, OTHER, LARGEST)
         for uid in uids:
             await connect(session, uid, {"value": 0})
@@ -117,7 +117,7 @@ async def test_others_have_gone(iut: Iut) -> None:
 @requirement("update.goes-on")
 async def test_goes_on(iut: Iut) -> None:
     """Updates go on where nothing changes, and tell all devices."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"value": 1})
         await listed(session, ONE)
         for _ in range(12):
@@ -134,7 +134,7 @@ async def test_goes_on(iut: Iut) -> None:
 async def test_first_values(iut: Iut) -> None:
     """The values that a device has when it is connected are told, of a second one as well."""
     values = {"a": 7, "b": True, "c": -0.5, "d": [1, 2]}
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for uid in (ONE, OTHER):
             await connect(session, uid, values)
             await Told(session, uid).comes_to(values)
@@ -143,7 +143,7 @@ async def test_first_values(iut: Iut) -> None:
 @requirement("update.changed")
 async def test_changes(iut: Iut) -> None:
     """What has changed is told, with its new value, one parameter after another."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"a": 0, "b": False, "c": 0.5})
         told = Told(session, ONE)
         for number in range(1, 6):
@@ -158,7 +158,7 @@ async def test_changes(iut: Iut) -> None:
 @requirement("update.changed")
 async def test_changes_at_any_moment(iut: Iut) -> None:
     """No change is lost, whenever between two updates it comes."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"a": 0, "b": 0})
         await connect(session, OTHER, {"a": 0})
         await listed(session, ONE, OTHER)
@@ -173,7 +173,7 @@ async def test_changes_at_any_moment(iut: Iut) -> None:
 @requirement("update.changed")
 async def test_changes_of_two_devices(iut: Iut) -> None:
     """Changes of two devices at the same time are told under the UID of each."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for uid in (ONE, OTHER):
             await connect(session, uid, {"value": 0})
         await listed(session, ONE, OTHER)
@@ -186,7 +186,7 @@ async def test_changes_of_two_devices(iut: Iut) -> None:
 @requirement("update.values")
 async def test_values(iut: Iut) -> None:
     """Values keep their types: booleans, integers, floats, arrays of them, and text."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         # Whether the first values count as a change is open.
         await connect(session, ONE, VALUES)
         for values in (CHANGED, VALUES):
@@ -198,7 +198,7 @@ async def test_values(iut: Iut) -> None:
 async def test_own_parameters(iut: Iut) -> None:
     """A device is told with its own parameters and no others, as they are, in every update."""
     params = {ONE: {"a": 1, "b": 2}, OTHER: {"c": 3}}
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for uid, values in params.items():
             await connect(session, uid, dict.fromkeys(values, 0))
         await listed(session, *params)
@@ -221,7 +221,7 @@ async def test_own_parameters(iut: Iut) -> None:
 @requirement("update.aliases")
 async def test_aliases(iut: Iut) -> None:
     """A device has the alias that it was given; one without has none."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"value": 1}, "left motor")
         await connect(session, OTHER, {"value": 1})
         update = await listed(session, ONE, OTHER)
@@ -242,7 +242,7 @@ async def _named(session: Session, wanted: dict[str, str]) -> None:
 @requirement("update.disconnected")
 async def test_disconnected(iut: Iut) -> None:
     """A device that has gone is soon told of no more; when it comes again, it is."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"value": 1}, "gone soon")
         await connect(session, OTHER, {"value": 1})
         await listed(session, ONE, OTHER)
@@ -260,7 +260,7 @@ async def test_disconnected(iut: Iut) -> None:
 @requirement("encoding.messagepack")
 async def test_one_update_a_datagram(iut: Iut) -> None:
     """Each datagram is one update and nothing else, with many devices as well."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         for number in range(20):
             await connect(session, str(2**80 + number), {"value": number}, f"device {number}")
         await listed(session, *(str(2**80 + number) for number in range(20)))
@@ -275,7 +275,7 @@ async def _rounds(session: Session, count: int) -> None:
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """All that is text is a str of UTF-8: UIDs, names of parameters, and aliases."""
-    async with iut.session() as session:
+    async with operated(iut) as session:
         await connect(session, ONE, {"value": 1, "über": 2}, "linker Motor, ä€😀")
         await connect(session, OTHER, {"value": 1}, "arm")
         await listed(session, ONE, OTHER)
