@@ -36,6 +36,7 @@ class Step(StrEnum):
     ABORTED = "whose registration was aborted"
     LINKED = "that is registered"
     TOLD = "that was told download"
+    STRAYED = "that was told download, and pushed instead"
     FETCHING = "that is fetching its program"
     RUNNING = "that runs a program"
     UPDATING = "that was told update"
@@ -65,6 +66,14 @@ COURSE = Course(
         Step.TOLD: {
             **_REGISTERS,
             (ROBOT, "DownloadRequest"): Step.FETCHING,
+            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.STRAYED),
+        },
+        Step.STRAYED: {
+            **_REGISTERS,
+            (ROBOT, "DownloadRequest"): Step.FETCHING,
+            (LAB, "Download"): Step.TOLD,
+            (LAB, "Update"): Step.UPDATING,
+            (LAB, "Abort"): Step.DISMISSED,
             (ROBOT, "Push"): Violates("run.requests-file", _FROM),
         },
         Step.FETCHING: {

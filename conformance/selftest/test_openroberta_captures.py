@@ -68,7 +68,7 @@ def test_connections_are_one_conversation() -> None:
         exchange(request("POST", naming.PUSHCMD, {}, {**data, "cmd": cmd}), answer, *judges)
         found += [finding.requirement for finding in judges[0].findings]
         assert judges[1].findings == []
-    assert found == ["run.requests-file"]
+    assert found == ["run.silent-while-fetching"]
 
 
 def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:

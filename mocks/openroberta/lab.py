@@ -20,7 +20,7 @@ from mocks.openroberta import http
 from mocks.openroberta.files import PROGRAMS, programs_of
 from mocks.openroberta.http import Served
 from mocks.openroberta.record import Program, RobotRecord, Step
-from mocks.openroberta.user import OPERATIONS, Settings, UserSide, operations
+from mocks.openroberta.user import Settings, UserSide, operations
 from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
@@ -256,7 +256,11 @@ class Lab(UserSide):
         if value["path"] == "/" and value["method"] == "GET":
             page = PAGE.read_bytes()
             return response(200, {"content-type": "text/html; charset=utf-8"}, page)
-        if value["path"] != f"/user/{name}" or name not in OPERATIONS or value["method"] != "POST":
+        if (
+            value["path"] != f"/user/{name}"
+            or name not in self.operations
+            or value["method"] != "POST"
+        ):
             return self.refusal(404)
         try:
             result = await operations(self)[name](value.get("json") or {})

@@ -32,6 +32,9 @@ class Settings:
 class UserSide:
     """The robots of a lab, by their tokens."""
 
+    operations: tuple[str, ...] = OPERATIONS
+    """What its user can do."""
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.robots: dict[str, RobotRecord] = {}
@@ -132,7 +135,7 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
         }
         return {"programs": list(lab.settings.programs), "robots": seen}
 
-    return {
+    known: dict[str, upper_tester.Operation] = {
         "pair": pair,
         "run": run,
         "update": update,
@@ -140,3 +143,4 @@ def operations(lab: UserSide) -> Mapping[str, upper_tester.Operation]:
         "update_file": update_file,
         "robots": robots,
     }
+    return {name: known[name] for name in lab.operations}

@@ -225,6 +225,7 @@ async def test_case_of_tokens(iut: Iut) -> None:
 async def test_run_before_the_token(iut: Iut) -> None:
     """Running a program on a robot whose token was not entered does not reach it."""
     async with playing(iut) as tester:
+        await tester.needs("run")
         robot = tester.robot()
         exchange = await robot.register()
         await exchange.taken()

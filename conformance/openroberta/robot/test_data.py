@@ -23,12 +23,13 @@ def presence_of(name: str) -> Any:
     @requirement(f"data.{name}")
     async def test(iut: Iut) -> None:
         async with playing(iut) as tester:
-            await tester.repeats(await tester.link(), 1)
+            push = await tester.repeats(await tester.link(), 1)
+            await tester.link_again(push)
             for asked in tester.asked:
                 if name not in asked.data:
                     raise asked.violation(f"{name} in the object of {asked.name}", "there is none")
 
-    test.__doc__ = f"Registration and pushes have the field {name}."
+    test.__doc__ = f"Registrations and pushes have the field {name}, the second time as well."
     return test
 
 

@@ -60,7 +60,7 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     await answers(push, response(200, {}, {"cmd": "repeat"}))
     push = await tester.next("Push")
     await answers(push, response(200, {}, {"cmd": "download"}))
-    asked = await tester.next("DownloadRequest")
+    asked = await tester.program_request()
     await answers(asked, response(200, {"Filename": NAME}, tester.program))
     await tester.next("Push", within=tester.seconds("program") + tester.seconds("response"))
     return await latest(tester)

@@ -99,7 +99,7 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
         await push.answer(response(200, {}, {"subtype": "", **extra, "cmd": "repeat"}))
         push = await tester.next("Push")
         await push.answer(response(200, {}, {"last": "abort", **extra, "cmd": "download"}))
-        await tester.next("DownloadRequest")
+        await tester.program_request()
 
 
 @requirement("commands.configuration")

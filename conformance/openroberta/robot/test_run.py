@@ -34,11 +34,21 @@ async def test_requests_file(iut: Iut) -> None:
         push = await tester.link()
         for _ in range(2):
             await push.command("download")
-            asked = await tester.next("DownloadRequest")
+            asked = await tester.program_request()
             await asked.file(tester.program)
             push = await tester.next(
                 "Push", within=within_program(tester), requirement="run.pushes-after"
             )
+
+
+@requirement("run.requests-file")
+async def test_requests_file_when_registered_again(iut: Iut) -> None:
+    """It does so as well when it has updated and registered again."""
+    async with playing(iut) as tester:
+        push = await tester.link_again(await tester.run(await tester.link()))
+        if push is None:
+            raise NotExercised("this robot does not come back by itself from an update")
+        await tester.repeats(await tester.run(push), 1)
 
 
 def within_program(tester: LabTester) -> float:
@@ -51,7 +61,7 @@ async def test_download_push(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("download")
-        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+        asked = await tester.program_request("run.requests-file")
         left_out = [name for name in push.data if name not in asked.data and name in MANDATORY]
         if left_out:
             raise asked.violation("the whole object", f"it lacks {', '.join(left_out)}")
@@ -83,7 +93,7 @@ async def test_silent_while_fetching(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("download")
-        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+        asked = await tester.program_request("run.requests-file")
         other = await tester.watch("Push", within=tester.seconds("quiet"))
         if other is None:
             value = response(200, {"Filename": NAME}, BYTES)
@@ -106,7 +116,7 @@ async def test_silent_while_running(iut: Iut) -> None:
         push = await tester.link()
         for _ in range(2):
             await push.command("download")
-            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.program_request("run.requests-file")
             await asked.file(slow.encode())
             other = await tester.watch("Push", "Register", within=0.4)
             if other is not None:
@@ -127,7 +137,7 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
         for number, (what, data) in enumerate(PROGRAMS.items()):
             name = f"prog{number}.bin"
             await push.command("download")
-            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.program_request("run.requests-file")
             if framing == "length" or asked.message.value["version"] == "1.0":
                 await asked.file(data, name)
             elif framing == "chunks":
@@ -161,7 +171,7 @@ async def test_stores_name(iut: Iut) -> None:
         push = await tester.link()
         for name in ("first.py", "Second_2.py"):
             await push.command("download")
-            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.program_request("run.requests-file")
             await asked.answer(response(200, {"Filename": name}, tester.program))
             push = await tester.next(
                 "Push", within=within_program(tester), requirement="run.pushes-after"
@@ -194,7 +204,7 @@ async def test_executes_while_fetching(iut: Iut) -> None:
         push = await tester.link()
         before = len(await executed(tester))
         await push.command("download")
-        asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+        asked = await tester.program_request("run.requests-file")
         value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
         await asyncio.sleep(_AGAIN)
@@ -255,7 +265,7 @@ async def test_file_paths(iut: Iut) -> None:
         for path in PATHS:
             name = f"escaped-{secrets.token_hex(4)}"
             await push.command("download")
-            asked = await tester.next("DownloadRequest", requirement="run.requests-file")
+            asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
             outside = await _outside(tester, folder)
             check(

@@ -91,6 +91,11 @@ class RobotsTester:
             return operation in hooks
         return await self._once(f"offers {operation}", asked)
 
+    async def needs(self, operation: str) -> None:
+        """Raise NotExercised where the lab does not have this operation."""
+        if not await self.offers(operation):
+            await self.upper(operation, token=new_token())
+
     async def pairs(self) -> bool:
         """Whether 'pair' succeeds for the only robot of a fresh lab, found out once in a run."""
 

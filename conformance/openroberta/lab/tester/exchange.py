@@ -39,7 +39,10 @@ class Exchange:
         return message
 
     async def refused(self, requirement: str | None = None) -> None:
-        """Raise Violation unless an error is its answer: any, abort at once, or the end."""
+        """Raise Violation unless an error is its answer: any, abort at once, or the end.
+
+        Raises Inconclusive where abort comes when a registration's time may be over.
+        """
         try:
             message = await self.answer(requirement=requirement)
         except Violation:
@@ -47,8 +50,9 @@ class Exchange:
             if self.session.ended and not (process and process.exit):
                 return
             raise
-        aborted = message.name == "Abort" and not self._over(message)
-        if not aborted and not is_error(message.name, message.value):
+        if message.name == "Abort" and self._over(message):
+            raise self.wrong("an error", message, requirement)
+        if message.name != "Abort" and not is_error(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
     async def taken(self) -> None:

@@ -138,6 +138,7 @@ class Robot:
         Should the push be answered before, or the user have to wait, the robot goes on pushing.
         `exchange` is a push that waits already.
         """
+        await self.tester.needs(operation)
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")

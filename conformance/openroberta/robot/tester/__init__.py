@@ -87,6 +87,19 @@ class LabTester:
             raise Inconclusive(f"expected {expected}; it came after {took:.1f} s")
         return found
 
+    async def program_request(self, requirement: str | None = None) -> Exchange:
+        """The request for a program, of which the robot was told; a push may come beside it."""
+        before = len(self.others)
+        asked = await self.next("DownloadRequest", "Push", requirement=requirement)
+        if asked.name == "Push":
+            found = await self.watch("DownloadRequest", within=self.seconds("response"))
+            if found is None:
+                strayed = self._strayed(("DownloadRequest",), before)
+                known = "http.paths" if strayed else requirement
+                raise (strayed or asked).violation("DownloadRequest", "none came", known)
+            return found
+        return asked
+
     async def _begun(self, found: Exchange | None) -> Exchange | None:
         """The registration of a robot that was started by hand, and may go on from a test before.
 
@@ -154,10 +167,27 @@ class LabTester:
         await asked.command("repeat")
         return await self.next("Push", requirement="register.then-push")
 
+    async def link_again(self, push: Exchange) -> Exchange | None:
+        """Have the robot update and register again: its first push then.
+
+        None where it does not come back by itself, or does not update; then it is not waited for
+        again in this run.
+        """
+        memory, gone = self.iut.memory, "does not come back from an update"
+        if memory.get(gone):
+            return None
+        await push.command("update")
+        asked = await self.watch("Register", within=self.seconds("startup"))
+        if asked is None:
+            memory[gone] = True
+            return None
+        await asked.command("repeat")
+        return await self.next("Push", requirement="register.then-push")
+
     async def run(self, push: Exchange, data: bytes | None = None, name: str = NAME) -> Exchange:
         """Have the robot fetch and run a program: its next push."""
         await push.command("download")
-        asked = await self.next("DownloadRequest", requirement="run.requests-file")
+        asked = await self.program_request("run.requests-file")
         await asked.file(self.program if data is None else data, name)
         within = self.seconds("program") + self.seconds("response")
         return await self.next("Push", within=within, requirement="run.pushes-after")

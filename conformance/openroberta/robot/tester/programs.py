@@ -12,7 +12,8 @@ async def executed(tester: LabTester) -> list[Any]:
     """The programs that were run. Raises NotExercised or Inconclusive where that is not told."""
     answered = await tester.instance.upper("executed")
     if not answered.ok or not isinstance(answered.result, list):
-        raise Inconclusive(f"the operation 'executed' told no programs: {answered}"[:300])
+        why = answered.result if answered.ok else answered.error
+        raise Inconclusive(f"the operation 'executed' answered {str(why)[:200]}, and no programs")
     return answered.result
 
 

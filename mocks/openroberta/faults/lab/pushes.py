@@ -206,17 +206,6 @@ class OfflineWhileHeld(Lab):
         return super().state_of(robot)
 
 
-@fault("offline-for-good", violates="offline.returns")
-class OfflineForGood(Lab):
-    """Refuses a robot that has been offline."""
-
-    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
-        robot = self.robots.get(str(data["token"]))
-        if robot and self.state_of(robot) == "offline":
-            return self.refusal(500)
-        return await super().push(data, served)
-
-
 @fault("back-without-programs", violates="offline.returns", subtle=True)
 class BackWithoutPrograms(Lab):
     """Shows a robot as waiting that is back, and does not tell it of programs."""

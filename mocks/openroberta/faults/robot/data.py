@@ -64,14 +64,6 @@ class _Telling(Robot):
         raise NotImplementedError
 
 
-@fault("battery-as-number", violates="data.strings")
-class BatteryAsNumber(_Telling):
-    """Sends the battery as a number."""
-
-    def alter(self, told: dict[str, Any], cmd: str) -> None:
-        told["battery"] = float(told["battery"])
-
-
 @fault("battery-null-in-pushes", violates="data.strings", subtle=True)
 class BatteryNullInPushes(_Telling):
     """Sends null as the battery in pushes."""
@@ -187,14 +179,6 @@ class CommandInCapitals(_Telling):
             told["cmd"] = "Push"
 
 
-@fault("exit-value-as-string", violates="exit.integer")
-class ExitValueAsString(_Telling):
-    """Sends its exit value as a string."""
-
-    def alter(self, told: dict[str, Any], cmd: str) -> None:
-        told["nepoexitvalue"] = str(self.exit_value or 0)
-
-
 @fault("exit-value-null", violates="exit.integer", subtle=True)
 class ExitValueNull(_Telling):
     """Sends null as its exit value while there is none."""
@@ -227,14 +211,6 @@ class ExitValueOfAByte(Robot):
 
     def ended(self, value: int) -> None:
         self.exit_value = value - 256 if value > 127 else value
-
-
-@fault("no-exit-value", violates="exit.reported")
-class NoExitValue(_Telling):
-    """Never sends an exit value."""
-
-    def alter(self, told: dict[str, Any], cmd: str) -> None:
-        told.pop("nepoexitvalue", None)
 
 
 @fault("failures-untold", violates="exit.reported", subtle=True)

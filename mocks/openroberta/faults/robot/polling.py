@@ -34,15 +34,6 @@ class PushesWhileItRegisters(Robot):
             early.cancel()
 
 
-@fault("impatient-registration", violates="register.patient")
-class ImpatientRegistration(Robot):
-    """Gives up a registration after a quarter of a second, and registers again."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        registers = value.get("json", {}).get("cmd") == "register"
-        return await super().ask(value, 0.25 if registers else patience)
-
-
 @fault("almost-patient-registration", violates="register.patient", subtle=True)
 class AlmostPatientRegistration(Robot):
     """Gives up a registration shortly before its time is over."""
@@ -162,15 +153,6 @@ class TakesItsTime(_Counting):
         if self.pushes > 1:
             await asyncio.sleep(1.3)
         return await super().ask(value, patience)
-
-
-@fault("impatient-push", violates="push.patient")
-class ImpatientPush(Robot):
-    """Gives up a push after a fifth of a second, and pushes again."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        pushes = value.get("json", {}).get("cmd") == "push"
-        return await super().ask(value, 0.2 if pushes else patience)
 
 
 @fault("impatient-second-push", violates="push.patient", subtle=True)

@@ -118,14 +118,6 @@ class MotorWithoutName(_Measuring):
         return {**told, "B": "0"}
 
 
-@fault("measured-numbers", violates="sensors.values")
-class MeasuredNumbers(_Measuring):
-    """Sends numbers for what it measures."""
-
-    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
-        return {**told, "1-TOUCH": 0}
-
-
 @fault("nothing-measured-null", violates="sensors.values", subtle=True)
 class NothingMeasuredNull(_Measuring):
     """Sends null for a motor that tells nothing."""

@@ -1,0 +1,1 @@
+"""Lawful variants of the mocks, by role."""

@@ -1,0 +1,187 @@
+"""Lawful variants of the lab."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta.codec import response
+from mocks.deviations import variant
+from mocks.openroberta.http import Served
+from mocks.openroberta.lab import Lab
+from mocks.openroberta.record import Program, RobotRecord, Step, give
+
+_TELLING = (404, 411)  # statuses by which a robot knows what to do otherwise
+
+
+@variant("errors-in-bodies", of="refuses.robot")
+class ErrorsInBodies(Lab):
+    """Says in the body of an answer of status 200 that there was an error."""
+
+    def refusal(self, status: int) -> Any:
+        if status in _TELLING:
+            return super().refusal(status)
+        return response(200, {}, {"rc": "error", "message": "SERVER_ERROR"})
+
+
+@variant("errors-by-closing", of="refuses.battery")
+class ErrorsByClosing(Lab):
+    """Closes the connection of whoever sends an object that lacks something, or none."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        return None
+
+    def malformed(self) -> Any:
+        return None
+
+
+@variant("aborts-what-it-refuses", of="refuses.menuversion")
+class AbortsWhatItRefuses(Lab):
+    """Answers abort at once to an object that lacks something."""
+
+    def incomplete(self, data: Mapping[str, Any]) -> Any:
+        return self.command("abort")
+
+
+@variant("closes-after-each", of="http.persistence")
+class ClosesAfterEach(Lab):
+    """Closes every connection after one answer."""
+
+    def keeps(self, value: Any) -> bool:
+        return bool("upgrade" in value["headers"])
+
+
+@variant("answers-in-chunks", of="http.messages")
+class AnswersInChunks(Lab):
+    """Sends bodies in chunks to whoever speaks HTTP/1.1, as the published lab does."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        answer = await super().answer(frame, served)
+        old = frame.value["version"] == "1.0"
+        if answer is None or old or answer["headers"].get("content-length", "0") == "0":
+            return answer
+        kept = {name: text for name, text in answer["headers"].items() if name != "content-length"}
+        return {**answer, "headers": {**kept, "transfer-encoding": "chunked"}}
+
+
+@variant("requires-a-length", of="robustness.chunked-requests")
+class RequiresALength(Lab):
+    """Refuses a request whose body comes in chunks with the status that HTTP has for that."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if "transfer-encoding" in frame.value["headers"]:
+            return self.refusal(411)
+        return await super().answer(frame, served)
+
+
+@variant("knows-addresses", of="token.links")
+class KnowsAddresses(Lab):
+    """Knows a robot by its hardware address: its next registration ends what was before."""
+
+    def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
+        for other in list(self.robots.values()):
+            if other.data.get("macaddr") == data.get("macaddr") and other.token != token:
+                give(other.registrations, "abort", "abort")
+                self.robots.pop(other.token)
+        return super().registered(token, data)
+
+
+@variant("quotes-names", of="run.filename")
+class QuotesNames(Lab):
+    """Writes the names of files within quotes."""
+
+    def file(self, program: Program) -> Any:
+        answer = super().file(program)
+        return {**answer, "headers": {**answer["headers"], "Filename": f'"{program.name}"'}}
+
+
+@variant("answers-the-updated", of="update.disconnects")
+class AnswersTheUpdated(Lab):
+    """Answers the pushes of a robot that was told update with repeat, as the published lab does."""
+
+    updated: frozenset[str] = frozenset()
+
+    def disconnect(self, robot: RobotRecord) -> None:
+        super().disconnect(robot)
+        self.updated |= {robot.token}
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        if data["token"] in self.updated and data["token"] not in self.robots:
+            held: list[asyncio.Future[str]] = []
+            gone = await self.hold(held, self.settings.push_hold, served) is None
+            return None if gone else self.command("repeat")
+        return await super().push(data, served)
+
+
+@variant("numbers-for-volts", of="push.seen")
+class NumbersForVolts(Lab):
+    """Shows the battery's voltage as a number."""
+
+    def state(self, token: str) -> dict[str, Any]:
+        state = super().state(token)
+        return {**state, "battery": float(state["battery"])} if "battery" in state else state
+
+
+@variant("texts-for-exit-values", of="exit.shown")
+class TextsForExitValues(Lab):
+    """Shows the exit value as a text."""
+
+    def state(self, token: str) -> dict[str, Any]:
+        state = super().state(token)
+        return {**state, "exitvalue": str(state["exitvalue"])} if "exitvalue" in state else state
+
+
+@variant("lost-is-offline", of="offline.no-disconnect")
+class LostIsOffline(Lab):
+    """Takes a robot for offline whose connection is lost, until it pushes again."""
+
+    lost: frozenset[str] = frozenset()
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        self.lost -= {str(data["token"])}
+        answer = await super().push(data, served)
+        if answer is None:
+            self.lost |= {str(data["token"])}
+        return answer
+
+    def state_of(self, robot: RobotRecord) -> str:
+        state = super().state_of(robot)
+        return "offline" if state == "waiting" and robot.token in self.lost else state
+
+
+@variant("offline-for-good", of="offline.returns")
+class OfflineForGood(Lab):
+    """Refuses a robot that has been offline, until it registers again."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and self.state_of(robot) == "offline":
+            return self.refusal(500)
+        return await super().push(data, served)
+
+
+@variant("newest-push-only", of="robustness.repeated-push")
+class NewestPushOnly(Lab):
+    """Answers a push that is held as soon as the same robot sends another."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        robot = self.robots.get(str(data["token"]))
+        if robot and robot.step is not Step.REGISTERING:
+            give(robot.pushes, "repeat", "repeat")
+        return await super().push(data, served)
+
+
+@variant("no-content", of="sensors.accepted")
+class NoContent(Lab):
+    """Answers sensor data with status 204."""
+
+    def sensor_post(self, value: Any) -> Any:
+        super().sensor_post(value)
+        return response(204)
+
+
+@variant("few-operations", of="offline.noticed")
+class FewOperations(Lab):
+    """Lets its user do no more than enter tokens and run programs."""
+
+    operations = ("pair", "run")

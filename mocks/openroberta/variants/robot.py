@@ -1,0 +1,240 @@
+"""Lawful variants of the robot."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.openroberta import naming
+from mocks.deviations import variant
+from mocks.openroberta.http import Caller
+from mocks.openroberta.robot import Robot
+
+_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
+
+
+@variant("a-connection-for-each", of="http.persistence")
+class AConnectionForEach(Robot):
+    """Opens a connection for each request, and asks for its end."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "Connection": "close"}
+
+
+@variant("old-http", of="http.chunked-answers")
+class OldHttp(Robot):
+    """Speaks HTTP/1.0."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return {**super().post(path, data), "version": "1.0"}
+
+    def get(self, path: str) -> Any:
+        return {**super().get(path), "version": "1.0"}
+
+
+class _TlsFirst(Caller):
+    async def _exchange(self, data: bytes) -> Frame | None:
+        stream = await self.open()
+        stream.write(_HELLO)
+        while await stream.read():
+            pass
+        await self.close()
+        answer = await super()._exchange(data)
+        await self.close()
+        return answer
+
+
+@variant("tries-tls-first", of="http.messages")
+class TriesTlsFirst(Robot):
+    """Begins each request with a TLS hello on the plain port, as a published robot does."""
+
+    def make_caller(self) -> Caller:
+        return _TlsFirst(self.settings.url)
+
+    def start_sensors(self) -> None:
+        """Without sensors: they stay on one connection."""
+
+
+@variant("tries-other-paths-first", of="http.paths")
+class TriesOtherPathsFirst(Robot):
+    """Tries a path without /rest before the right one, as a published robot does."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value["path"] == naming.PUSHCMD:
+            answer = await super().ask({**value, "path": "/pushcmd"}, patience)
+            if answer is None or answer.value.get("status") != 404:
+                return answer
+        return await super().ask(value, patience)
+
+
+@variant("keeps-its-token", of="register.after-abort")
+class KeepsItsToken(Robot):
+    """Registers again with the token that was aborted."""
+
+    async def before_next(self) -> None:
+        await self.pause()
+
+
+@variant("stops-when-aborted", of="register.after-abort")
+class StopsWhenAborted(Robot):
+    """Does nothing more once its registration was aborted."""
+
+    async def register(self) -> str:
+        command = await super().register()
+        if command == "abort":
+            await asyncio.sleep(3600)
+        return command
+
+
+@variant("lower-case-token", of="token.alphabet")
+class LowerCaseToken(Robot):
+    """Has a long token of small letters."""
+
+    def new_token(self) -> str:
+        return (super().new_token() + super().new_token()).lower()
+
+
+@variant("starts-late", of="register.first")
+class StartsLate(Robot):
+    """Takes a second before it registers."""
+
+    async def play(self) -> None:
+        await asyncio.sleep(1)
+        await super().play()
+
+
+@variant("asks-twice", of="robustness.no-storm")
+class AsksTwice(Robot):
+    """Repeats a request at once, a single time, where the connection is lost."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(value, patience) or await super().ask(value, patience)
+
+
+class _Telling(Robot):
+    """Tells something in another way."""
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        told = super().data(cmd)
+        return {**told, **self.altered(told)}
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@variant("three-decimals", of="push.fresh")
+class ThreeDecimals(_Telling):
+    """Tells its voltage with three decimals."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"battery": f"{float(told['battery']):.3f}"}
+
+
+@variant("battery-as-number", of="data.strings")
+class BatteryAsNumber(_Telling):
+    """Tells its voltage as a number."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"battery": float(told["battery"])}
+
+
+@variant("more-members", of="robustness.extra-members")
+class MoreMembers(_Telling):
+    """Tells more than the example has, as published robots do."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"runtimeversion": "2.0", "nepoapps": [1, {"a": None}]}
+
+
+@variant("exit-value-as-text", of="exit.integer")
+class ExitValueAsText(_Telling):
+    """Tells its exit value as a string, as published robots do."""
+
+    def altered(self, told: dict[str, Any]) -> dict[str, Any]:
+        return {"nepoexitvalue": str(self.exit_value or 0)}
+
+
+@variant("no-exit-value", of="exit.reported")
+class NoExitValue(Robot):
+    """Never tells an exit value."""
+
+    def ended(self, value: int) -> None:
+        """As if there were none."""
+
+
+@variant("impatient-registration", of="register.patient")
+class ImpatientRegistration(Robot):
+    """Gives up a registration after a quarter of a second, and registers again."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        registers = value.get("json", {}).get("cmd") == "register"
+        return await super().ask(value, 0.25 if registers else patience)
+
+
+@variant("impatient-push", of="push.patient")
+class ImpatientPush(Robot):
+    """Gives up a push after a fifth of a second, and pushes again."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        pushes = value["path"] == naming.PUSHCMD and value["json"]["cmd"] == "push"
+        return await super().ask(value, 0.2 if pushes else patience)
+
+
+@variant("names-of-its-own", of="run.stores-name")
+class NamesOfItsOwn(Robot):
+    """Calls every program by the same name."""
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        return "program.bin"
+
+
+@variant("pushes-before-it-fetches", of="run.silent-while-fetching")
+class PushesBeforeItFetches(Robot):
+    """Says by a push that it has heard of the program, and fetches it."""
+
+    async def download(self) -> None:
+        asked = self.post(naming.PUSHCMD, self.data("push"))
+        await self.make_caller().ask(asked, 0.1)
+        await super().download()
+
+
+class _Measuring(Robot):
+    def measured(self) -> dict[str, Any]:
+        return {**super().measured(), **self.altered()}
+
+    def altered(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@variant("measured-numbers", of="sensors.values")
+class MeasuredNumbers(_Measuring):
+    """Sends numbers for what it measures."""
+
+    def altered(self) -> dict[str, Any]:
+        return {"1-TOUCH": 0}
+
+
+@variant("time-of-measuring", of="sensors.members")
+class TimeOfMeasuring(_Measuring):
+    """Sends with what it measures when it has done so."""
+
+    def altered(self) -> dict[str, Any]:
+        return {"time": "12:00:00"}
+
+
+@variant("sensors-by-rest", of="sensors.fallback")
+class SensorsByRest(Robot):
+    """Tries no websocket for its sensor data."""
+
+    def start_sensors(self) -> None:
+        if self.settings.sensors is not None:
+            self.sensing = asyncio.create_task(self.post_sensors(self.settings.sensors))
+
+    async def post_sensors(self, every: float) -> None:
+        caller = self.make_caller()
+        try:
+            while True:
+                await caller.ask(self.post("/rest/sensorlogging", self.measured()), every)
+                await asyncio.sleep(every)
+        finally:
+            await caller.close()
