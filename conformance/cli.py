@@ -26,6 +26,8 @@ COMMANDS = {
     "mock": "run a reference peer, standalone",
     "replay": "play one capture against an implementation",
     "check": "judge recorded sessions",
+    "compare": "show what has changed between two reports",
+    "report": "show several reports on one page, or merge the parts of one",
     "prove": "show that every fault of every mock is noticed",
     "show": "print a capture as a message ladder",
     "init": "write a commented conformance.toml",

@@ -68,6 +68,8 @@ class Configuration:
     selection: Selection = field(default_factory=Selection)
     allure: str = ""
     """A folder for Allure results, if they are to be written."""
+    baseline: str = ""
+    """The report of an earlier run, from which this one must not be worse."""
     invocation: str = ""
     """The words that started this run, without those that select tests."""
 

@@ -1,12 +1,14 @@
 """Builds the report of a run: a verdict for every requirement, and one for the whole."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from conformance import __version__
+from conformance import __version__, stored
 from conformance.causes import causes, settle
+from conformance.comparison import compare
 from conformance.configuration import Configuration, KnownFailure
 from conformance.protocols import Protocol, Requirement, Role
 from conformance.selection import LEFT_OUT, Collected
@@ -84,19 +86,9 @@ def build(run: Run) -> dict[str, Any]:
     problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
     problems += _unbound(protocol, role, results)
     code, reason = _outcome(run, requirements, stale, problems, smoke_failed)
-    counts = _counts(entry["verdict"] for entry in requirements)
-    tried = counts["inconclusive"]
-    exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
-    headline = (
-        f"{_of_what(run)}{exercised} of {len(requirements)} requirements exercised "
-        f"({counts['pass']} passed, {counts['fail']} failed, {counts['warn']} warned"
-        + (f", {counts['known']} known to fail" if counts["known"] else "")
-        + f"); {counts['not-exercised']} not exercised, {tried} inconclusive"
-        + (f", {counts['not-applicable']} not applicable" if counts["not-applicable"] else "")
-        + (f". {reason}" if reason else "")
-    )
+    counts = counted(entry["verdict"] for entry in requirements)
     now = datetime.datetime.now(datetime.UTC)
-    return {
+    report: dict[str, Any] = {
         "suite": {"name": "conformance", "version": __version__},
         "iut": {
             "name": configuration.name or _called(configuration),
@@ -104,8 +96,8 @@ def build(run: Run) -> dict[str, Any]:
             "command": list(configuration.command) or None,
             "address": configuration.connect or configuration.listen or None,
         },
-        "verdict": _VERDICT_OF.get(code, "inconclusive"),
-        "headline": headline,
+        "verdict": word(code),
+        "headline": headline(_of_what(run), counts, reason),
         "exit_code": code,
         "selection": run.selection,
         "interrupted": (
@@ -113,7 +105,7 @@ def build(run: Run) -> dict[str, Any]:
         ),
         "counts": {
             "requirements": counts,
-            "tests": _counts(result["verdict"] for result in run.tests),
+            "tests": counted(result["verdict"] for result in run.tests),
         },
         "seed": configuration.seed,
         "overlap": {"tests": run.at_a_time, "why": run.alone},
@@ -131,6 +123,43 @@ def build(run: Run) -> dict[str, Any]:
         "problems": problems,
         "stale": stale,
     }
+    if configuration.baseline:
+        _compare(report, configuration, _of_what(run))
+    return report
+
+
+def _compare(report: dict[str, Any], configuration: Configuration, lead: str) -> None:
+    """Add what has changed since the baseline, which a conformant run may fail for."""
+    path = Path(configuration.baseline)
+    changes = compare(stored.load(path), report, path.name)
+    report["comparison"] = changes.to_json()
+    bad = changes.bad(configuration.strict)
+    if bad and report["exit_code"] == CONFORMANT:
+        report["exit_code"], report["verdict"] = NONCONFORMANT, word(NONCONFORMANT)
+        report["headline"] = headline(lead, report["counts"]["requirements"], bad)
+
+
+def word(code: int) -> str:
+    """The verdict of a run that ends with an exit code."""
+    return _VERDICT_OF.get(code, "inconclusive")
+
+
+def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
+    """A run in one line: of what it speaks if not of the whole, the counts, what else to say."""
+    exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
+    return (
+        f"{lead}{exercised} of {sum(counts.values())} requirements exercised "
+        f"({counts['pass']} passed, {counts['fail']} failed, {counts['warn']} warned"
+        + (f", {counts['known']} known to fail" if counts["known"] else "")
+        + f"); {counts['not-exercised']} not exercised, {counts['inconclusive']} inconclusive"
+        + (f", {counts['not-applicable']} not applicable" if counts["not-applicable"] else "")
+        + (f". {reason}" if reason else "")
+    )
+
+
+def tried(entry: Mapping[str, Any]) -> bool:
+    """Whether a requirement is one that a run must have exercised some of to be conformant."""
+    return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
 
 
 def _of_what(run: Run) -> str:
@@ -357,19 +386,19 @@ def _outcome(
         return NONCONFORMANT, "known failures do not hold any more"
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
-    tried = (Verdict.PASS, Verdict.KNOWN)
     if run.selection:
         wanted = set(run.collected.decided)
-        shown = (*tried, Verdict.WARN)
+        shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
         if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
             return INCONCLUSIVE, "no requirement of the selection was exercised"
         return CONFORMANT, ""
-    if not any(entry["level"] == "must" and entry["verdict"] in tried for entry in requirements):
+    if not any(tried(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
     return CONFORMANT, ""
 
 
-def _counts(verdicts: Any) -> dict[str, int]:
+def counted(verdicts: Iterable[str]) -> dict[str, int]:
+    """How many there are of each verdict."""
     counts = dict.fromkeys(map(str, Verdict), 0)
     for verdict in verdicts:
         counts[verdict] += 1

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
+from conformance import acknowledged, protocols, stored, watching
 from conformance.commands import options as options_of_iut
+from conformance.commands import selecting
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.outcome import INCONCLUSIVE, SUITE_FAILED, USAGE
-from conformance.protocols import UnknownName
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
-from conformance.selection import Selection, matches
 
-REPORT = "conformance-report"
+REPORTS = ("conformance-report", "conformance-report-selection")
+"""Where the report of a whole run is written, and that of a selection."""
 
 # What pytest ends with where it was told wrongly, or to do something else than to run tests.
 _WITHOUT_REPORT: dict[int, int] = {
@@ -38,17 +38,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE", nargs="?")
     options_of_iut.add(parser)
     parser.add_argument(
-        "--report", metavar="DIR", help=f"default: {REPORT}, or {REPORT}-selection for a selection"
+        "--report", metavar="DIR", help="default: {}, or {} for a selection".format(*REPORTS)
     )
     parser.add_argument("--strict", action="store_true", help="warnings and inconclusives fail too")
-    parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
-    parser.add_argument(
-        "--requirement",
-        metavar="ID",
-        action="append",
-        default=[],
-        help="only tests that decide it; * stands for anything",
-    )
+    selecting.add(parser)
     parser.add_argument("--examples", type=_positive, metavar="N", help="drawn sessions a property")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn")
     parser.add_argument(
@@ -58,17 +51,41 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many tests are under way at a time; auto, the default: as many as is good",
     )
+    parser.add_argument(
+        "--baseline", metavar="REPORT", help="fail if anything is worse than in this earlier report"
+    )
+    parser.add_argument(
+        "--write-known-failures",
+        metavar="FILE",
+        type=Path,
+        help="write what fails as a list for conformance.toml",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file of the command changes"
+    )
     parser.add_argument("--allure", metavar="DIR", help="write Allure results as well")
 
 
 def execute(args: argparse.Namespace) -> int:
     command, extra = _divide(args.rest)
     chosen = configured(args, command)
+    if args.watch:
+        folder = Path(chosen.cwd or ".")
+        files = watching.files_of(chosen.command, folder)
+        if not files:
+            raise ConfigurationError("--watch: the command names no file that could change")
+        place = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+        again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
+        return watching.watch([sys.executable, "-m", "conformance", *again], files)
+    if args.write_known_failures:
+        acknowledged.prepare(args.write_known_failures)
     report = run(chosen, args, extra)
     if isinstance(report, int):
         return report
     folder = Path(os.path.relpath(chosen.report))
     print(terminal_summary(report, folder, colour=sys.stdout.isatty()))
+    if file := args.write_known_failures:
+        print(f"Wrote {acknowledged.write(report, file)} known failures to {file}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         _tell_github(report)
     return int(report["exit_code"])
@@ -84,14 +101,15 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
         raise ConfigurationError(
             f"-n {args.workers}: an IUT that is started by hand is tested one by one"
         )
-    selection = Selection(args.keyword or "", _requirements(args, chosen))
-    folder = args.report or (f"{REPORT}-selection" if selection else REPORT)
+    selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
+    folder = args.report or REPORTS[bool(selection)]
     return replace(
         chosen,
         examples=args.examples or chosen.examples,
         workers=args.workers or chosen.workers,
         seed=args.seed,
         strict=args.strict,
+        baseline=_baseline(args.baseline, chosen) if args.baseline else "",
         selection=selection,
         report=str(Path(folder).resolve()),
         allure=str(Path(args.allure).resolve()) if args.allure else "",
@@ -126,13 +144,12 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
     return report
 
 
-def _requirements(args: argparse.Namespace, chosen: Configuration) -> tuple[str, ...]:
-    """The patterns of ``--requirement``. Raises UnknownName where one fits no requirement."""
-    bound = [entry.id for entry in chosen.protocol.binding(chosen.role)]
-    for pattern in args.requirement:
-        if not any(matches(id_, [pattern]) for id_ in bound):
-            raise UnknownName(f"requirement of {chosen.role}", pattern, bound)
-    return tuple(args.requirement)
+def _baseline(path: str, chosen: Configuration) -> str:
+    """The path of an earlier report of the same role. Raises ConfigurationError."""
+    role = stored.load(Path(path))["iut"]["role"]
+    if role != str(chosen.role):
+        raise ConfigurationError(f"--baseline {path}: is of {role}, not of {chosen.role}")
+    return str(Path(path).resolve())
 
 
 def _divide(rest: list[str]) -> tuple[list[str], list[str]]:

@@ -4,74 +4,91 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.reporting.wording import Report, worst_first
+from conformance.reporting.wording import Report
 
 Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that is wrong: a violated requirement, and the test that shows it best.
+    """One thing that is wrong: a violated requirement, or a death, and the test that shows it best.
 
     ``event`` of ``transcript`` is the offending one, of which the member at ``path`` is wrong;
-    ``others`` are the further tests that show it, by their ids.
+    ``others`` are the further tests that show it, by their ids; ``consequences`` the requirements
+    that may have suffered from it. ``replay`` is empty where there is no counterexample.
     """
 
+    anchor: str
     verdict: str
-    reason: str
-    requirement: Entry
+    what: str
+    said: str
+    requirement: Entry | None
     test: Entry | None
     transcript: str | None
     event: int | None
     path: tuple[str | int, ...]
     others: tuple[str, ...]
+    consequences: tuple[str, ...]
+    reproduce: str
+    replay: str
 
 
 def causes(report: Report, *verdicts: str) -> list[Cause]:
-    """The causes behind all requirements of these verdicts, the worst first."""
-    wanted = [e for e in worst_first(report["requirements"]) if e["verdict"] in verdicts]
-    return [_cause(report, entry) for entry in wanted]
+    """The causes of these verdicts, in the order of the report."""
+    told = [*report["causes"], *_known(report)]
+    return [
+        _cause(report, cause, number)
+        for number, cause in enumerate(told)
+        if cause["verdict"] in verdicts
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """Where a violation was seen."""
-
-    test: str
-    transcript: str | None
-    event: int | None
-    path: tuple[str | int, ...] = ()
-
-
-def _cause(report: Report, requirement: Entry) -> Cause:
+def _cause(report: Report, cause: Entry, number: int) -> Cause:
     tests = {test["id"]: test for test in report["tests"]}
-    seen = [sight for sight in _seen(report, requirement) if sight.test in tests]
-    best = next((sight for sight in seen if sight.event is not None), next(iter(seen), None))
-    ids = dict.fromkeys(sight.test for sight in seen)
+    requirement = next((e for e in report["requirements"] if e["id"] == cause["requirement"]), None)
+    shown = [tests[name] for name in cause["tests"] if name in tests]
+    best = next((test for test in shown if test["transcript"] == cause["transcript"]), None)
+    best = best or next(iter(shown), None)
+    paths = (
+        tuple(found.get("path", ()))
+        for found in report["findings"]
+        if (found["requirement"], found["transcript"], found["event"])
+        == (cause["requirement"], cause["transcript"], cause["event"])
+    )
     return Cause(
-        requirement["verdict"],
-        requirement["reason"],
+        cause["requirement"] or f"death-{number}",
+        cause["verdict"],
+        cause["what"],
+        cause["said"],
         requirement,
-        tests[best.test] if best else None,
-        best.transcript if best else None,
-        best.event if best else None,
-        best.path if best else (),
-        tuple(id_ for id_ in ids if best and id_ != best.test),
+        best,
+        cause["transcript"],
+        cause["event"],
+        next(filter(None, paths), ()),
+        tuple(test["id"] for test in shown if test is not best),
+        tuple(dict.fromkeys(entry["requirement"] for entry in cause["consequences"])),
+        cause["reproduce"],
+        cause["replay"],
     )
 
 
-def _seen(report: Report, requirement: Entry) -> Iterator[_Sight]:
-    """Where a requirement was seen to be violated: first what names its tests, then the rest."""
-    found = [
-        _Sight(f["test"], f["transcript"], f["event"], tuple(f.get("path", ())))
-        for f in report["findings"]
-        if f["requirement"] == requirement["id"] and f["test"] is not None
-    ]
-    for test in report["tests"]:
-        if test["requirement"] == requirement["id"] and test["verdict"] == requirement["verdict"]:
-            own = _Sight(test["id"], test["transcript"], test["offending"])
-            told = [sight for sight in found if sight.test == test["id"]]
-            # A finding about the same event says more of it.
-            same = next((sight for sight in told if sight.event == own.event and sight.path), own)
-            yield next(iter(told), own) if own.event is None else same
-    yield from found
+def _known(report: Report) -> Iterator[dict[str, Any]]:
+    """What fails as it is known to, in the form of a cause."""
+    for entry in report["requirements"]:
+        if entry["verdict"] != "known":
+            continue
+        mine = [test for test in report["tests"] if test["requirement"] == entry["id"]]
+        bad = [test for test in mine if test["verdict"] == "known"]
+        first: Entry = bad[0] if bad else {"transcript": None, "offending": None, "reproduce": ""}
+        yield {
+            "requirement": entry["id"],
+            "verdict": entry["verdict"],
+            "what": entry["reason"],
+            "said": "",
+            "tests": [test["id"] for test in bad],
+            "consequences": [],
+            "transcript": first["transcript"],
+            "event": first["offending"],
+            "reproduce": first["reproduce"],
+            "replay": "",
+        }

@@ -1,8 +1,9 @@
 """Reports to GitHub Actions: annotations as workflow commands, and a step summary in Markdown."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from conformance.reporting import changes
+from conformance.reporting.markdown import escaped, table
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     RUN_SYMBOLS,
@@ -66,33 +67,36 @@ def github_step_summary(report: Report) -> str:
 def _summary(report: Report) -> Iterator[str]:
     iut, counts = report["iut"], report["counts"]
     verdict = f"{RUN_SYMBOLS[report['verdict']]} {run_word(report)}"
-    yield f"## {verdict}: {_md(iut['role'])} {_md(iut['name'])}"
+    yield f"## {verdict}: {escaped(iut['role'])} {escaped(iut['name'])}"
     yield ""
-    yield _md(report["headline"], 500)
+    yield escaped(report["headline"], 500)
     yield ""
-    yield from _table(
+    yield from table(
         ("", *(f"{SYMBOLS[v]} {WORDS[v]}" for v in VERDICTS)),
         [(name, *(str(counts[name][v]) for v in VERDICTS)) for name in ("requirements", "tests")],
     )
     if report["smoke"]["verdict"] != "pass":
-        yield from ("", f"**Smoke session:** {_md(report['smoke']['detail'], 1000)}")
+        yield from ("", f"**Smoke session:** {escaped(report['smoke']['detail'], 1000)}")
     for problem in report["problems"]:
-        yield from ("", f"**Fault of the suite:** {_md(problem, 1000)}")
+        yield from ("", f"**Fault of the suite:** {escaped(problem, 1000)}")
     for entry in report["stale"]:
-        yield from ("", f"**Known failure {_md(entry['requirement'])}:** {_md(entry['why'], 500)}")
+        yield from (
+            "",
+            f"**Known failure {escaped(entry['requirement'])}:** {escaped(entry['why'], 500)}",
+        )
     wanted = ("fail", "warn", "inconclusive", "known")
     rows = [e for e in worst_first(report["requirements"]) if e["verdict"] in wanted]
     if rows:
         yield ""
-        yield from _table(
+        yield from table(
             ("Verdict", "Requirement", "Level", "Section", "Reason"),
             [
                 (
                     f"{SYMBOLS[e['verdict']]} {e['verdict']}",
-                    _md(e["id"]),
-                    _md(e["level"]),
-                    _md(e["section"]),
-                    _md(e["reason"], 400),
+                    escaped(e["id"]),
+                    escaped(e["level"]),
+                    escaped(e["section"]),
+                    escaped(e["reason"], 400),
                 )
                 for e in rows[:MOST_ROWS]
             ],
@@ -102,24 +106,13 @@ def _summary(report: Report) -> Iterator[str]:
     if groups := by_reason(report):
         yield from ("", "**Not exercised**, and what to provide:", "")
         for reason, ids in groups[:MOST_ROWS]:
-            yield f"- {len(ids)}: {_md(reason, 400)}"
+            yield f"- {len(ids)}: {escaped(reason, 400)}"
+    if comparison := report.get("comparison"):
+        yield from ("", f"### Since {escaped(comparison['baseline'])}", "")
+        yield from changes.markdown(comparison)
     yield ""
     yield (
         f"{report['duration_s']:.1f} s, seed {report['seed']}, "
-        f"{_md(report['suite']['name'])} {_md(report['suite']['version'])}, "
-        f"IUT: {_md(reached(iut), 300)}"
+        f"{escaped(report['suite']['name'])} {escaped(report['suite']['version'])}, "
+        f"IUT: {escaped(reached(iut), 300)}"
     )
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def _md(text: object, limit: int = 200) -> str:
-    """Text that Markdown and HTML leave alone: each mark that could mean something is an entity."""
-    return re.sub(
-        r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)
-    ).replace("_", "&#95;")

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from conformance import locate
-from conformance.reporting import ladder, wording
+from conformance.reporting import changes, ladder, wording
 from conformance.reporting.causes import Cause, causes
 from conformance.reporting.glossary import GLOSSARY
 from conformance.reporting.ladder import Ladder, Mark, Step
@@ -46,26 +46,28 @@ def write_page(report: Report, folder: Path) -> Path:
 
 def render(report: Report, folder: Path) -> str:
     """The page as text."""
-    templates = locate.reports()
-    style = _inlined(templates / "style.css")
-    script = _inlined(templates / "script.js")
+    style, script = inlined("style.css"), inlined("script.js")
     requirements = worst_first(report["requirements"])
     cards = list(_cards(report, folder))
-    return _template().render(
+    return template("template.html").render(
         report=report,
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=policy(style, script),
         requirements=requirements,
         areas=sorted({area(entry["id"]) for entry in requirements}),
         levels=[level for level in LEVELS if any(e["level"] == level for e in requirements)],
         bar=_bar(report["counts"]["requirements"]),
         cards=cards,
         failures=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "fail")],
-        warnings=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "warn")],
+        warnings=[
+            _Shown.of(cause, cards, report, folder)
+            for cause in causes(report, "warn", "inconclusive")
+        ],
         knowns=[_Shown.of(cause, cards, report, folder) for cause in causes(report, "known")],
         open_=wording.by_reason(report, "inconclusive"),
         glossary=GLOSSARY,
+        kinds=changes.TITLES,
         verdict_of={test["id"]: test["verdict"] for test in report["tests"]},
         titles={test["id"]: title(test) for test in report["tests"]},
         strays=_strays(report),
@@ -79,14 +81,15 @@ def render(report: Report, folder: Path) -> str:
         run_symbol=wording.RUN_SYMBOLS[report["verdict"]],
         area=area,
         segments=segments,
-        address=_address,
+        address=address,
         test_anchor=test_anchor,
         as_json=_as_json,
     )
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """A template of ours, which makes every value that it prints visible, and escapes it."""
     environment = Environment(
         loader=FileSystemLoader(locate.reports()),
         autoescape=True,
@@ -96,7 +99,7 @@ def _template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("template.html")
+    return environment.get_template(name)
 
 
 def test_anchor(test: str) -> str:
@@ -121,9 +124,9 @@ def segments(text: str, ranges: Iterable[Range]) -> Iterator[tuple[str, bool]]:
     yield text[at:], False
 
 
-def _address(path: str) -> str:
+def address(path: str) -> str:
     """A file beside the page, as a relative address that leads nowhere else."""
-    return "./" + quote(path, safe="/")
+    return quote(path, safe="/") if path.startswith("../") else "./" + quote(path, safe="/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +245,18 @@ def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _inlined(path: Path) -> Markup:
+def inlined(name: str) -> Markup:
+    """A style or script of ours, to stand within a page."""
+    path = locate.reports() / name
     text = path.read_text(encoding="utf-8")
     if "</" in text:
         raise ValueError(f"{path}: '</' would end the element that it is inlined into")
     return Markup(text)  # ours, and checked above
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str) -> str:
+    """The Content-Security-Policy of a page: this style, this script, and nothing else."""
+
     def source(text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8")).digest()
         return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

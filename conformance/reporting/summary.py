@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.reporting import changes
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     Report,
@@ -58,6 +59,11 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     for entry in report["stale"]:
         text = f"known failure {entry['requirement']} does not hold: {entry['why']}"
         yield f"  {one_line(text, 2 * width)}"
+
+    if comparison := report.get("comparison"):
+        yield ""
+        yield f"Since {one_line(comparison['baseline'], 80)}:"
+        yield from (f"  {line}" for line in changes.lines(comparison))
 
     wrong = [
         entry

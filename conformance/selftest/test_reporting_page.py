@@ -228,8 +228,9 @@ def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
     value = {"Log": {"level": "info", "message": 7}}
     event = {"at": 0.5, "from": "simulator", "text": json.dumps(value), "message": "Log"}
     write_transcript(tmp_path, {**event, "value": value})
-    report = minimal("fail", transcript="transcripts/x.jsonl", reproduce="do it again")
-    report["requirements"][0]["reason"] = "Log.message: 7 is no text"
+    report = minimal("fail", transcript="transcripts/x.jsonl")
+    shown = {"what": "Log.message: 7 is no text", "reproduce": "do it again", "event": 0}
+    report["causes"][0] |= shown | {"transcript": "transcripts/x.jsonl"}
     where = {"test": "t.py::test_one", "transcript": "transcripts/x.jsonl", "event": 0}
     found = {"requirement": "area.one", "level": "must", "verdict": "fail", "message": "no text"}
     report["findings"] = [found | where | {"path": ["Log", "message"]}]
@@ -241,17 +242,16 @@ def test_causes_come_first_with_message_and_command(tmp_path: Path) -> None:
     assert re.findall("<mark>(.*?)</mark>", first) == ["7", "37", "7"]
 
 
-def test_a_requirement_that_only_findings_violate_is_a_cause(tmp_path: Path) -> None:
-    report = minimal()
-    other = report["requirements"][0] | {"id": "area.two", "verdict": "fail", "reason": "bad"}
-    report["requirements"].append(other | {"tests": []})
-    report["counts"]["requirements"]["fail"] = 1
-    finding = {"requirement": "area.two", "level": "must", "verdict": "fail", "message": "bad"}
-    where = {"test": "t.py::test_one", "transcript": None, "event": None}
-    report["findings"] = [finding | where]
+def test_a_death_is_a_cause_with_those_who_met_it(tmp_path: Path) -> None:
+    report = minimal("fail")
+    met = [{"requirement": "area.one", "test": "t.py::test_one"}]
+    death = {"kind": "death", "requirement": None, "said": "out of memory", "consequences": met}
+    report["causes"][0] |= death | {"what": "the IUT was killed by SIGKILL"}
     text = page.render(report, tmp_path)
-    cause = text[text.index('id="cause-area.two"') : text.index('id="requirements"')]
-    assert "conformance run" in cause and page.test_anchor("t.py::test_one") in cause
+    cause = text[text.index('id="cause-death-0"') : text.index('id="requirements"')]
+    for part in ("was killed by SIGKILL", "out of memory", "Met by tests of", "#req-area.one"):
+        assert part in cause
+    assert page.test_anchor("t.py::test_one") in cause
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import shlex
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,9 @@ def complaint(
         (["run", "simspark/server", "--connect", "h:1"], "--connect AGENT_ADDR,MONITOR_ADDR"),
         (["run", SIMULATOR, "--connect", "h:1,h:2"], "needs 1 address, --connect ADDR"),
         (["run", SIMULATOR, "--mock", "--requirement", "redy.*"], "unknown requirement of vexide"),
+        (["run", SIMULATOR, "--mock", "--shard", "4/3"], "'4/3' is no I/N, such as 1/3"),
+        (["run", SIMULATOR, "--mock", "--baseline", "absent.json"], "absent.json: No such file"),
+        (["run", SIMULATOR, "--connect", "h:1", "--watch"], "no file that could change"),
         (["run", "vexide/frontend", "--hook", "touch='", "--", "x"], "No closing quotation"),
         (["run", SIMULATOR, "--", "./nothing-here"], "no executable that can be found"),
         (["run", SIMULATOR, "--", "nothing-of-this-name"], "no executable that can be found"),
@@ -221,6 +225,76 @@ def test_selects_requirements_by_a_pattern(place: Place) -> None:
     decided = {test["requirement"] for test in done.report["tests"] if test["id"] != "smoke"}
     assert {"ready.once", "ready.sent", "signature.sent"} <= decided
     assert all(name.startswith("ready.") for name in decided - {"signature.sent"})
+
+
+def test_what_failed_last_time(place: Place) -> None:
+    iut = place.simulator(
+        "for c in commands():\n    'Handshake' in c and say(HELLO, 'Ready', 'Ready')"
+    )
+    words = (SIMULATOR, *BRIEF)
+    assert "no report of" in place.run(*words, "--failed", iut=iut).err
+    first = place.run(*words, "-k", "ready_once or answered_once", iut=iut)
+    bad = {test["id"] for test in first.report["tests"] if test["verdict"] in ("fail", "warn")}
+    bad |= {f["test"] for f in first.report["findings"]} - {"smoke"}
+    assert "setup::ready_once" in bad
+    again = place.run(*words, "--failed", iut=iut)
+    assert {test["id"] for test in again.report["tests"]} - {"smoke"} == bad
+    assert again.report["selection"]["by"] == "--failed"
+
+
+def test_nothing_may_be_worse_than_before(place: Place) -> None:
+    good = place.run(SIMULATOR, *BRIEF, *ONE_TEST, "--report", "before", iut=place.simulator())
+    assert good.code == 0
+    since = ("--baseline", "before")
+    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, *since, iut=place.simulator()).code == 0
+    worse = place.simulator("SIGNATURE['VCodeSig'] = 'AAAA'; serve()")
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, *since, iut=worse)
+    assert done.code == done.report["exit_code"] == 1
+    assert "regressions since before" in done.report["headline"]
+    names = [entry["requirement"] for entry in done.report["comparison"]["regressions"]]
+    assert "signature.cold-header" in names
+    assert "Since before" in done.out and "Since before" in done.text("index.html")
+    assert 'failures="0" errors="0"' not in done.text("junit.xml")
+
+
+def test_failures_become_a_list_with_which_it_passes(place: Place) -> None:
+    iut = place.simulator("print('Simulator 1.0', flush=True); serve()")
+    words = (*BRIEF, *ONE_TEST)
+    known = place.folder / "known.toml"
+    done = place.run(SIMULATOR, *words, "--write-known-failures", str(known), iut=iut)
+    assert done.code == 1
+    head = f'[iut]\nrole = "{SIMULATOR}"\ncommand = {json.dumps(iut)}\n'
+    place.file("all.toml", head + known.read_text())
+    assert place.run("--config", "all.toml", *words).code == 0
+
+
+def test_shards_are_merged_into_a_whole(place: Place) -> None:
+    words = (SIMULATOR, *BRIEF, "-k", "test_handshake.py", "--examples", "1")
+    for number in ("1", "2"):
+        shard = ("--shard", f"{number}/2", "--report", f"part-{number}")
+        assert place.run(*words, *shard, iut=place.simulator()).code in (0, 1)
+    done = place.conformance("report", "part-1", "part-2", "--merge", "conformance-report")
+    parts = [json.loads((place.folder / f"part-{n}/report.json").read_text()) for n in (1, 2)]
+    assert done.code == max(part["exit_code"] for part in parts)
+    assert len(done.report["tests"]) == sum(len(part["tests"]) for part in parts) - 1
+
+
+def test_watching_runs_again_after_a_change(place: Place) -> None:
+    iut = place.simulator()
+    words = [sys.executable, "-m", "conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--watch"]
+    with subprocess.Popen(
+        [*words, "--", *iut], stdout=subprocess.PIPE, text=True, cwd=place.folder
+    ) as process:
+        assert process.stdout
+        seen = 0
+        for line in process.stdout:
+            if line.startswith("waiting for a change of "):
+                seen += 1
+                if seen == 2:
+                    process.send_signal(signal.SIGINT)
+                else:
+                    place.simulator("print('Simulator 1.0', flush=True); serve()")
+    assert (seen, process.returncode) == (2, 1)
 
 
 # Output that nobody reads

@@ -1,0 +1,51 @@
+"""Compare two reports of one role: regressions, fixes, and what is decided no more.
+
+OLD and NEW are report.json files, or the folders that they were written to. Exit 0 without a
+regression, 1 with one (with --strict also where something is decided no more), 3 where one of the
+two runs was itself inconclusive.
+"""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from conformance import stored
+from conformance.comparison import comparable, compare
+from conformance.configuration import ConfigurationError
+from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.reporting import changes
+from conformance.reporting.table_page import write_tables
+from conformance.reporting.text import one_line
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", type=Path)
+    parser.add_argument("new", metavar="NEW", type=Path)
+    parser.add_argument("--strict", action="store_true", help="what is decided no more counts, too")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write a page as well")
+
+
+def execute(args: argparse.Namespace) -> int:
+    old, new = stored.load(args.old), stored.load(args.new)
+    role = comparable([old, new])
+    if not role:
+        roles = f"{old['iut']['role']} and {new['iut']['role']}"
+        raise ConfigurationError(f"only reports of one role can be compared, not of {roles}")
+    found = compare(old, new, str(args.old))
+    groups = asdict(found)
+    if args.markdown:
+        print(f"## {role}: {args.new} since {args.old}\n")
+    for line in (changes.markdown if args.markdown else changes.lines)(groups):
+        print(line)
+    if args.page:
+        lead = [f"{role}: {new['iut']['name']}", f"Since {args.old}: {old['headline']}"]
+        lead.append(f"In {args.new}: {new['headline']}")
+        write_tables(args.page, f"Changes of {new['iut']['name']}", lead, changes.tables(groups))
+    undecided = [r for r in (old, new) if r["verdict"] == "inconclusive"]
+    if found.bad(args.strict):
+        return NONCONFORMANT
+    if undecided:
+        print(f"inconclusive: {one_line(undecided[0]['headline'], 300)}")
+        return INCONCLUSIVE
+    return CONFORMANT

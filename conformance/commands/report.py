@@ -1,0 +1,57 @@
+"""Show several reports on one page, or merge the parts of one run.
+
+Each REPORT is a report.json, or the folder that it was written to. The page has a table of
+requirements by programs for each role, with links to the reports. With --merge DIR the reports are
+those of one implementation, in shards or with several seeds: one report is written to DIR, and its
+exit code is returned; else 0.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from conformance import reporting, stored
+from conformance.configuration import ConfigurationError
+from conformance.merging import merged
+from conformance.outcome import CONFORMANT
+from conformance.reporting import several
+from conformance.reporting.summary import terminal_summary
+from conformance.reporting.table_page import write_tables
+from conformance.reporting.text import one_line
+from conformance.reporting.wording import run_word
+
+PAGE = "conformance-reports.html"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reports", metavar="REPORT", nargs="+", type=Path)
+    parser.add_argument("--page", metavar="FILE", type=Path, help=f"default: {PAGE}")
+    parser.add_argument("--badge", metavar="FILE", type=Path, help="write a badge, for shields.io")
+    parser.add_argument("--merge", metavar="DIR", type=Path, help="write one report of all")
+
+
+def execute(args: argparse.Namespace) -> int:
+    reports = [(path, stored.load(path)) for path in args.reports]
+    if args.merge:
+        if args.merge.exists() and any(args.merge.iterdir()):
+            raise ConfigurationError(f"--merge {args.merge}: expected a new or an empty folder")
+        whole = merged(reports, args.merge)
+        reporting.write(whole, args.merge)
+        reports = [(args.merge, whole)]
+        folder = Path(os.path.relpath(args.merge))
+        print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))
+    else:
+        for path, report in reports:
+            said = f"{run_word(report).upper()}  {report['iut']['role']}  {report['iut']['name']}"
+            print(f"{one_line(said, 160)}  ({one_line(path)})")
+    if args.badge:
+        text = json.dumps(several.badge(report for _, report in reports))
+        args.badge.write_text(text + "\n", encoding="utf-8")
+    if args.page or not args.merge:
+        page = args.page or Path(PAGE)
+        title = f"{len(reports)} reports" if len(reports) > 1 else "One report"
+        write_tables(page, title, [], several.tables(reports, page))
+        print(f"Page: {page}")
+    return int(reports[0][1]["exit_code"]) if args.merge else CONFORMANT

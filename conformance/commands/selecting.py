@@ -1,0 +1,78 @@
+"""The options of a run that select some of its tests."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from conformance import stored
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.protocols import UnknownName
+from conformance.selection import Selection, matches
+from conformance.smoke import SMOKE
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options; ``chosen`` reads them."""
+    parser.add_argument("-k", dest="keyword", metavar="EXPR", help="only tests whose names match")
+    parser.add_argument(
+        "--requirement",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="only tests that decide it; * stands for anything",
+    )
+    parser.add_argument("--failed", action="store_true", help="only tests that failed last time")
+    parser.add_argument("--shard", type=_shard, metavar="I/N", help="the I-th part of N")
+
+
+def chosen(
+    args: argparse.Namespace, configuration: Configuration, folders: Sequence[str]
+) -> Selection:
+    """The selection that is meant; ``folders`` are where reports of earlier runs may be.
+
+    Raises ConfigurationError or UnknownName.
+    """
+    return Selection(
+        args.keyword or "",
+        _requirements(args, configuration),
+        _failed(configuration, folders) if args.failed else (),
+        args.shard or "",
+    )
+
+
+def _requirements(args: argparse.Namespace, configuration: Configuration) -> tuple[str, ...]:
+    """The patterns of ``--requirement``. Raises UnknownName where one fits no requirement."""
+    bound = [entry.id for entry in configuration.protocol.binding(configuration.role)]
+    for pattern in args.requirement:
+        if not any(matches(id_, [pattern]) for id_ in bound):
+            raise UnknownName(f"requirement of {configuration.role}", pattern, bound)
+    return tuple(args.requirement)
+
+
+def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
+    """The tests that the latest report has to complain of. Raises ConfigurationError."""
+    written = [file for folder in folders if (file := Path(folder, "report.json")).is_file()]
+    reports = [stored.load(file) for file in written]
+    latest = max(
+        (report for report in reports if report["iut"]["role"] == str(configuration.role)),
+        key=lambda report: str(report["started"]),
+        default=None,
+    )
+    if latest is None:
+        raise ConfigurationError(
+            f"--failed: there is no report of {configuration.role} of an earlier run"
+        )
+    bad = ("fail", "warn")
+    tests = {test["id"] for test in latest["tests"] if test["verdict"] in bad}
+    tests |= {found["test"] for found in latest["findings"] if found["verdict"] in bad}
+    if not tests:
+        raise ConfigurationError("--failed: nothing failed last time")
+    # Where the smoke session failed nothing else was tried.
+    return tuple(sorted(tests - {None, SMOKE}))
+
+
+def _shard(text: str) -> str:
+    part, slash, parts = text.partition("/")
+    if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no I/N, such as 1/3")
+    return text

@@ -1,0 +1,73 @@
+"""Writes a comparison of two reports: on a terminal, as Markdown, as tables of a page."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from conformance.reporting.markdown import escaped, table
+from conformance.reporting.tables import Cell, Table
+from conformance.reporting.text import one_line
+
+TITLES = {
+    "regressions": "Regressions: violated now",
+    "lost": "Decided no more",
+    "fixes": "Fixed",
+    "gained": "Decided now",
+    "added": "New requirements",
+    "removed": "Requirements that are no more",
+}
+MOST = 40  # changes of a kind that a terminal shows
+
+Groups = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def lines(groups: Groups) -> Iterator[str]:
+    """For a terminal. ``groups`` are changes by their kind, as report.json has them."""
+    for kind, title in TITLES.items():
+        changes = groups.get(kind, ())
+        if changes:
+            yield f"{title}: {len(changes)}"
+        for change in changes[:MOST]:
+            verdicts = f"{change['before'] or '-'} > {change['after'] or '-'}"
+            why = f"  {one_line(change['reason'], 120)}" if kind in ("regressions", "lost") else ""
+            yield f"  {one_line(change['requirement'], 80)}  {verdicts}{why}"
+        if len(changes) > MOST:
+            yield f"  and {len(changes) - MOST} more"
+    if not any(groups.get(kind) for kind in TITLES):
+        yield "No requirement has changed its verdict."
+
+
+def markdown(groups: Groups) -> Iterator[str]:
+    for kind, title in TITLES.items():
+        if changes := groups.get(kind, ()):
+            yield from ("", f"**{title}**", "")
+            yield from table(
+                ("Requirement", "Level", "Before", "After", "Why"),
+                [
+                    tuple(
+                        escaped(change[key], 400)
+                        for key in ("requirement", "level", "before", "after", "reason")
+                    )
+                    for change in changes
+                ],
+            )
+    if not any(groups.get(kind) for kind in TITLES):
+        yield "No requirement has changed its verdict."
+
+
+def tables(groups: Groups) -> Iterator[Table]:
+    for kind, title in TITLES.items():
+        if changes := groups.get(kind, ()):
+            yield Table(
+                title,
+                ("Requirement", "Level", "Before", "After", "Why"),
+                tuple(
+                    (
+                        Cell(change["requirement"]),
+                        Cell(change["level"]),
+                        Cell(change["before"], change["before"]),
+                        Cell(change["after"], change["after"]),
+                        Cell(change["reason"]),
+                    )
+                    for change in changes
+                ),
+            )

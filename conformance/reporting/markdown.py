@@ -1,0 +1,21 @@
+"""Markdown in which nothing that an IUT has chosen means anything."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from conformance.reporting.text import one_line
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """The lines of a table; its cells are escaped already."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def escaped(text: object, limit: int = 200) -> str:
+    """Text that Markdown and HTML leave alone: each mark that could mean something is an entity."""
+    return re.sub(
+        r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)
+    ).replace("_", "&#95;")

@@ -1,0 +1,77 @@
+"""Several reports beside each other: a table for each role, and a badge."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.reporting.tables import Cell, Table
+from conformance.reporting.wording import Report, run_word
+
+Named = tuple[Path, Report]
+"""A report, and the file or folder that it was read from."""
+
+_COLOURS = {"conformant": "brightgreen", "nonconformant": "red", "inconclusive": "yellow"}
+_AS_VERDICTS = {"conformant": "pass", "nonconformant": "fail", "inconclusive": "inconclusive"}
+
+
+def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
+    """What each program came to, then requirements by programs for each role."""
+    yield Table(
+        "Programs",
+        ("Report", "Role", "Program", "Verdict", "In one line"),
+        tuple(
+            (
+                _link(path, report, page),
+                Cell(report["iut"]["role"]),
+                Cell(report["iut"]["name"]),
+                Cell(run_word(report), _AS_VERDICTS[report["verdict"]]),
+                Cell(report["headline"]),
+            )
+            for path, report in reports
+        ),
+    )
+    for role in dict.fromkeys(report["iut"]["role"] for _, report in reports):
+        yield _matrix(role, [report for _, report in reports if report["iut"]["role"] == role])
+
+
+def _matrix(role: str, reports: Sequence[Report]) -> Table:
+    verdicts = [{e["id"]: e["verdict"] for e in report["requirements"]} for report in reports]
+    levels = {e["id"]: e["level"] for report in reports for e in report["requirements"]}
+    return Table(
+        role,
+        ("Requirement", "Level", *(report["iut"]["name"] for report in reports)),
+        tuple(
+            (Cell(name), Cell(level), *(_verdict(of.get(name, "")) for of in verdicts))
+            for name, level in levels.items()
+        ),
+    )
+
+
+def _verdict(verdict: str) -> Cell:
+    return Cell(verdict, verdict)
+
+
+def _link(path: Path, report: Report, page: Path) -> Cell:
+    """To the page of a report, by the way that leads there from the page of all."""
+    folder = path if path.is_dir() else path.parent
+    file = os.path.relpath(folder / "index.html", page.absolute().parent)
+    return Cell(str(path), file=file)
+
+
+def badge(reports: Iterable[Report]) -> dict[str, Any]:
+    """The endpoint of a badge at shields.io: the worst verdict, and how much it rests on."""
+    listed = list(reports)
+    order = ("nonconformant", "inconclusive", "conformant")
+    verdict = min((report["verdict"] for report in listed), key=order.index)
+    counts = [report["counts"]["requirements"] for report in listed]
+    tried = sum(c[name] for c in counts for name in ("pass", "fail", "warn", "known"))
+    total = sum(sum(c.values()) for c in counts)
+    shown = next(report for report in listed if report["verdict"] == verdict)
+    roles = dict.fromkeys(report["iut"]["role"] for report in listed)
+    return {
+        "schemaVersion": 1,
+        "label": next(iter(roles)) if len(roles) == 1 else "conformance",
+        "message": f"{run_word(shown).lower()}, {tried} of {total} exercised",
+        "color": _COLOURS[verdict],
+    }

@@ -1,0 +1,23 @@
+"""Writes a page of tables: several reports beside each other, or what is between two."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance.reporting import page, wording
+from conformance.reporting.tables import Table
+
+
+def write_tables(path: Path, title: str, lead: Iterable[str], tables: Iterable[Table]) -> None:
+    """Write a page with a title and a few lines of text before its tables."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    style = page.inlined("style.css")
+    text = page.template("tables.html").render(
+        title=title,
+        lead=list(lead),
+        tables=list(tables),
+        style=style,
+        policy=page.policy(style, ""),
+        symbols=wording.SYMBOLS,
+        address=page.address,
+    )
+    path.write_text(text, encoding="utf-8", newline="\n")
