@@ -1,9 +1,10 @@
-"""Proves the suite by its mocks: the sound ones must pass, and every fault must be found.
+"""Proves the suite by its mocks: every fault is found, and what is lawful is spared.
 
 A trial is a run of the suite in a process of its own. It is forked off this one, which has imported
 pytest and Hypothesis already: that saves each of hundreds of runs more than half a second. A fault
 is first tried with the tests that decide its requirement, and with all of them if those miss it:
-the oracle judges every session, whatever its test was for.
+the oracle judges every session, whatever its test was for. The sound mock and its variants are
+tried with all of them. A mutant, which a machine has made, is tried until anything finds it.
 """
 
 import contextlib
@@ -23,18 +24,20 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
-from conformance import cli, configuration, protocols
+from conformance import cli, configuration, mutants, protocols
 from conformance.collection import cases
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
 from conformance.verdicts import Verdict
-from mocks.deviations import Deviation, faults
+from mocks.deviations import faults, variants
+from mocks.mutants import APPLIED
 
-SOUND, KILLED, SURVIVED, WRONG, BROKEN = (
-    "sound",
-    "killed",
+FAULT, VARIANT, MUTANT = "fault", "variant", "mutant"
+SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
+SURVIVED, WRONG, FALSE_ALARM, BROKEN = (
     "SURVIVED",
     "wrong requirement",
+    "FALSE ALARM",
     "NO RESULT",
 )
 
@@ -46,15 +49,17 @@ _WRONG = (Verdict.FAIL, Verdict.WARN)
 
 @dataclass
 class Trial:
-    """The sound mock (no ``fault``), or one with a fault, against the suite; and what came of it.
+    """The mock of a role, sound or otherwise, against the suite; and what came of it.
 
-    ``others`` are the requirements beside the fault's own that were violated too; of the sound mock
-    all that did not hold. ``whole``: it took more than the tests of its own requirement.
+    ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
+    requirements beside its own that were violated too; of the sound mock all that did not hold.
+    ``whole``: it took more than the tests of its own requirement.
     """
 
     role: str
     transport: str
-    fault: str = ""
+    kind: str = ""
+    name: str = ""
     requirement: str = ""
     subtle: bool = False
     verdict: str = ""
@@ -65,7 +70,7 @@ class Trial:
 
     @property
     def good(self) -> bool:
-        return self.verdict in (SOUND, KILLED)
+        return self.verdict in (SOUND, SPARED, KILLED, IDLE)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,41 +79,65 @@ class Trial:
         """The command that repeats it."""
         words = ["run", self.role, "--transport", self.transport, "-n", "1"]
         words += ["--report", str(report)]
-        words += ["--fault", self.fault] if self.fault else []
+        words += [f"--{self.kind}", self.name] if self.kind else []
+        words += [] if self.whole else ["--requirement", self.requirement]
+        # One thing that finds a mutant is enough.
         return words + (
-            ["--requirement", self.requirement] if self.fault and not self.whole else []
+            ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
         )
 
 
 def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
-    """All trials of a role: the sound mock over each transport that is needed, then every fault.
+    """The sound mock over each transport that is needed, then every fault and every variant.
 
-    With ``names`` only these faults, and not the sound mock.
+    With ``names`` only these faults and variants, and not the sound mock.
     """
     usual = transport(configuration.embedded(protocols.role(role)))
-    declared = faults(role)
-    chosen = [declared[name] for name in names] if names else list(declared.values())
-    over = [fault.needs.get("transport", usual) for fault in chosen]
-    sound = [] if names else [Trial(role, kind) for kind in dict.fromkeys([usual, *over])]
-    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
-        decided = {
-            case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()
-        }
+    declared = [(FAULT, fault) for fault in faults(role).values()]
+    declared += [(VARIANT, variant) for variant in variants(role).values()]
+    chosen = [(kind, one) for kind, one in declared if not names or one.name in names]
+    over = [one.needs.get("transport", usual) for _, one in chosen]
+    sound = (
+        [] if names else [Trial(role, each, whole=True) for each in dict.fromkeys([usual, *over])]
+    )
+    decided = _decided(role)
     return sound + [
-        _trial(role, fault, kind, decided) for fault, kind in zip(chosen, over, strict=True)
+        Trial(
+            role,
+            each,
+            kind,
+            one.name,
+            one.requirement,
+            one.subtle,
+            whole=kind == VARIANT or one.requirement not in decided,
+        )
+        for (kind, one), each in zip(chosen, over, strict=True)
     ]
 
 
-def _trial(role: str, fault: Deviation, over: str, decided: set[str]) -> Trial:
-    return Trial(
-        role,
-        over,
-        fault.name,
-        fault.requirement,
-        fault.subtle,
-        whole=fault.requirement not in decided,
-    )
+def mutations(role: str, number: int, seed: int) -> list[Trial]:
+    """So many mutants of a role's mock, the same for the same seed."""
+    found = protocols.role(role)
+    usual = transport(configuration.embedded(found))
+    decided = _decided(role)
+    return [
+        Trial(
+            role,
+            usual,
+            MUTANT,
+            str(one.mutant),
+            one.requirement,
+            whole=one.requirement not in decided,
+        )
+        for one in mutants.made(protocols.load(found.protocol), found, number, seed)
+    ]
+
+
+def _decided(role: str) -> set[str]:
+    """The requirements of a role that test cases decide."""
+    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
+        return {case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()}
 
 
 def unproven(role: str) -> list[str]:
@@ -186,7 +215,7 @@ class _Running:
             trial.verdict, trial.detail = BROKEN, report["problems"][0].strip()[-400:]
             return True
         verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
-        if not trial.fault:
+        if not trial.kind:
             bad = (*_WRONG, Verdict.INCONCLUSIVE)
             trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
             sound = report["verdict"] == "conformant" and not trial.others
@@ -194,11 +223,23 @@ class _Running:
             return True
         violated = [name for name, verdict in verdicts.items() if verdict in _WRONG]
         trial.others = [name for name in violated if name != trial.requirement]
-        if trial.requirement in violated:
+        if trial.kind == VARIANT:
+            failed = Verdict.FAIL in verdicts.values()
+            alarmed = failed or trial.others or report["verdict"] != "conformant"
+            trial.verdict = FALSE_ALARM if alarmed else SPARED
+            trial.detail = report["headline"]
+        elif trial.kind == MUTANT and violated:
+            trial.verdict = KILLED
+            if trial.requirement not in violated:
+                trial.requirement, *trial.others = violated
+        elif trial.requirement in violated:
             trial.verdict = KILLED
         elif not trial.whole:
             trial.whole = True
             return False
+        elif trial.kind == MUTANT:
+            applied = (self._folder / "applied").exists()
+            trial.verdict, trial.detail = SURVIVED if applied else IDLE, report["headline"]
         else:
             trial.verdict = WRONG if trial.others else SURVIVED
         return True
@@ -216,6 +257,7 @@ def _run(words: list[str], output: Path) -> None:
     os.setsid()
     # Its temporary files go with the trial, even where it has to be killed.
     tempfile.tempdir = os.environ["TMPDIR"] = str(output.parent)
+    os.environ[APPLIED] = str(output.parent / "applied")
     for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         os.environ.pop(variable, None)
     with output.open("wb") as file:

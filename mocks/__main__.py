@@ -48,11 +48,16 @@ def _run(role: str, arguments: list[str]) -> int:
     address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
     parser.add_argument("--fault", metavar="NAME", action="append", default=[])
     parser.add_argument("--variant", metavar="NAME", action="append", default=[])
+    parser.add_argument("--mutant", metavar="JSON", help="a change by machine (conformance prove)")
     module.options(parser)
     args = parser.parse_args(arguments)
     for given in filter(None, (args.listen, args.connect)):
         if not given.startswith("http"):
             streams.parse(given)
+    if args.mutant:
+        from mocks import mutants
+
+        mutants.install(role, mutants.Mutant.parse(args.mutant))
     return asyncio.run(_play(module, args, deviations.deviating(role, args.fault, args.variant)))
 
 

@@ -46,7 +46,7 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
         if len(chosen) > 1:
             print(f"\n{part.capitalize()}")
         if part == "requirements":
-            rows = [(r.id, r.level, r.tested, r.text) for r in protocol.binding(role)]
+            rows = [(r.id, r.level, r.origin, r.tested, r.text) for r in protocol.binding(role)]
             _print(_table(rows))
         elif part == "tests":
             status = _tests(role)

@@ -13,7 +13,7 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import transport
 from conformance.protocols import Role, UnknownName
 
-_OF_THE_MOCK = ("mock", "fault", "variant", "transport")
+_OF_THE_MOCK = ("mock", "fault", "variant", "mutant", "transport")
 """The options each of which says that the reference mock is meant."""
 
 # How a mock is told to speak over a transport other than its own choice, and where.
@@ -36,6 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
     parser.add_argument("--fault", metavar="NAME", help="the same, with this fault")
     parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
+    parser.add_argument("--mutant", metavar="JSON", help="the same, changed by machine (prove)")
     parser.add_argument(
         "--transport", choices=protocols.TRANSPORTS, help="the same, over this transport"
     )
@@ -109,7 +110,7 @@ def _unnamed(role: Role) -> str:
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
     """The command line that means the same IUT again: these words, the options, the command."""
     again = [*words, *(["--mock"] if args.mock else [])]
-    for option in ("config", "connect", "listen", "fault", "variant", "transport"):
+    for option in ("config", "connect", "listen", "fault", "variant", "mutant", "transport"):
         if value := getattr(args, option):
             again += [f"--{option}", value]
     for option in ("protocols", "hook", "timing", "set"):
@@ -132,6 +133,8 @@ def _mock(role: Role, args: argparse.Namespace) -> Configuration:
             raise UnknownName(kind, name, list(known))
         command = (*command, f"--{kind}", name)
         over = over or known[name].needs.get("transport")
+    if args.mutant:
+        command = (*command, "--mutant", args.mutant)
     if over and over != transport(base):
         if over not in role.transports:
             raise ConfigurationError(

@@ -1,7 +1,9 @@
-"""Prove the suite: every fault of every mock must be found, and the sound mocks must pass.
+"""Prove the suite: every fault of every mock is found, and whatever is lawful is spared.
 
-Prints the kill matrix. A fault is killed if the requirement that it violates is reported. Exit 0 if
-all are killed and the sound mocks pass everything, else 1.
+Prints the kill matrix. A fault is killed if the requirement that it violates is reported. The sound
+mock must pass everything; a variant must not fail at all, and warn of nothing but the requirement
+that it differs in. With --mutants N, so many changes by machine are tried instead: each is killed
+by whatever finds it, or told as a survivor. Exit 0 if all went well, else 1.
 """
 
 import argparse
@@ -20,12 +22,19 @@ from conformance.proof import Trial
 from conformance.reporting.text import one_line
 from mocks import deviations
 
+_MUST = {proof.FAULT: "killed", proof.VARIANT: "spared (marked =)", proof.MUTANT: "killed"}
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="PROTOCOL[/ROLE]", nargs="?", default="")
     parser.add_argument(
         "--fault", metavar="NAME", action="append", default=[], help="only this fault, of one role"
     )
+    parser.add_argument(
+        "--variant", metavar="NAME", action="append", default=[], help="only this variant, likewise"
+    )
+    parser.add_argument("--mutants", metavar="N", type=int, default=0, help="mutants of each role")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same mutants")
     parser.add_argument("-j", dest="jobs", metavar="JOBS", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
 
@@ -34,14 +43,20 @@ def execute(args: argparse.Namespace) -> int:
     roles = _roles(args.name)
     if args.jobs < 1:
         raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
-    if args.fault and len(roles) > 1:
-        raise ConfigurationError(f"--fault needs one role: {' or '.join(roles)}")
-    for name in args.fault:
-        known = deviations.faults(roles[0])
-        if name not in known:
-            raise protocols.UnknownName("fault", name, list(known))
+    for kind in (proof.FAULT, proof.VARIANT):
+        for name in getattr(args, kind):
+            if len(roles) > 1:
+                raise ConfigurationError(f"--{kind} needs one role: {' or '.join(roles)}")
+            known = getattr(deviations, f"{kind}s")(roles[0])
+            if name not in known:
+                raise protocols.UnknownName(kind, name, list(known))
     try:
-        planned = {role: proof.trials(role, args.fault) for role in roles}
+        planned = {
+            role: proof.mutations(role, args.mutants, args.seed)
+            if args.mutants
+            else proof.trials(role, [*args.fault, *args.variant])
+            for role in roles
+        }
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
@@ -82,7 +97,7 @@ def _roles(name: str) -> list[str]:
 def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
     """Run the trials of a role; a row of the matrix is printed as soon as it is known."""
     print(role)
-    names = max((len(trial.fault) for trial in trials), default=0)
+    names = max((len(trial.name) for trial in trials), default=0)
     requirements = max((len(trial.requirement) for trial in trials), default=0)
     done = 0
 
@@ -90,10 +105,10 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
         nonlocal done
         done += 1
         _progress("")
-        mark = "~" if trial.subtle else " "
-        name = trial.fault or f"(none, over {trial.transport})"
+        mark = "=" if trial.kind == proof.VARIANT else "~" if trial.subtle else " "
+        name = trial.name or f"(none, over {trial.transport})"
         row = f"{mark} {name:{names}}  {trial.requirement:{requirements}}  {trial.verdict}"
-        row += " by other tests" if trial.whole and trial.verdict == proof.KILLED else ""
+        row += " by other tests" if trial.whole and trial.kind == proof.FAULT and trial.good else ""
         also = f"  also {one_line(', '.join(trial.others), 300)}" if trial.others else ""
         print(f"{row}  {trial.seconds:.1f} s{also}", flush=True)
         if trial.detail and not trial.good:
@@ -104,8 +119,13 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
         proof.prove(trials, jobs, told)
     finally:
         _progress("")
-    if unproven := proof.unproven(role):
+    if any(trial.kind == proof.FAULT for trial in trials) and (unproven := proof.unproven(role)):
         print(f"  without any fault: {', '.join(unproven)}")
+    if spread := [len(trial.others) for trial in trials if trial.verdict == proof.KILLED]:
+        mean = sum(spread) / len(spread)
+        print(
+            f"  requirements violated beside its own: {mean:.1f} on average, {max(spread)} at most"
+        )
     print()
 
 
@@ -117,13 +137,22 @@ def _progress(text: str) -> None:
 
 
 def _summary(trials: Sequence[Trial]) -> str:
-    faulty = [trial for trial in trials if trial.fault]
-    sound = [trial for trial in trials if not trial.fault]
-    killed = sum(trial.good for trial in faulty)
-    text = (
-        f"{killed} of {len(faulty)} faults killed (~ marks {sum(t.subtle for t in faulty)} subtle)"
-    )
+    """How many of each kind went as they must."""
+    told = []
+    for kind, as_it_must in _MUST.items():
+        tried = [trial for trial in trials if trial.kind == kind and trial.verdict != proof.IDLE]
+        good = sum(trial.good for trial in tried)
+        subtle = sum(trial.subtle for trial in tried)
+        if tried:
+            marks = f" (~ marks {subtle} subtle)" if kind == proof.FAULT else ""
+            told.append(f"{good} of {len(tried)} {kind}s {as_it_must}{marks}")
+    if idle := sum(trial.verdict == proof.IDLE for trial in trials):
+        told.append(f"{idle} mutants never applied")
+    sound = [trial for trial in trials if not trial.kind]
     if not sound:
-        return f"{text}; the sound mock was not tried"
-    bad = [trial for trial in sound if not trial.good]
-    return f"{text}; the sound mocks " + ("do not pass" if bad else "pass everything")
+        told.append("the sound mock was not tried")
+    elif all(trial.good for trial in sound):
+        told.append("the sound mocks pass everything")
+    else:
+        told.append("the sound mocks do not pass")
+    return "; ".join(told)

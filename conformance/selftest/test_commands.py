@@ -329,7 +329,7 @@ def test_prove_two_faults(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 faults killed (~ marks 1 subtle); the sound mock was not tried" in done.stdout
     trials = json.loads(matrix.read_text())["trials"]
-    assert [(trial["fault"], trial["verdict"]) for trial in trials] == [
+    assert [(trial["name"], trial["verdict"]) for trial in trials] == [
         ("ready-twice", "killed"),
         ("competition-outlives-session", "killed"),
     ]

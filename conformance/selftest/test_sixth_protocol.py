@@ -1,6 +1,8 @@
 """A protocol that is kept outside the suite works like one inside, and nothing changes for it."""
 
 import contextlib
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -77,6 +79,35 @@ def test_fault_is_noticed(
     assert done.code == (1 if verdict == "fail" else 0)
     assert {name for name, came in verdicts(done).items() if came != "pass"} == {requirement}
     assert verdicts(done)[requirement] == verdict
+
+
+def test_proof_is_two_sided(place: Place) -> None:
+    """What is lawful is spared, and what is called lawful and is not is a false alarm."""
+    copy = place.folder / "set"
+    shutil.copytree(TOY, copy)
+    (copy / "mocks/toy/variants/wrong.py").write_text(
+        "from mocks.deviations import variant\n"
+        "from mocks.toy.peer import Peer\n\n\n"
+        '@variant("stray", of="framing.layout")\n'
+        "class Stray(Peer):\n"
+        '    """No variant at all."""\n\n'
+        "    def write(self, data):\n"
+        '        super().write(data + b"\\0")\n',
+        "utf-8",
+    )
+    chosen = ["--variant", "in-pieces", "--variant", "stray", "--fault", "stray-byte"]
+    done = place.conformance("prove", "toy/client", *chosen, "--protocols", str(copy))
+    assert done.code == 1
+    assert "1 of 1 faults killed (~ marks 0 subtle); 1 of 2 variants spared" in done.out
+    assert re.search(r"= in-pieces +framing.layout +spared", done.out)
+    assert re.search(r"= stray +framing.layout +FALSE ALARM", done.out)
+
+
+def test_mutants_are_killed(place: Place) -> None:
+    mutant = '{"message": "Pong", "act": "put", "path": ["kind"], "value": 1}'
+    assert place.run("toy/server", "--mutant", mutant, *SET).verdict("framing.layout") == "fail"
+    mutant = '{"message": "Pong", "act": "repeat", "when": "later"}'
+    assert place.run("toy/server", "--mutant", mutant, *SET).verdict("pong.answers") == "fail"
 
 
 def test_iut_of_ones_own(place: Place) -> None:

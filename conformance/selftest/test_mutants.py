@@ -1,0 +1,86 @@
+"""Mutants by machine: what is made of schemas and tables, and what becomes of what a mock sends."""
+
+from typing import Any
+
+import pytest
+
+from conformance import mutants, protocols
+from mocks.mutants import ACTS, ALWAYS, DROP, LATER, PUT, RECONNECTED, REPEAT, SKIP, SWAP, Mutant
+from mocks.mutants import _Sender as Sender
+
+DELTAROBOT = protocols.load("deltarobot")
+
+
+@pytest.mark.parametrize(
+    ("mutant", "expected"),
+    [
+        (Mutant("Ready", SKIP), "HVE"),
+        (Mutant("Ready", REPEAT), "HVRRE"),
+        (Mutant("Ready", SWAP), "HVER"),
+        (Mutant("Exited", SWAP), "HVRE"),
+        (Mutant("Ready", SKIP, LATER), "HVRE"),
+        (Mutant("Ready", SKIP, RECONNECTED), "HVRE"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_messages_are_moved(mutant: Mutant, expected: str, size: int) -> None:
+    """Whatever the mock writes at a time; what is held back is written when it closes."""
+    lines = {
+        "H": b'{"Handshake":{"version":1,"extensions":[]}}\n',
+        "V": b'{"VCodeSig":"WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}\n',
+        "R": b'"Ready"\n',
+        "E": b'"Exited"\n',
+    }
+    sender = Sender(protocols.load("vexide"), "simulator", "stdio", mutant, 0)
+    data = b"".join(lines.values())
+    sent = [
+        piece for at in range(0, len(data), size) for piece in sender.send(data[at : at + size])
+    ]
+    assert b"".join(sent + sender.rest()) == b"".join(lines[letter] for letter in expected)
+
+
+def test_second_and_later_connections() -> None:
+    mutant = Mutant("Ready", SKIP, RECONNECTED)
+    for number, expected in enumerate([b'"Ready"\n', b"", b""]):
+        sender = Sender(protocols.load("vexide"), "simulator", "tcp", mutant, number)
+        assert b"".join(sender.send(b'"Ready"\n')) == expected
+
+
+@pytest.mark.parametrize(
+    ("mutant", "expected"),
+    [
+        (Mutant("a", PUT, ALWAYS, ("x", 1, "y"), None), {"x": [0, {"y": None}], "z": 1}),
+        (Mutant("a", DROP, ALWAYS, ("z",)), {"x": [0, {"y": 2}]}),
+        (Mutant("a", PUT, ALWAYS, (), "b"), "b"),
+    ],
+)
+def test_values_are_changed(mutant: Mutant, expected: Any) -> None:
+    value = {"x": [0, {"y": 2}], "z": 1}
+    assert mutant.changed(value) == expected
+    assert value == {"x": [0, {"y": 2}], "z": 1}
+    assert Mutant.parse(str(mutant)) == mutant
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "1", '{"message": "a"}', '{"message": "a", "act": "eat"}', '{"mesage": "a"}']
+)
+def test_what_is_no_mutant(text: str) -> None:
+    with pytest.raises(ValueError, match="--mutant"):
+        Mutant.parse(text)
+
+
+def test_the_same_seed_makes_the_same_mutants() -> None:
+    role = protocols.role("deltarobot/client")
+    first, again, other = (mutants.made(DELTAROBOT, role, 8, seed) for seed in (1, 1, 2))
+    assert first == again != other
+    assert len(first) == 8
+
+
+def test_every_way_to_be_wrong_is_made() -> None:
+    """Each names the requirement that should find it, unless it is another message now."""
+    role = protocols.role("vexide/frontend")
+    made = mutants.made(protocols.load("vexide"), role, 10**6, 0)
+    assert {one.mutant.act for one in made} == set(ACTS)
+    bound = {entry.id for entry in protocols.load("vexide").binding(role)}
+    assert {one.requirement for one in made if one.mutant.act in (PUT, DROP)} <= bound | {""}
+    assert Mutant("StartExecution", SKIP) in [one.mutant for one in made]
