@@ -70,6 +70,9 @@ NEEDED: dict[str, dict[str, str]] = {
 }
 """By type of node: the leaves that it must have in a full graph, and what says so."""
 
+MATERIALS = {"StaticMesh": "resetMaterials", "SMN": "sMat"}
+"""By type of mesh: the leaf that names its materials."""
+
 NO_CHILDREN = {
     "StaticMesh": "nodes.geometry-has-no-children",
     "SMN": "nodes.geometry-has-no-children",
@@ -142,11 +145,20 @@ def wrong(nodes: Sequence[Node]) -> Iterator[Finding]:
             if name not in names:
                 at = "header.full-is-complete" if not names else requirement
                 yield Finding(at, f"a node {node.kind} of a full graph has no {name}")
+        material = MATERIALS.get(node.kind)
+        if names and material is not None and material not in names:
+            what = f"a node {node.kind} of a full graph has no {material}"
+            yield Finding("nodes.materials-given", what)
 
 
 def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
     """What of an update does not fit the full graph before it."""
     fits = "header.partial-fits"
+    typed = next((new.kind for new in update if new.written and new.kind), None)
+    if typed is not None:
+        yield Finding(
+            "header.updates-bare", f"nodes keep their types in an update, such as {typed!r:.40}"
+        )
     for place, (node, new) in enumerate(zip(full, update, strict=False)):
         if len(node.children) != len(new.children):
             what = f"node {place} ({node.kind}) has {len(new.children)} nodes below it"

@@ -22,6 +22,9 @@ from conformance.simspark.scene import Scene, number, parse
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
 
+WHOLE = 1.0  # seconds by which a clock that is shown in whole seconds may be late
+LATE = 5.0  # seconds by which a clock may have gone on until it is shown
+
 STATE = ("time", "half", "score_left", "score_right", "play_mode")
 """What a full game state has. Source: GameState Message."""
 
@@ -43,6 +46,7 @@ NAMED = {
 """By command: what it must name, in any order, and the requirement that says so."""
 
 _INSTEAD = "{words} came instead"
+_TOGETHER = "environment information and game state came in one list"
 
 SIDES = {
     AGENT: Course(
@@ -64,12 +68,19 @@ SIDES = {
         {
             Phase.CONNECTED: {
                 (SERVER, "environment"): Phase.INTRODUCED,
-                (SERVER, "environment and state"): Phase.RUNNING,
+                (SERVER, "environment and state"): Violates(
+                    "monitors.apart", _TOGETHER, Phase.RUNNING
+                ),
+                (SERVER, "environment and some state"): Violates(
+                    "monitors.apart", _TOGETHER, Phase.INTRODUCED
+                ),
                 (SERVER, ANY): Violates("monitors.environment-first", _INSTEAD, Phase.RUNNING),
             },
             Phase.INTRODUCED: {
                 (SERVER, "full state"): Phase.RUNNING,
-                (SERVER, "environment and state"): Phase.RUNNING,
+                (SERVER, "environment and state"): Violates(
+                    "monitors.apart", _TOGETHER, Phase.RUNNING
+                ),
                 (SERVER, "full state with gaps"): Violates(
                     "state.complete", "the full game state has no {missing}", Phase.RUNNING
                 ),
@@ -86,6 +97,37 @@ Of an agent each expression that it sends is a step; of a server each message to
 COURSES = tuple(SIDES.values())
 
 
+class Excuses:
+    """Why the time of the game may go back: what a trainer has commanded and has not shown yet.
+
+    Each command excuses one jump: `time` one to about that time, a kick-off or a play mode any one
+    until another play mode shows.
+    """
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self._restarts = 0
+
+    def commanded(self, command: list[Any]) -> None:
+        if command[0] in ("kickOff", "playMode"):
+            self._restarts += 1
+        elif command[0] == "time" and len(command) > 1:
+            self._times.append(number(command[1]) or 0.0)
+
+    def allow(self, earlier: float, later: float, turned: bool) -> bool:
+        """Whether the time may go from one to the other; `turned`: half or play mode changed."""
+        back = later < earlier
+        reached = [time for time in self._times if abs(later - time) <= (LATE if back else WHOLE)]
+        for time in reached:
+            self._times.remove(time)
+        excused = turned or bool(reached) or bool(self._restarts)
+        if turned:
+            self._restarts = 0
+        elif back and not reached and self._restarts:
+            self._restarts -= 1
+        return excused or not back
+
+
 class Oracle:
     """The state of one connection and the rules that it obeys."""
 
@@ -97,7 +139,7 @@ class Oracle:
         """The latest of each value of the game state, as it was written."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
         self._cookies: list[str] = []
-        self._times_set = 0  # how often a trainer may have set the time back
+        self._clock = Excuses()
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         self.exercised |= {"text.s-expressions", "text.ascii", "frame.length-prefix"}
@@ -149,10 +191,11 @@ class Oracle:
 
     def _command(self, command: list[Any], alone: bool) -> Iterator[Finding]:
         word = command[0]
-        if word in ("time", "kickOff", "playMode"):
-            self._times_set += 1
+        self._clock.commanded(command)
         if word not in COMMANDS and command != ["init"]:
             yield Finding("trainer.known-commands", f"the command {word!r:.60} came")
+        elif command == ["agent"]:
+            yield Finding("move-agent.not-bare", "agent came without unum and team")
         elif word in NAMED and len(command) > 1:
             requirement, keys = NAMED[word]
             told = [part[0] for part in command[1:] if isinstance(part, list) and part]
@@ -201,7 +244,8 @@ class Oracle:
         if name == "Environment":
             what = "partial environment"
             if full:
-                what = "environment" if missing else "environment and state"
+                some = "environment and some state" if len(missing) < len(STATE) else "environment"
+                what = some if missing else "environment and state"
             words = "environment information" + ("" if full else " with a partial scene graph")
             if "play_modes" not in items and phase is Phase.CONNECTED:
                 yield Finding("environment.play-modes", "the environment has no play_modes")
@@ -212,6 +256,7 @@ class Oracle:
             words = f"a {'full' if full else 'partial'} scene graph with {', '.join(items)}"
         yield from walk.step(SERVER, what, words=words, missing=", ".join(missing))
         self.exercised |= {"monitors.environment-first", "environment.structure"}
+        self.exercised |= {"monitors.apart"} if name == "Environment" else set()
         if phase is not Phase.CONNECTED:
             self.exercised |= {"monitors.keeps-sending", "state.structure"}
         if walk.state is Phase.RUNNING:
@@ -236,11 +281,9 @@ class Oracle:
             return
         self.exercised.add("state.time-goes-on")
         turned = any(before.get(key) != self.state.get(key) for key in ("half", "play_mode"))
-        if later < earlier and not turned:
-            if not self._times_set:
-                what = f"the time went back from {earlier:g} to {later:g}"
-                yield Finding("state.time-goes-on", what)
-            self._times_set = max(0, self._times_set - 1)
+        if not self._clock.allow(earlier, later, turned):
+            what = f"the time went back from {earlier:g} to {later:g}"
+            yield Finding("state.time-goes-on", what)
 
     def _graph(self, graph: Any, full: bool) -> Iterator[Finding]:
         self.exercised |= _OF_EVERY_GRAPH
@@ -255,7 +298,7 @@ class Oracle:
             }
             yield from nodes.wrong(self.scene.nodes)
         elif self.scene is not None:
-            self.exercised.add("header.partial-fits")
+            self.exercised |= {"header.partial-fits", "header.updates-bare"}
             written = parse(graph)
             yield from nodes.misfits(self.scene.nodes, written)
             self.scene.take(written)
@@ -265,8 +308,8 @@ _OF_EVERY_GRAPH = {"graph.nodes", "graph.types", "graph.leaves", "header.form", 
 _SHOWN_BY = {
     "BN": ("nodes.base",),
     "TRF": ("nodes.transform", "nodes.matrix-by-columns", "nodes.matrix-rigid"),
-    "StaticMesh": ("nodes.mesh", "nodes.geometry-has-no-children"),
-    "SMN": ("nodes.predefined", "nodes.geometry-has-no-children"),
+    "StaticMesh": ("nodes.mesh", "nodes.geometry-has-no-children", "nodes.materials-given"),
+    "SMN": ("nodes.predefined", "nodes.geometry-has-no-children", "nodes.materials-given"),
     "Light": ("nodes.light",),
     "StdUnitCylinder": ("nodes.cylinder",),
     "setVisible": ("nodes.visible",),

@@ -37,6 +37,8 @@ class Node:
     kind: str | None
     leaves: list[list[Any]]
     children: list[int] = field(default_factory=list)
+    written: bool = True
+    """Whether it stands in the text; a root may be left out."""
     stray: list[Any] = field(default_factory=list)
     """What is neither a leaf nor a node: further words, empty lists, lists of lists."""
 
@@ -51,7 +53,7 @@ def parse(graph: Any) -> list[Node]:
     while waiting:
         items, above = waiting.pop()
         kind = items[1] if len(items) > 1 and isinstance(items[1], str) else None
-        node = Node(kind, [])
+        node = Node(kind, [], written=written or above >= 0)
         if above >= 0:
             nodes[above].children.append(len(nodes))
         place = len(nodes)
