@@ -19,6 +19,7 @@ from mocks.simspark.pitch import COLUMNS, ROWS, draw
 from mocks.simspark.robot import PARTS
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Environment, Settings
+from mocks.simspark.world import AXES
 
 
 class Heard(Nowhere):
@@ -73,16 +74,17 @@ class Pitch:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "warned"),
     [
-        Settings(),
-        Settings(merged=True),
-        Settings(rooted=True, typed=True, lines=True),
-        Settings(environment=Environment(FieldLength=9, FieldWidth=6), typed=True, steps=1),
+        (Settings(), set()),
+        (Settings(merged=True), {"monitors.apart"}),
+        (Settings(rooted=True, lines=True), set()),
+        (Settings(rooted=True, typed=True), {"header.updates-bare"}),
+        (Settings(environment=Environment(FieldLength=9, FieldWidth=6), steps=1), set()),
     ],
-    ids=["plain", "merged", "rooted", "other field"],
+    ids=["plain", "merged", "rooted", "typed", "other field"],
 )
-def test_a_match_is_sound(settings: Settings) -> None:
+def test_a_match_is_sound(settings: Settings, warned: set[str]) -> None:
     pitch = Pitch(settings)
     agents = [pitch.agent(team) for team in ("Lefts", "Rights", "Lefts")]
     for agent in agents:
@@ -94,7 +96,7 @@ def test_a_match_is_sound(settings: Settings) -> None:
     pitch.cycles(40)
     pitch.server.agent_left(agents[1])
     view = pitch.cycles(10)
-    assert pitch.judge.findings == []
+    assert {finding.requirement for finding in pitch.judge.findings} == warned
     assert view.play_mode == "PlayOn"
     assert {"header.partial-fits", "nodes.light", "nodes.cylinder"} <= pitch.judge.exercised
 
@@ -134,7 +136,8 @@ def test_a_goal_counts_and_the_other_team_kicks_off() -> None:
 def test_a_ball_over_the_line_is_kicked_in() -> None:
     pitch = Pitch()
     pitch.command("(playMode PlayOn)(ball (pos 3 9.9 0.1)(vel 0 5 0))")
-    assert pitch.seconds(0.3).play_mode == "KickIn_Right"
+    assert pitch.seconds(0.5).play_mode == "PlayOn"
+    assert pitch.seconds(0.8).play_mode == "KickIn_Right"
     view = pitch.seconds(2)
     ball = view.ball()
     assert ball is not None and abs(ball[1]) <= 10.01
@@ -223,3 +226,20 @@ def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_text("now (time 1)\n")
     with pytest.raises(ValueError, match=r"script:1: SECONDS COMMAND was expected"):
         read_script(str(path))
+
+
+def test_a_ball_spins_as_it_rolls_until_its_velocity_is_set() -> None:
+    pitch = Pitch()
+    pitch.command("(playMode PlayOn)(ball (vel 2 1 0))")
+    pitch.seconds(0.5)
+    ball = pitch.server.world.ball
+    turned = ball.axes
+    assert turned != AXES
+    pitch.command("(ball (pos 0 0 3))")
+    pitch.seconds(0.1)
+    assert ball.axes != turned
+    pitch.command("(ball (pos 0 0 3)(vel 0 0 0))")
+    turned = ball.axes
+    pitch.seconds(0.1)
+    assert ball.axes == turned
+    assert pitch.judge.findings == []

@@ -17,13 +17,11 @@ from typing import Any
 from conformance.course import ANY, Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.simspark import nodes
+from conformance.simspark.clock import Clock
 from conformance.simspark.codec import COMMANDS
 from conformance.simspark.scene import Scene, number, parse
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
-
-WHOLE = 1.0  # seconds by which a clock that is shown in whole seconds may be late
-LATE = 5.0  # seconds by which a clock may have gone on until it is shown
 
 STATE = ("time", "half", "score_left", "score_right", "play_mode")
 """What a full game state has. Source: GameState Message."""
@@ -97,41 +95,17 @@ Of an agent each expression that it sends is a step; of a server each message to
 COURSES = tuple(SIDES.values())
 
 
-class Excuses:
-    """Why the time of the game may go back: what a trainer has commanded and has not shown yet.
+class Conversation:
+    """What the connections of one implementation have in common: the commands of its trainers."""
 
-    Each command excuses one jump: `time` one to about that time, a kick-off or a play mode any one
-    until another play mode shows.
-    """
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-        self._restarts = 0
-
-    def commanded(self, command: list[Any]) -> None:
-        if command[0] in ("kickOff", "playMode"):
-            self._restarts += 1
-        elif command[0] == "time" and len(command) > 1:
-            self._times.append(number(command[1]) or 0.0)
-
-    def allow(self, earlier: float, later: float, turned: bool) -> bool:
-        """Whether the time may go from one to the other; `turned`: half or play mode changed."""
-        back = later < earlier
-        reached = [time for time in self._times if abs(later - time) <= (LATE if back else WHOLE)]
-        for time in reached:
-            self._times.remove(time)
-        excused = turned or bool(reached) or bool(self._restarts)
-        if turned:
-            self._restarts = 0
-        elif back and not reached and self._restarts:
-            self._restarts -= 1
-        return excused or not back
+    def __init__(self, running: bool = False) -> None:
+        self.commands: list[list[Any]] = []
 
 
 class Oracle:
     """The state of one connection and the rules that it obeys."""
 
-    def __init__(self) -> None:
+    def __init__(self, conversation: Conversation | None = None) -> None:
         self.exercised: set[str] = set()
         self.scene: Scene | None = None
         self.play_modes: list[str] = []
@@ -139,7 +113,8 @@ class Oracle:
         """The latest of each value of the game state, as it was written."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
         self._cookies: list[str] = []
-        self._clock = Excuses()
+        self._commands = (conversation or Conversation()).commands
+        self._clock = Clock(self._commands)
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         self.exercised |= {"text.s-expressions", "text.ascii", "frame.length-prefix"}
@@ -191,7 +166,7 @@ class Oracle:
 
     def _command(self, command: list[Any], alone: bool) -> Iterator[Finding]:
         word = command[0]
-        self._clock.commanded(command)
+        self._commands.append(command)
         if word not in COMMANDS and command != ["init"]:
             yield Finding("trainer.known-commands", f"the command {word!r:.60} came")
         elif command == ["agent"]:

@@ -32,6 +32,7 @@ class Referee:
             elif lasted > environment.WaitBeforeKickOff:
                 self.kick_off("left" if world.half == 1 else "right")
         elif mode == "PlayOn":
+            self.inside = max(self.inside, world.since)
             self.judge_ball()
         elif mode.startswith("Goal_"):
             if lasted >= self.goal_pause():
@@ -79,7 +80,16 @@ class Referee:
             else:
                 world.become(f"goal_kick_{behind}")
         elif abs(ball.y) > width + environment.BallRadius:
-            world.become(f"KickIn_{self.other(world.toucher).capitalize()}")
+            if world.now - self.inside >= self.kick_in_pause():
+                world.become(f"KickIn_{self.other(world.toucher).capitalize()}")
+            return
+        self.inside = world.now
+
+    inside = 0.0
+    """When the ball was seen between the touch lines last, in seconds of simulation."""
+
+    def kick_in_pause(self) -> float:
+        return self.world.settings.environment.RuleKickInPauseTime
 
     def judge_restart(self, lasted: float) -> None:
         """Play goes on once the ball was moved, or when the team has taken too long."""

@@ -164,6 +164,7 @@ class Trainer(Referee):
     def ball_vel(self, vel: list[float]) -> None:
         ball = self.world.ball
         ball.vx, ball.vy, ball.vz = vel
+        ball.spin = (0.0, 0.0)
 
     def do_drop_ball(self, command: list[Any]) -> None:
         self.bring_ball_back()

@@ -2,18 +2,22 @@
 
 import random
 from dataclasses import dataclass, field
-from math import hypot
+from math import cos, hypot, sin
 
-from mocks.simspark.robot import GRAVITY, Robot, transform
+from mocks.simspark.robot import GRAVITY, Robot
 from mocks.simspark.settings import CYCLE, PLAY_MODES, Settings
 
 BOUNCE, ROLLING, SLOW = 0.5, 0.35, 0.01
+AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 REACH = 0.2  # metres around a robot within which it pushes the ball
 
 
 @dataclass
 class Ball:
-    """Metres, and metres a second."""
+    """Metres, and metres a second; its spin in radians a second about x and y.
+
+    `axes` are the columns of the matrix by which it is turned.
+    """
 
     x: float = 0.0
     y: float = 0.0
@@ -21,11 +25,14 @@ class Ball:
     vx: float = 0.0
     vy: float = 0.0
     vz: float = 0.0
+    spin: tuple[float, float] = (0.0, 0.0)
+    axes: tuple[float, ...] = AXES
 
     def step(self, radius: float) -> None:
         self.x += self.vx * CYCLE
         self.y += self.vy * CYCLE
         self.z += self.vz * CYCLE
+        self.turn()
         if self.z > radius:
             self.vz -= GRAVITY * CYCLE
             return
@@ -34,6 +41,22 @@ class Ball:
         speed = hypot(self.vx, self.vy)
         left = max(0.0, speed - ROLLING * CYCLE) / speed if speed > SLOW else 0.0
         self.vx, self.vy = self.vx * left, self.vy * left
+        self.spin = -self.vy / radius, self.vx / radius
+
+    def turn(self) -> None:
+        """One cycle of its spin."""
+        speed = hypot(*self.spin)
+        if not speed:
+            return
+        x, y = self.spin[0] / speed, self.spin[1] / speed
+        c, s = cos(speed * CYCLE), sin(speed * CYCLE)
+        turned = []
+        for at in (0, 3, 6):
+            a, b, d = self.axes[at : at + 3]
+            along = (x * a + y * b) * (1 - c)
+            turned += [a * c + y * d * s + x * along, b * c - x * d * s + y * along]
+            turned.append(d * c + (x * b - y * a) * s)
+        self.axes = tuple(turned)
 
     def place(self, x: float, y: float, z: float, radius: float) -> None:
         """Put it somewhere, at rest."""
@@ -120,4 +143,6 @@ class World:
         self.mode, self.since = mode, self.now
 
     def ball_node(self) -> str:
-        return transform("z", 0.0, (self.ball.x, self.ball.y, self.ball.z))
+        ball = self.ball
+        columns = (*ball.axes[0:3], 0, *ball.axes[3:6], 0, *ball.axes[6:9], 0)
+        return " ".join(f"{entry:.6g}" for entry in (*columns, ball.x, ball.y, ball.z, 1))

@@ -8,10 +8,13 @@ from conformance.session import Message, Session
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
+    Name,
     fresh,
     hinge,
     hinge_angle,
+    hinge_angles,
     hinge_names,
+    name_of,
     passed_over,
     perceptors,
     playing,
@@ -39,13 +42,13 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
     """So is every agent: of the same team, of the other, and one that comes after one has left."""
     async with (
         iut.instance() as instance,
-        playing(iut, instance, "Lefts", 1) as first,
-        playing(iut, instance, "Lefts", 2) as second,
+        playing(iut, instance, "Lefts") as first,
+        playing(iut, instance, "Lefts") as second,
     ):
-        async with playing(iut, instance, "Rights", 2) as third:
+        async with playing(iut, instance, "Rights") as third:
             for agent in (first, second, third, first):
                 await perceptors(agent)
-        async with playing(iut, instance, "Rights", 11) as fourth:
+        async with playing(iut, instance, "Rights") as fourth:
             for agent in (first, second, fourth):
                 await fresh(agent)
 
@@ -65,16 +68,11 @@ async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
     async with iut.instance() as instance, playing(iut, instance) as agent:
         _, name = hinge_names(iut)
         groups = [message for message in agent.received if message.name in PERCEPTORS]
-        known = any(hinge(message, name) is not None for message in groups)
-        if not known:
+        if not any(hinge(message, name) is not None for message in groups):
             await hinge_angle(iut, agent)
         await passed_over(agent)
-        came = 0
-        for _ in range(30):
-            came += hinge(await perceptors(agent), name) is not None
-        check(
-            came > 1, f"the position of {name} again and again", f"it came in {came} of 30 groups"
-        )
+        came = len(await hinge_angles(agent, name, 20))
+        check(came > 1, f"the position of {name} again and again", f"it came {came} times more")
 
 
 @requirement("agents.joints")
@@ -88,9 +86,8 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
         await hinge_angle(iut, first)
         _, name = hinge_names(iut)
         await passed_over(second)
-        groups = [await perceptors(second) for _ in range(10)]
         check(
-            any(hinge(message, name) is not None for message in groups),
+            len(await hinge_angles(second, name, 1)) > 0,
             f"the position of {name} to the second agent",
             "it does not come, and does to the first",
         )
@@ -261,7 +258,8 @@ async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
         await watch.empty(place)
         await watch.empty(other)
         await agent.send(expressions(f"(ball (pos {place.x} {place.y} 0.1))"))
-        await agent.send(expressions(f"(agent (unum 1)(team Left)(pos {other.x} {other.y} 0.4))"))
+        name = name_of(agent) or Name(1, "Left")
+        await agent.send(expressions(f"(agent {name}(pos {other.x} {other.y} 0.4))"))
         stayed = await watch.never(
             lambda view: place.taken(view) or other.taken(view),
             2 * watch.session.seconds("quiet"),

@@ -1,5 +1,7 @@
 """What a trainer does to the ball."""
 
+import contextlib
+
 import pytest
 
 from conformance.cases import check, in_one_loop, requirement
@@ -17,6 +19,7 @@ from conformance.verdicts import Inconclusive, Violation
 
 pytestmark = in_one_loop
 
+HIGH = 1.0  # metres above which a ball has not fallen to the ground yet
 ROLLED = 0.15  # metres that the ball must have moved to have rolled
 
 
@@ -216,22 +219,89 @@ async def test_dropped_where_it_is(iut: Iut) -> None:
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
 
 
+@requirement("ball.spin")
+async def test_velocity_takes_the_spin(iut: Iut) -> None:
+    """A ball that has rolled, put into the air at rest, does not turn there any more."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        place = watch.place(-0.2, 0.15)
+        await watch.put_ball(place)
+        await watch.settle()
+        nodes = place.around(watch.view, CLOSE)
+        turned = _Turning(watch.view, nodes)
+        await watch.command("(ball (vel 2 0.5 0))")
+        with contextlib.suppress(Violation):
+            await watch.until(turned.has, "show the ball turn")
+        if not turned.has(watch.view):
+            raise Inconclusive("the ball is not seen to turn while it rolls")
+        above = watch.place(-0.3, -0.2)
+        await watch.command(f"(ball (pos {above.x} {above.y} 4)(vel 0 0 0))")
+        await watch.until(
+            lambda view: any(
+                view.poses[n][14] > HIGH and abs(view.poses[n][12] - above.x) < CLOSE
+                for n in nodes
+                if n < len(view.poses)
+            ),
+            "show the ball in the air",
+            requirement="ball.pos",
+            now=places_of_balls,
+        )
+        still = _Turning(watch.view, nodes)
+        while any(watch.view.poses[n][14] > HIGH for n in nodes):
+            check(
+                not still.has(watch.view),
+                "the ball not to turn in the air after (vel 0 0 0)",
+                "it turns",
+            )
+            await watch.state()
+
+
+class _Turning:
+    """Whether any of some nodes is turned otherwise than at the beginning."""
+
+    def __init__(self, view: View, nodes: set[int]) -> None:
+        self.axes = {number: view.poses[number][:11] for number in nodes}
+
+    def has(self, view: View) -> bool:
+        poses = view.poses
+        return any(
+            max(abs(a - b) for a, b in zip(poses[number][:11], axes, strict=True)) > 0.2
+            for number, axes in self.axes.items()
+            if number < len(poses)
+        )
+
+
 @requirement("drop-ball.back-on-the-field")
 @pytest.mark.parametrize("side", [1, -1])
 async def test_dropped_off_the_field(iut: Iut, side: int) -> None:
-    """A ball beyond a touch line is brought back."""
-    async with watching(iut) as watch:
-        await watch.play("GameOver")
+    """A ball beyond a touch line is brought back.
+
+    It stays there only when the game is over. Then dropBall may have no effect at all, which shows
+    at a player near the ball, who is to be moved away by it.
+    """
+    async with match(iut) as game:
+        watch = game.watch
         width = watch.view.parameter("FieldWidth", 12.0) / 2
+        radius = watch.view.parameter("FreeKickDistance", 1.0)
         outside = Place(watch.place(0.2, 0).x, side * (width + 1.5))
+        beside = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
+        await watch.play("GameOver")
         try:
             await watch.put_ball(outside)
+            await game.put("Left", beside)
         except Violation as none:
-            raise Inconclusive(f"the ball cannot be put off the field: {none}") from none
+            raise Inconclusive(f"nothing can be put off the field: {none}") from none
         await watch.settle()
         await watch.command("(dropBall)")
+        try:
+            await watch.until(
+                lambda view: not outside.taken(view, CLOSE) or not beside.taken(view),
+                "show any effect of dropBall",
+            )
+        except Violation as none:
+            raise Inconclusive("dropBall has no effect after the end of the game") from none
         await watch.until(
-            lambda view: not outside.taken(view, 1.0),
+            lambda view: not outside.taken(view, CLOSE),
             f"show the ball back on the field, which was dropped at {outside}",
             now=places_of_balls,
         )
@@ -252,8 +322,8 @@ async def test_players_move_away(iut: Iut) -> None:
         await watch.settle()
         near = place.around(watch.view, radius)
         step = round(min(0.45, radius / 2), 2)
-        await watch.put_agent("Left", Place(place.x - step, place.y))
-        await watch.put_agent("Right", Place(place.x, place.y + step))
+        await game.put("Left", Place(place.x - step, place.y))
+        await game.put("Right", Place(place.x, place.y + step))
         await watch.settle()
         await watch.command("(dropBall)")
 

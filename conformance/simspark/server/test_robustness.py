@@ -9,7 +9,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import fresh, playing
+from conformance.simspark.server.tester.agents import create, fresh, playing
 from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
@@ -36,6 +36,9 @@ WRONG = (
     "(score (left 1))",
     "(score)",
     "(dropBall x y)",
+    "(select (unum 99)(team Left))",
+    "(kill (unum -1)(team Right))",
+    "(score (left 99999999999999999999)(right 0))",
     "()",
     "word",
     "((()))",
@@ -53,10 +56,13 @@ async def test_errors_are_not_returned(iut: Iut) -> None:
 
 
 async def _silent(watch: Watch) -> None:
-    """Raise Violation unless all that comes are states, and they go on."""
+    """Raise Violation if anything but states comes, or they do not go on."""
     seen = len(watch.session.received)
-    await watch.settle()
-    await watch.some(3)
+    try:
+        await watch.settle()
+        await watch.some(3)
+    except Violation as none:
+        raise Violation(none.expected, none.came, "robustness.unknown-commands") from none
     strange = [m for m in watch.session.received[seen:] if m.name not in STATES]
     for message in strange:
         check(False, "nothing but states", f"{message.name} came", message.event)
@@ -107,6 +113,15 @@ EFFECTORS = (
     "(init)",
     "(he1 nan)(he1 inf)(he1 1e400)(he1 0)",
 )
+OUT_OF_RANGE = (
+    "(init (unum 3)(teamname Lefts))",
+    "(init (unum 12)(teamname Lefts))",
+    "(init (unum -1)(teamname Lefts))",
+    "(init (unum 4294967296)(teamname Lefts))",
+    "(he1 1e30)(he1 0)",
+    "(beam 1e30 -1e30 1e30)",
+)
+"""A second init, numbers that no player can have, and huge ones."""
 
 
 @requirement("robustness.unknown-effectors")
@@ -119,6 +134,32 @@ async def test_unknown_effectors(iut: Iut) -> None:
             await _served(agent, "wrong effectors")
         async with watching(iut, instance) as watch:
             await watch.obeys("wrong effectors")
+
+
+@requirement("robustness.unknown-effectors")
+@pytest.mark.parametrize("text", OUT_OF_RANGE)
+async def test_values_out_of_range(iut: Iut, text: str) -> None:
+    """So is one that is initialised again, or names numbers out of range; and others with it."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        await agent.send(expressions(text))
+        for _ in range(4):
+            await _served(agent, text)
+        async with watching(iut, instance) as watch:
+            await watch.obeys(text)
+        async with playing(iut, instance) as other:
+            await _served(other, f"{text} of another")
+
+
+@requirement("robustness.unknown-effectors")
+async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
+    """An agent whose first init has a number out of range does not bring the server down."""
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        for unum in (12, -1, 4294967296):
+            async with iut.connect(instance, channel="agent") as agent:
+                await create(iut, agent)
+                await agent.send(expressions(f"(init (unum {unum})(teamname Lefts))"))
+                await watch.obeys(f"an init with the number {unum}")
+        await watch.session.unharmed("numbers out of range")
 
 
 async def _served(agent: Session, after: str) -> None:

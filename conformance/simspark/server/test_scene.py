@@ -5,7 +5,13 @@ from math import hypot
 
 from conformance.cases import check, each_of, in_one_loop, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.agents import hinge_angle, hinge_names, playing
+from conformance.simspark.server.tester.agents import (
+    Name,
+    hinge_angle,
+    hinge_names,
+    name_of,
+    playing,
+)
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import CLOSE, Watch, watching
 from conformance.simspark.tester import in_one_session
@@ -135,7 +141,7 @@ async def _match(iut: Iut) -> None:
         await watch.settle()
 
 
-@each_of("state.structure", "header.full-is-complete", "header.partial-fits")
+@each_of("state.structure", "header.full-is-complete", "header.partial-fits", "header.updates-bare")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
     """With agents that come, act and go, full graphs are complete and updates fit them."""
     await in_one_session(iut, "match", _match)
@@ -150,7 +156,8 @@ async def _moving(iut: Iut) -> None:
         await agent.send([["he1", "1.5"], ["he2", "-1"], ["lae1", "1"], ["rle4", "-2"]])
         await watch.begin()
         place = watch.place(-0.3, 0.2)
-        await watch.command(f"(agent (unum 1)(team Left)(move {place.x} {place.y} 0.4 33))")
+        name = name_of(agent) or Name(1, "Left")
+        await watch.command(f"(agent {name}(move {place.x} {place.y} 0.4 33))")
         await watch.command("(ball (vel 1 1 2))")
         await watch.some(12)
         await watch.settle()
@@ -188,6 +195,7 @@ async def _kinds(iut: Iut) -> None:
     "nodes.cylinder",
     "nodes.visible",
     "nodes.materials",
+    "nodes.materials-given",
     "nodes.light",
     "nodes.base",
 )
@@ -262,7 +270,7 @@ async def test_updates_add_up(iut: Iut) -> None:
         watch = game.watch
         for team, place in (("Left", watch.place(-0.4, 0.5)), ("Right", watch.place(0.5, 0.4))):
             await watch.empty(place)
-            await watch.put_agent(team, place)
+            await game.put(team, place)
         await watch.settle()
         updated, fulls = watch.view.poses, watch.view.fulls
         await watch.command("(reqfullstate)")

@@ -15,9 +15,9 @@ LONG = 3.0  # seconds, in which a server at its usual rate sends 75 states
 
 
 async def _introduction(iut: Iut) -> None:
-    async with iut.instance() as instance, watching(iut, instance) as first:
+    async with iut.instance() as instance, watching(iut, instance, begins=False) as first:
         await first.some(3)
-        async with watching(iut, instance) as second:
+        async with watching(iut, instance, begins=False) as second:
             await second.some(3)
             await second.settle()
 
@@ -25,6 +25,7 @@ async def _introduction(iut: Iut) -> None:
 @each_of(
     "monitors.environment-first",
     "monitors.state-second",
+    "monitors.apart",
     "environment.structure",
     "environment.pairs",
     "environment.numbers",
@@ -43,7 +44,7 @@ async def test_introduction(iut: Iut, statement: str) -> None:
 @requirement("environment.parameters")
 async def test_parameters(iut: Iut) -> None:
     """The environment has the parameters of the specification."""
-    async with watching(iut) as watch:
+    async with watching(iut, begins=False) as watch:
         known = set(watch.view.environment)
         missing = sorted(ENVIRONMENT_KEYS - known - {"play_modes"})
         check(not missing, "all of the parameters", f"these are missing: {', '.join(missing)}")
@@ -52,7 +53,7 @@ async def test_parameters(iut: Iut) -> None:
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming(iut: Iut) -> None:
     """States come again and again without being asked, also after commands, and for long."""
-    async with watching(iut) as watch:
+    async with watching(iut, begins=False) as watch:
         await watch.some(12)
         await watch.command("(time 1)")
         await watch.some(12)
@@ -64,11 +65,11 @@ async def test_states_keep_coming(iut: Iut) -> None:
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming_to_all(iut: Iut) -> None:
     """They do so to each of several monitors, also once one of them has gone."""
-    async with iut.instance() as instance, watching(iut, instance) as one:
-        async with watching(iut, instance) as other:
+    async with iut.instance() as instance, watching(iut, instance, begins=False) as one:
+        async with watching(iut, instance, begins=False) as other:
             await other.some(8)
             await one.some(8)
-        async with watching(iut, instance) as third:
+        async with watching(iut, instance, begins=False) as third:
             await third.some(8)
         await one.settle()
         await one.some(8)
@@ -77,7 +78,7 @@ async def test_states_keep_coming_to_all(iut: Iut) -> None:
 @requirement("monitors.rate")
 async def test_rate(iut: Iut) -> None:
     """No more than the declared time lies between two states, as a rule."""
-    async with watching(iut) as watch:
+    async with watching(iut, begins=False) as watch:
         most = watch.session.seconds("monitor")
         for _ in range(3):
             times = [(await watch.state()).at for _ in range(9)]

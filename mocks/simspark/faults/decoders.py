@@ -74,6 +74,31 @@ class EmptyEnds(Decoder):
         return frames
 
 
+# Particular about texts
+
+
+class Blanks(Decoder):
+    """Takes blanks for the only white space: a message with another in it is lost."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return [
+            frame
+            for frame in super().feed(data)
+            if not any(byte in frame.raw[4:] for byte in b"\t\r\n")
+        ]
+
+
+class Offended(Decoder):
+    """Reads nothing behind a message that cannot be read."""
+
+    offended = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = [] if self.offended else super().feed(data)
+        self.offended = self.offended or any(frame.name is None for frame in frames)
+        return frames
+
+
 # Dying of what is malformed
 
 

@@ -4,6 +4,9 @@ from mocks.deviations import fault
 from mocks.simspark.connection import Endpoint
 from mocks.simspark.faults import decoders
 
+CLIENTS = ("agent", "monitor")
+"""A server that is deaf to the client that sent something malformed still serves the others."""
+
 
 @fault("reads-are-messages", violates="frame.segmentation")
 class ReadsAreMessages(Endpoint):
@@ -31,6 +34,20 @@ class SixteenBits(Endpoint):
     """Takes only two bytes of a length that it reads for the length."""
 
     decoder = decoders.SixteenBits
+
+
+@fault("line-ends-unread", violates="text.white-space", subtle=True)
+class LineEndsUnread(Endpoint):
+    """Takes no message that has a tab or a line end in it."""
+
+    decoder = decoders.Blanks
+
+
+@fault("deaf-after-malformed", violates="robustness.malformed", subtle=True, roles=CLIENTS)
+class DeafAfterMalformed(Endpoint):
+    """Reads nothing any more after a text that does not parse, and keeps its connection."""
+
+    decoder = decoders.Offended
 
 
 @fault("dies-of-malformed", violates="robustness.malformed")

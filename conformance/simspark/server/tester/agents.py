@@ -2,17 +2,21 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Message, Session
 from conformance.simspark.tester import expressions
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised
 
 PERCEPTORS = ("Perceptors", "Expressions")
 
 _MOMENT = 0.002  # seconds in which what has come already is read
+
+
+_LAST = 11  # the greatest number that a player can have
 
 
 @contextlib.asynccontextmanager
@@ -20,27 +24,99 @@ async def playing(
     iut: Iut,
     instance: Instance,
     team: str = "Lefts",
-    unum: int = 1,
+    unum: int = 0,
     *,
     segmentation: Segmentation = whole,
 ) -> AsyncIterator[Session]:
-    """An agent that is established: created, initialised, and served with perceptors.
+    """An agent that is established: created, initialised, and sent perceptors.
 
-    The first team that comes is the left one. Raises Violation where no perceptors come.
+    The first team that comes is the left one; without `unum` it has the next number. Raises
+    Violation where no perceptors come, Inconclusive where the server does not take the agent in.
     """
     async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
         await create(iut, session)
-        await session.send(expressions(f"(init (unum {unum})(teamname {team}))"))
-        await passed_over(session)
+        number = unum or next_number(iut)
+        await session.send(expressions(f"(init (unum {number})(teamname {team}))"))
+        await _taken_in(iut, session)
         for _ in range(4):
             await perceptors(session)
         yield session
 
 
+def next_number(iut: Iut) -> int:
+    """A number for a player; one that has left may keep its own reserved, so each has another."""
+    iut.memory["number"] = iut.memory.get("number", 0) % _LAST + 1
+    return int(iut.memory["number"])
+
+
 async def create(iut: Iut, session: Session) -> None:
-    """Ask for a robot, and wait for perceptors if they come before the robot is initialised."""
+    """Ask for a robot, and wait for perceptors where they come before the robot is initialised.
+
+    A server may need a while for a robot, and lose what the agent sends before it is there. Whether
+    perceptors come before init is found out once in a run.
+    """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
-    await session.watch(*PERCEPTORS)
+    early = iut.memory.get("perceptors before init")
+    startup, response = session.seconds("startup"), session.seconds("response")
+    within = {True: startup + response, False: session.seconds("quiet"), None: 2 * response}[early]
+    came = await session.watch(*PERCEPTORS, within=within)
+    if not session.ended:
+        iut.memory.setdefault("perceptors before init", came is not None)
+
+
+async def _taken_in(iut: Iut, session: Session) -> None:
+    """Wait until the game state tells an agent its number and side.
+
+    Raises Inconclusive where it tells other things only, Violation where no perceptors come. A
+    server whose agents perceive no GS at all, which the specification does not name, tells neither.
+    """
+    usual = iut.memory.get("players are numbered", True)
+    patience = 3 * session.seconds("response") if usual else session.seconds("quiet")
+    deadline = session.now + patience
+    while name_of(session) is None:
+        left = deadline - session.now
+        if left <= 0 or await session.watch(*PERCEPTORS, within=left) is None:
+            break
+    else:
+        iut.memory["players are numbered"] = True
+        return
+    groups = [message for message in session.received if message.name in PERCEPTORS]
+    if not groups:
+        await perceptors(session)
+    iut.memory.setdefault("players are numbered", False)
+    if any(item[:1] == ["GS"] for message in groups for item in message.value):
+        raise Inconclusive(
+            "the game state (GS) tells the agent no number and team: its init had no effect"
+        )
+
+
+@dataclass(frozen=True)
+class Name:
+    """What trainers call a player: `str()` gives the parameters of a command."""
+
+    unum: int
+    team: str
+
+    def __str__(self) -> str:
+        return f"(unum {self.unum})(team {self.team})"
+
+    @property
+    def reversed(self) -> str:
+        """The same, the team first."""
+        return f"(team {self.team})(unum {self.unum})"
+
+
+def name_of(agent: Session) -> Name | None:
+    """The name of an agent by what the game state has told it; None where that tells none."""
+    found: dict[str, str] = {}
+    for message in agent.received:
+        for item in message.value if message.name in PERCEPTORS else ():
+            if item[:1] == ["GS"]:
+                found |= {part[0]: part[1] for part in item[1:] if len(part) == 2}
+        if "unum" in found and "team" in found:
+            unum, team = found["unum"], str(found["team"]).capitalize()
+            return Name(int(unum), team) if str(unum).isdecimal() else None
+    return None
 
 
 async def passed_over(session: Session) -> None:
@@ -82,11 +158,26 @@ async def hinge_angle(iut: Iut, agent: Session) -> float:
     """Where the hinge stands. Raises NotExercised where the robot has none of that name."""
     _, name = hinge_names(iut)
     await passed_over(agent)
-    for _ in range(10):  # what is perceived at a time may come in several messages
-        message = await perceptors(agent)
-        if (angle := hinge(message, name)) is not None:
-            return angle
+    found = await hinge_angles(agent, name, 1)
+    if found:
+        return found[0]
     raise NotExercised(
         f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
         "and --set scene=FILE where it needs another"
     )
+
+
+async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
+    """The next positions of a hinge, fewer where they do not come in time.
+
+    What is perceived at a time may come in several messages.
+    """
+    found: list[float] = []
+    deadline = agent.now + agent.seconds("response")
+    while len(found) < count and (left := deadline - agent.now) > 0:
+        message = await agent.watch(*PERCEPTORS, within=left)
+        if message is None:
+            break
+        if (angle := hinge(message, name)) is not None:
+            found.append(angle)
+    return found

@@ -6,29 +6,68 @@ from dataclasses import dataclass
 
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.server.tester.agents import playing
-from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.server.tester.agents import Name, name_of, next_number, playing
+from conformance.simspark.server.tester.monitors import Place, Watch, watching
+from conformance.verdicts import Inconclusive
+
+TEAMS = ("Left", "Right")
 
 
 @dataclass
 class Match:
-    """A monitor, and the agent 1 of each team."""
+    """A monitor, and an agent of each team; both agents have the same number."""
 
     watch: Watch
-    left: Session
-    right: Session
+    agents: dict[str, Session]
+    names: dict[str, Name]
+    """By team, as trainers call it: Left and Right."""
+
+    @property
+    def left(self) -> Name:
+        """The agent of the left team."""
+        return self.names["Left"]
+
+    @property
+    def right(self) -> Name:
+        """The agent of the right team."""
+        return self.names["Right"]
+
+    async def put(self, team: str, place: Place, requirement: str = "move-agent.pos") -> None:
+        """Put the agent of a team somewhere."""
+        await self.watch.command(f"(agent {self.names[team]}(pos {place.x} {place.y} 0.4))")
+        await self.watch.until(
+            place.taken,
+            f"show something at {place}, where the agent is put",
+            requirement=requirement,
+            now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+        )
+
+    def nobody(self, team: str) -> Name:
+        """A player of a team that there is not."""
+        return Name(self.names[team].unum % 11 + 1, team)
 
 
 @contextlib.asynccontextmanager
 async def match(iut: Iut) -> AsyncIterator[Match]:
-    """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off."""
+    """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off.
+
+    Raises Inconclusive where the agents are not one of each team.
+    """
+    unum = next_number(iut)
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
-        playing(iut, instance, "Lefts") as left,
-        playing(iut, instance, "Rights") as right,
+        playing(iut, instance, "Lefts", unum) as one,
+        playing(iut, instance, "Rights", unum) as other,
     ):
+        names = [
+            name_of(agent) or Name(unum, team)
+            for agent, team in zip((one, other), TEAMS, strict=True)
+        ]
+        if {name.team for name in names} != set(TEAMS):
+            raise Inconclusive(f"of two teams the players are {names[0]} and {names[1]}")
         await watch.settle()
         await watch.play()
         await watch.put_ball(watch.place(0.6, -0.8))
-        yield Match(watch, left, right)
+        agents = {name.team: agent for name, agent in zip(names, (one, other), strict=True)}
+        yield Match(watch, agents, {name.team: name for name in names})

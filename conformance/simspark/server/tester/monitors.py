@@ -17,15 +17,19 @@ from conformance.verdicts import Inconclusive, Violation
 
 CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll
 
+STILL = ("BeforeKickOff", "GameOver")
+"""The play modes before and after the game. Source: Environment Information Message."""
+
 _scores = itertools.count(101)  # which no test sets for other reasons
 
 
 class Watch:
     """A monitor that keeps up its view of the simulation, and may command."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
         self.view = View()
+        self._memory = iut.memory
 
     async def command(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message of commands, given as on the wire."""
@@ -114,9 +118,16 @@ class Watch:
         )
 
     async def begin(self) -> None:
-        """Let the game go on, if the server has a play mode of the usual name: the ball rolls."""
-        if "PlayOn" in self.view.play_modes:
-            await self.play()
+        """Let the game go on, if the server has play modes of the usual names, and sets them.
+
+        Before and after the game commands may have no effect; so they are given while it goes on.
+        """
+        waits = self.view.play_mode in STILL and "PlayOn" in self.view.play_modes
+        if waits and self._memory.get("the game begins", True):
+            try:
+                await self.play()
+            except Violation:
+                self._memory["the game begins"] = False
 
     # The pitch
 
@@ -142,16 +153,6 @@ class Watch:
     @property
     def radius(self) -> float:
         return self.view.parameter("BallRadius", 0.042)
-
-    async def put_agent(self, team: str, place: "Place", requirement: str = "") -> None:
-        """Put the agent 1 of a team somewhere."""
-        await self.command(f"(agent (unum 1)(team {team})(pos {place.x} {place.y} 0.4))")
-        await self.until(
-            place.taken,
-            f"show something at {place}, where the agent is put",
-            requirement=requirement or "move-agent.pos",
-            now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
-        )
 
 
 @dataclass(frozen=True)
@@ -191,11 +192,16 @@ def places_of_balls(view: View) -> str:
 
 @contextlib.asynccontextmanager
 async def watching(
-    iut: Iut, instance: Instance | None = None, *, segmentation: Segmentation = whole
+    iut: Iut,
+    instance: Instance | None = None,
+    *,
+    segmentation: Segmentation = whole,
+    begins: bool = True,
 ) -> AsyncIterator[Watch]:
     """A monitor that has been introduced to the simulation; without `instance` to one of its own.
 
-    Raises Violation where the server does not say what it says first.
+    It lets the game begin, unless `begins` is False. Raises Violation where the server does not
+    introduce it.
     """
     async with contextlib.AsyncExitStack() as stack:
         if instance is None:
@@ -203,11 +209,13 @@ async def watching(
         session = await stack.enter_async_context(
             iut.connect(instance, channel="monitor", segmentation=segmentation)
         )
-        watch = Watch(session)
+        watch = Watch(session, iut)
         await watch.until(
             lambda view: view.play_modes and view.scene and "play_mode" in view.state,
             "begin with the environment, the game state and the scene",
             within=session.seconds("startup") + session.seconds("response"),
             requirement="monitors.environment-first",
         )
+        if begins:
+            await watch.begin()
         yield watch

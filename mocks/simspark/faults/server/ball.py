@@ -147,3 +147,13 @@ class DroppedOffOneSide(Server):
     def do_drop_ball(self, command: list[Any]) -> None:
         if self.world.ball.y > -self.world.settings.environment.FieldWidth / 2:
             super().do_drop_ball(command)
+
+
+@fault("spin-stays", violates="ball.spin", subtle=True)
+class SpinStays(Server):
+    """Leaves the ball its spin when it sets its velocity."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        spin = self.world.ball.spin
+        super().ball_vel(vel)
+        self.world.ball.spin = spin

@@ -83,6 +83,24 @@ class NoPauseAfterAGoal(Server):
         return 0.1
 
 
+@fault("kick-off-instead-of-a-goal", violates="environment.goal-pause", subtle=True)
+class KickOffInsteadOfAGoal(Server):
+    """Counts a goal and kicks off in the same cycle, without a play mode for the goal."""
+
+    def judge_ball(self) -> None:
+        super().judge_ball()
+        if self.world.mode.startswith("Goal_"):
+            self.kick_off("left")
+
+
+@fault("short-pause-before-a-kick-in", violates="environment.kick-in-pause", subtle=True)
+class ShortPauseBeforeAKickIn(Server):
+    """Kicks in a tenth of a second after the ball has left the field."""
+
+    def kick_in_pause(self) -> float:
+        return 0.1
+
+
 @fault("endless-half", violates="environment.half-time")
 class EndlessHalf(Server):
     """Does not end a half."""

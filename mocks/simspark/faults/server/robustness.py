@@ -9,6 +9,7 @@ from mocks.simspark.faults.server.wire import AgentsReadOtherwise
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+from mocks.simspark.trainer import parameters
 from mocks.streams import Stream
 
 
@@ -97,3 +98,13 @@ class LeavingMonitorTakesAll(Server):
         await super().serve_monitor(stream)
         for monitor in self.monitors:
             monitor.stream.close()
+
+
+@fault("dies-of-great-numbers", violates="robustness.unknown-effectors", subtle=True)
+class DiesOfGreatNumbers(Server):
+    """Dies of an init with a number that no player can have."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        if float(parameters(values).get("unum", ["0"])[0]) > 11:
+            decoders.die()
+        super().initialise(agent, robot, values)

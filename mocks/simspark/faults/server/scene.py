@@ -165,7 +165,7 @@ class ShortUpdates(Server):
     """Sends only the place of the ball in updates."""
 
     def ball_update(self) -> str:
-        return super().ball_update().replace("(SLT 1 0 0 0 -0 1 0 0 0 0 1 0 ", "(SLT ", 1)
+        return re.sub(r"\(SLT (\S+ ){12}", "(SLT ", super().ball_update())
 
 
 @fault("row-by-row", violates="nodes.matrix-by-columns")
@@ -184,15 +184,6 @@ class LastNumberZero(Server):
 
     def transform_update(self, numbers: str, told: str) -> str:
         return super().transform_update(numbers, told).replace(" 1 )", " 0 )")
-
-
-@fault("scaled", violates="nodes.matrix-rigid")
-class Scaled(Server):
-    """Puts the scale of the field into its transform."""
-
-    def field(self) -> list[str]:
-        first, *rest = super().field()
-        return [first.replace("(SLT 1 ", "(SLT 30 ", 1), *rest]
 
 
 @fault("mirrored-turns", violates="nodes.matrix-rigid", subtle=True)
@@ -302,3 +293,19 @@ class NoSpecular(Server):
 
     def light(self) -> str:
         return super().light().replace(" (setSpecular 0.1 0.1 0.1 1)", "")
+
+
+@fault("typed-robots", violates="header.updates-bare", subtle=True)
+class TypedRobots(Server):
+    """Keeps the types of torsos in updates."""
+
+    def robot_update(self, robot: Robot) -> str:
+        return super().robot_update(robot).replace("(nd ", "(nd TRF ", 1)
+
+
+@fault("ball-without-material", violates="nodes.materials-given", subtle=True)
+class BallWithoutMaterial(Server):
+    """Names no materials of the ball."""
+
+    def ball(self) -> str:
+        return re.sub(r"\(resetMaterials [^)]*\)", "", super().ball())

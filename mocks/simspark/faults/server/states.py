@@ -23,6 +23,17 @@ class SecondWithoutEnvironment(Server):
             super().send_environment(monitor)
 
 
+@fault("second-monitor-in-one-list", violates="monitors.apart", subtle=True)
+class SecondMonitorInOneList(Server):
+    """Sends environment and game state in one list to any but its first monitor."""
+
+    def welcome(self, monitor: Monitor) -> None:
+        if monitor.number == 1:
+            super().welcome(monitor)
+        else:
+            self.send_state(monitor, [*self.environment(), *self.full_state()], self.full())
+
+
 @fault("no-second-state", violates="monitors.state-second")
 class NoSecondState(Server):
     """Sends updates right behind the environment."""

@@ -22,7 +22,7 @@ class ErrorsReturned(Server):
             self.hearing.send("(error (unknown command))")
 
 
-@fault("closes-upon-errors", violates="trainer.errors-silent", subtle=True)
+@fault("closes-upon-errors", violates="robustness.unknown-commands", subtle=True)
 class ClosesUponErrors(Server):
     """Closes the connection of a trainer who names a play mode that there is not."""
 
