@@ -23,7 +23,7 @@ QUARTER = "0 1 0 0 -1 0 0 0 0 0 1 0"
 """A quarter turn about the upright axis: what is along x below it is along y above it."""
 LIGHT = "(nd Light (setDiffuse 1 1 1 1) (setAmbient 0.8 0.8 0.8 1) (setSpecular 0.1 0.1 0.1 1))"
 FIELD = (
-    "(nd StaticMesh (setVisible 1) (load models/naosoccerfield.obj) (sSc 2.5 1 2.5)"
+    "(nd StaticMesh (load models/naosoccerfield.obj) (sSc 2.5 1 2.5) (setVisible 1)"
     "(resetMaterials None_rcs-naofield.png))"
 )
 BALL = (
@@ -84,7 +84,7 @@ STILL = "((nd (nd))(nd (nd))(nd (nd)))"
 def robot(x: float, y: float, unum: int = 1, team: str = "Left") -> str:
     """A robot of two parts, which hang on each other."""
     body = (
-        "(nd StaticMesh (setVisible 1) (load models/naobody.obj) (sSc 0.1 0.1 0.1)"
+        "(nd StaticMesh (load models/naobody.obj) (sSc 0.1 0.1 0.1) (setVisible 1)"
         f"(resetMaterials matNum{unum} mat{team} naoblack naowhite))"
     )
     return transform(x, y, 0.35, body + transform(0, 0, 0.17, POLE))

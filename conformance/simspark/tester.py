@@ -1,6 +1,6 @@
 """What the testers of all three roles share: messages as text, and sessions held once in a run."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from conformance.harness.upper import Answer
@@ -15,17 +15,28 @@ def expressions(text: str) -> list[Any]:
     return read(text.encode("ascii"))
 
 
-async def in_one_session(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[None]]) -> None:
-    """Hold a session in which many statements show, once in a run; what it has shown is remembered.
+async def in_one_session(
+    iut: Iut, name: str, play: Callable[[Iut], Awaitable[None]], first: Collection[str] = ()
+) -> None:
+    """Play a session in which many requirements show, once in a run; its findings are remembered.
 
-    Raises Violation where it has shown one of the statement that the test decides.
+    Raises Violation where it has shown one of the requirement that the test decides, Inconclusive
+    where it has ended early, except for those that show ``first``.
     """
     if name not in iut.memory:
-        await hold(iut)
-        iut.memory[name] = [finding for s in iut.sessions for finding in s.judge.findings]
-    for finding in iut.memory[name]:
+        early = ""
+        try:
+            await play(iut)
+        except Inconclusive as inconclusive:
+            early = str(inconclusive)
+        findings = [finding for session in iut.sessions for finding in session.judge.findings]
+        iut.memory[name] = findings, early
+    findings, early = iut.memory[name]
+    for finding in findings:
         if finding.requirement == iut.deciding:
             raise Violation("what the requirement says", finding.message, explains=True)
+    if early and iut.deciding not in first:
+        raise Inconclusive(early)
 
 
 async def asked(session: Session, operation: str) -> Answer:

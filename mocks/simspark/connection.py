@@ -16,6 +16,10 @@ class Endpoint:
         """The bytes of one message."""
         return frame(text.encode("ascii", "replace"))
 
+    def misread(self, connection: "Connection", error: str) -> None:
+        """Something came that cannot be decoded: it is passed over."""
+        note(f"not understood: {error}")
+
 
 class Connection:
     """A stream with its messages. `number` counts the connections of a kind from 1."""
@@ -46,7 +50,7 @@ class Connection:
         frames = self.decoder.feed(data)
         for entry in frames:
             if entry.name is None:
-                note(f"not understood: {entry.error}")
+                self._owner.misread(self, str(entry.error))
         return [entry for entry in frames if entry.name is not None]
 
     async def close(self) -> None:

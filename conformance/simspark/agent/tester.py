@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -12,14 +13,14 @@ from conformance.session import Message, Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import asked, expressions
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 _ANGLES = count(11)
 
 
 class Tester:
-    """One agent that is tester: a cycle at a time, each with the next time of the simulation."""
+    """Serves one agent: a cycle at a time, each with the next time of the simulation."""
 
     def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
@@ -38,10 +39,11 @@ class Tester:
         """One group of perceptors."""
         await self.session.send(self.group(more, angle), segmentation=segmentation)
 
-    def group(self, more: str = "", angle: float = 0.0) -> list[Any]:
+    def group(self, more: str = "", angle: float = 0.0, own: str = "") -> list[Any]:
+        """One group in its decoded form; `own` is the agent's number and side, as GS tells it."""
         self.now += 0.02
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
-        game = f"(t {time:.2f}) (pm {self.mode})"
+        game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
 
     async def acts(self, cycles: int = 5) -> Message | None:
@@ -57,10 +59,17 @@ class Tester:
                 break
         return None
 
+    async def welcome(self, init: list[Any]) -> None:
+        """Answer an init as a server does: the next game state tells number and side, once."""
+        given = {item[0]: item[1] for item in init[1:] if isinstance(item, list) and len(item) == 2}
+        asked_for = str(given.get("unum", "0"))
+        number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
+        await self.session.send(self.group(own=f"(unum {number}) (team left) "))
+
     async def is_told(self, effectors: str) -> None:
         """Let it send these effectors, and wait until they have come, if they do in time."""
         wanted = expressions(effectors)
-        await self.session.instance.upper("act", effectors=effectors)
+        await self.session.operate("act", effectors=effectors)
         await self.tell()
         deadline = self.session.now + self.session.seconds("response")
         while message := await self.session.watch(*ACTS, within=deadline - self.session.now):
@@ -69,30 +78,36 @@ class Tester:
             await self.tell()
 
     async def takes(self, angle: float, after: str, how: Segmentation) -> None:
-        """Tell it an angle in pieces, and the same as `goes_on`; with `state` it must know it."""
+        """Send it an angle in pieces, which it must know if it knows angles; and it must go on."""
         await self.tell(angle=angle, segmentation=how)
-        if self.session.instance.upper.offers("state"):
-            await self.knows_angle(angle, after)
+        await self.knows_if_it_can(angle, after)
         await self.goes_on(after)
 
-    async def goes_on(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation unless it still acts, if it does in a plain session, and takes part.
+    async def goes_on(
+        self, after: str, requirement: str | None = None, *, may_close: bool = False
+    ) -> None:
+        """Raise Violation unless it still takes part, as it does in a plain session.
 
-        With the operation `state` it must also know what it is sent from now on.
+        It must know the angle that it is sent now, or act. Raises Inconclusive where a plain
+        session shows neither. With `may_close` it may close the connection instead.
         """
         acts = await self.acts(20)
         await self.session.unharmed(after)
+        if self.session.ended and may_close:
+            return
         if self.session.ended:
             raise Violation(
                 f"the agent to go on after {after}", "it closed the connection", requirement
             )
-        if acts is None and await habit(self.iut):
-            raise Violation(f"the agent to act on after {after}", "it sends nothing", requirement)
-        if self.session.instance.upper.offers("state"):
+        usual = await habit(self.iut)
+        if usual.knows:
             await self.knows(after, requirement)
-        elif acts is None:
+        if acts is None and usual.acts:
+            raise Violation(f"the agent to act on after {after}", "it sends nothing", requirement)
+        if not usual.knows and (acts is None or usual.alone):
+            how = "sends nothing" if acts is None else "acts whether it is sent anything or not"
             raise Inconclusive(
-                "an agent that sends nothing shows nothing; give --hook state=COMMAND "
+                f"an agent that {how} does not show that it follows; give --hook state=COMMAND "
                 f"({self.session.role.hooks['state'].description})"
             )
 
@@ -102,61 +117,115 @@ class Tester:
         await self.tell(angle=angle)
         await self.knows_angle(angle, after, requirement)
 
+    async def knows_if_it_can(self, angle: float, after: str) -> None:
+        """The same of an angle that it was sent before, if it knows angles in a plain session."""
+        if (await habit(self.iut)).knows:
+            await self.knows_angle(angle, after)
+
     async def knows_angle(self, angle: float, after: str, requirement: str | None = None) -> None:
-        """The same of an angle that it was sent before."""
+        """Raise Violation unless it gets to know an angle that it was sent before.
+
+        Raises NotExercised where its state leaves this hinge out: it need not keep what it has no
+        use for.
+        """
         deadline = self.session.now + self.session.seconds("response")
         while True:
-            seen = await self.angle()
+            hinges = await self.hinges()
+            seen = hinges.get(self.hinge)
             if isinstance(seen, int | float) and abs(seen - angle) < 0.01:
                 return
             if self.session.now > deadline:
                 break
             await asyncio.sleep(0.02)
+        if self.hinge not in hinges:
+            raise NotExercised(f"the agent keeps no angle of {self.hinge}: its state leaves it out")
         raise Violation(
             f"the agent to know that {self.hinge} is at {angle:g} degrees, sent after {after}",
             f"it knows {seen!r:.60}",
             requirement,
         )
 
-    async def angle(self) -> Any:
-        """What it knows of the hinge."""
+    async def hinges(self) -> dict[str, Any]:
+        """What it knows of its hinges."""
         answer = await asked(self.session, "state")
-        hinges = answer.result.get("hinges") if isinstance(answer.result, dict) else None
+        hinges = answer.result.get("hinges", {}) if isinstance(answer.result, dict) else None
         if not answer.ok or not isinstance(hinges, dict):
-            raise Inconclusive(f"the operation 'state' does not tell hinges: {answer}"[:300])
-        return hinges.get(self.hinge)
+            raise Inconclusive(
+                f"the operation 'state' failed: {answer.error or answer.result}"[:300]
+            )
+        return hinges
 
 
 @contextlib.asynccontextmanager
 async def established(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
     """An agent that has created itself and is initialised.
 
-    Perceptors come after its first message. Raises Violation where one of the two does not come.
+    Perceptors come after its first message; after its init it is told its number and side, as a
+    server does. Raises Violation where one of the two does not come.
     """
     async with iut.session(segmentation=segmentation) as session:
         tester = Tester(session, iut)
         await session.expect("Scene", to="as the first message", requirement="agents.create-first")
-        if not any(message.name == "Init" for message in session.received):
+        if not _inits(session):
             for _ in range(3):
                 await tester.tell()
-        # Where what we say comes in pieces, these are what it does not understand.
-        await _init(session, "agents.init-second" if segmentation is whole else iut.deciding)
+        # Where what we send comes in pieces, these are what it does not understand.
+        about = "agents.init-second" if segmentation is whole else iut.deciding
+        await tester.welcome(await _init(session, about))
         yield tester
 
 
-async def _init(session: Session, requirement: str) -> None:
-    for message in session.received:
-        if any(item[:1] == ["init"] for item in message.value if isinstance(item, list)):
-            return
-    await session.expect("Init", to="as the message that follows", requirement=requirement)
+async def _init(session: Session, requirement: str) -> list[Any]:
+    """The init that it has sent, or sends now. Raises Violation where there is none."""
+    if not (found := _inits(session)):
+        await session.expect("Init", to="as the message that follows", requirement=requirement)
+        found = _inits(session)
+    return found[0]
 
 
-async def habit(iut: Iut) -> bool:
-    """Whether the agent acts in a plain session, which is held once in a run."""
-    if "acts" not in iut.memory:
+def _inits(session: Session) -> list[list[Any]]:
+    items = [item for message in session.received for item in message.value]
+    return [item for item in items if isinstance(item, list) and item[:1] == ["init"]]
+
+
+@dataclass(frozen=True)
+class Habit:
+    """What an agent shows in a plain session.
+
+    `acts`: it sends effectors; `alone`: also while it is sent nothing; `knows`: it tells the angle
+    of the hinge.
+    """
+
+    acts: bool
+    alone: bool
+    knows: bool
+
+
+async def habit(iut: Iut) -> Habit:
+    """What the agent shows in a plain session, which is held once in a run."""
+    if "habit" not in iut.memory:
         async with established(iut) as tester:
-            iut.memory["acts"] = await tester.acts(20) is not None
-    return bool(iut.memory["acts"])
+            acts = await tester.acts(20) is not None
+            quiet = tester.session.seconds("quiet")
+            await tester.session.watch(*ACTS, within=quiet)  # what it does upon the last group
+            while await tester.session.watch(*ACTS, within=0):
+                pass
+            alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
+            knows = True
+            try:
+                await tester.knows("a plain group of perceptors")
+            except (Violation, NotExercised, Inconclusive):
+                knows = False
+            iut.memory["habit"] = Habit(acts, alone, knows)
+    found: Habit = iut.memory["habit"]
+    return found
+
+
+async def survives(iut: Iut, data: bytes, what: str) -> None:
+    """Raise Violation unless the agent closes upon these bytes, or follows what comes next."""
+    async with established(iut) as tester:
+        await tester.session.send_bytes(data)
+        await tester.goes_on(what, may_close=True)
 
 
 def bytes_of(*groups: list[Any]) -> bytes:

@@ -1,5 +1,6 @@
 """What a trainer sends: commands of the right forms."""
 
+import contextlib
 from typing import Any
 
 from conformance.cases import each_of, in_one_loop, requirement
@@ -37,14 +38,20 @@ async def _trained(iut: Iut) -> None:
         for mode in ("KickOff_Left", "PlayOn", "Goal_Right", "GameOver"):
             await tester.tick(more=f"(play_mode {messages.MODES.index(mode)})")
             await tester.tick(19)
-        if session.instance.upper.offers("command"):
-            for text in EACH.values():
-                await session.instance.upper("command", command=text)
+        answers: dict[str, str] = {}
+        with contextlib.suppress(NotExercised):
+            for word, text in EACH.items():
+                answer = await session.operate("command", command=text)
+                answers[word] = "" if answer.ok else str(answer.error or "it failed")
                 await tester.tick()
-            await _received(session, len(EACH))
-        else:
-            await session.until_closed(session.seconds("quiet"))
+        await (_received(session, len(answers)) if answers else _quiet(session))
         await _judge_unfinished(tester)
+        iut.memory["sent"] = _words(session)
+        iut.memory["asked for"] = answers
+
+
+async def _quiet(session: Session) -> None:
+    await session.until_closed(session.seconds("quiet"))
 
 
 async def _received(session: Session, count: int) -> None:
@@ -63,6 +70,7 @@ async def _judge_unfinished(tester: Tester) -> None:
 
 FORMS = {
     "move-agent.unum-and-team": "agent",
+    "move-agent.not-bare": "agent",
     "move-agent.operations": "agent",
     "ball.form": "ball",
     "play-mode.known": "playMode",
@@ -84,17 +92,18 @@ GENERAL = (
 async def test_commands(iut: Iut, statement: str) -> None:
     """All that it sends by itself, and when it is asked for each command, keeps this rule."""
     await in_one_session(iut, "trained", _trained)
-    if iut.sessions:
-        iut.memory["said"] = _words(iut.sessions[-1])
-        iut.memory["can"] = iut.sessions[-1].instance.upper.offers("command")
-    said = iut.memory.get("said", set())
+    sent, answers = iut.memory.get("sent", set()), iut.memory.get("asked for", {})
     wanted = set(FORMS.get(statement, "").split())
-    if not said or (wanted and not wanted & said):
-        hook = iut.role.hooks["command"]
-        what = " or ".join(sorted(wanted)) or "command"
-        if iut.memory.get("can"):
-            raise Violation(f"the {what} that it was asked to send", "it did not come")
-        raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
+    if wanted & sent if wanted else sent:
+        return
+    what = " or ".join(sorted(wanted)) or "command"
+    failed = [answers[word] for word in wanted or answers if answers.get(word)]
+    if failed:
+        raise Inconclusive(f"the operation 'command' failed for {what}: {failed[0]:.200}")
+    if answers:
+        raise Violation(f"the {what} that it was asked to send", "it did not come")
+    hook = iut.role.hooks["command"]
+    raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
 
 
 def _words(session: Session) -> set[str]:

@@ -6,7 +6,8 @@ from conformance.cases import in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
-from conformance.simspark.monitor.tester import connected, introduced
+from conformance.simspark.codec import frame
+from conformance.simspark.monitor.tester import connected, introduced, survives
 
 pytestmark = in_one_loop
 
@@ -18,8 +19,7 @@ async def test_cut_in_two(iut: Iut) -> None:
         for place in (1, 2, 3, 4, 5, 17, -1):
             text = tester.partial(more=f"(score_right {place % 50})")
             await tester.say(text, segmentation=split_at([place]))
-            if tester.session.instance.upper.offers("state"):
-                await tester.knows(score_right=place % 50)
+            await tester.knows_if_it_can(score_right=place % 50)
         await tester.follows("messages that were cut in two")
 
 
@@ -30,8 +30,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
         await tester.say(
             messages.partial("(time 9)", messages.moved(7, 8)), segmentation=byte_by_byte
         )
-        if tester.session.instance.upper.offers("state"):
-            await tester.knows(ball=[7, 8, 0.042])
+        await tester.knows_if_it_can(ball=[7, 8, 0.042])
         await tester.follows("a message that came byte by byte")
 
 
@@ -54,8 +53,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
         await tester.session.send_bytes(data + last[:2])
         await tester.session.taken()
         await tester.session.send_bytes(last[2:])
-        if tester.session.instance.upper.offers("state"):
-            await tester.knows(ball=[13, 0, 0.042], score_right=27, score_left=31)
+        await tester.knows_if_it_can(ball=[13, 0, 0.042], score_right=27, score_left=31)
         await tester.follows("everything in one write")
 
 
@@ -68,8 +66,7 @@ async def test_large_scenes(iut: Iut) -> None:
             await tester.say(
                 messages.full(messages.state(1), messages.scene(count % 10, 1, more=robots))
             )
-            if tester.session.instance.upper.offers("state"):
-                await tester.knows(ball=[count % 10, 1, 0.042])
+            await tester.knows_if_it_can(ball=[count % 10, 1, 0.042])
         await tester.say(messages.full(messages.state(2), messages.scene(0, 0)))
         for size in (255, 256, 65_536):
             payload = tester.bytes_of(tester.partial())[4:]
@@ -98,8 +95,8 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """It does not die of a malformed text."""
-    await _outlives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
+    """It closes upon a malformed text, or follows what comes next."""
+    await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @requirement("robustness.huge-length")
@@ -133,6 +130,7 @@ ODD = {
     "values without any": messages.partial("(time)(play_mode)(half)", messages.STILL),
     "a message of one part": "((time 1))",
     "a header of another name": "((time 1))(RXG 0 1)()",
+    "empty lists among the values": messages.full(f"(){messages.state(1)}(())", "((nd))"),
     "deep nodes": messages.full(messages.state(1), "(nd BN " * 3000 + ")" * 3000),
 }
 
@@ -140,13 +138,33 @@ ODD = {
 @requirement("robustness.odd-scenes")
 @pytest.mark.parametrize("kind", ODD)
 async def test_odd_scenes(iut: Iut, kind: str) -> None:
-    """It does not die of a scene or a state that it cannot use."""
+    """It closes upon a scene or a state that it cannot use, or follows what comes next."""
     async with connected(iut) as tester:
-        if kind.startswith("an update before"):
+        early = kind.startswith("an update before")
+        if early:
             await tester.say(ODD[kind])
         await tester.introduce()
-        await tester.say(ODD[kind])
-        await tester.introduce()
-        await tester.tick(2)
-        await tester.session.until_closed(tester.session.seconds("quiet") / 2)
-        await tester.session.unharmed(kind)
+        if not early:
+            await tester.say(ODD[kind])
+        await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
+        await tester.follows(kind, may_close=True)
+
+
+@requirement("text.white-space")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "( ( time 5.5 ) ( score_left 41 ) ( score_right 42 ) )( RDS 0 1 )",
+        "((time 5.5)\n (score_left 41)\n(score_right 42))\n(RDS 0 1)\n",
+        "\t((time\t5.5)\r\n(score_left\t41)(score_right 42))\r\n(RDS\t0\t1)",
+    ],
+    ids=["blanks", "line ends", "tabs"],
+)
+async def test_white_space(iut: Iut, text: str) -> None:
+    """Blanks, tabs and line ends around brackets and between atoms mean nothing."""
+    async with introduced(iut) as tester:
+        still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
+        payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
+        await tester.session.send_bytes(frame(payload))
+        await tester.knows_if_it_can(time=5.5, score_left=41, score_right=42)
+        await tester.follows("a state with more white space")

@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import asked, expressions
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 COMMANDS = ("Commands", "Expressions")
 _POLL = 0.02  # seconds between two looks at what it knows
@@ -63,63 +63,73 @@ class Tester:
     async def knows(self, requirement: str | None = None, **wanted: Any) -> None:
         """Raise Violation unless the monitor gets to know these values; numbers nearly.
 
-        `requirement` is what that violates, if not what the test decides. Raises NotExercised where
-        there is no operation `state`.
+        `requirement` is what that violates, if not what the test decides. What its state leaves out
+        it does not keep, and need not know; null is not known yet. Raises NotExercised where it
+        keeps none of them, or there is no operation `state`.
         """
         deadline = self.session.now + self.session.seconds("response")
         while True:
             state = await self._state()
+            kept = {name: value for name, value in wanted.items() if name in state}
             wrong = {
-                name: state.get(name)
-                for name, value in wanted.items()
-                if not _same(state.get(name), value)
+                name: state[name] for name, value in kept.items() if not _same(state[name], value)
             }
-            if not wrong:
-                return
-            if self.session.now > deadline or self.session.ended:
+            if not wrong or self.session.now > deadline or self.session.ended:
                 break
             await asyncio.sleep(_POLL)
-        name, came = next(iter(wrong.items()))
-        await self.session.unharmed("what it was sent")
-        raise Violation(
-            f"the monitor to know that {name} is {wanted[name]}",
-            f"it says {came!r:.80}",
-            requirement,
-        )
+        if wrong:
+            name, came = next(iter(wrong.items()))
+            await self.session.unharmed("what it was sent")
+            raise Violation(
+                f"the monitor to know that {name} is {wanted[name]}",
+                f"it says {came!r:.80}",
+                requirement,
+            )
+        if not kept:
+            names = ", ".join(wanted)
+            raise NotExercised(f"the monitor keeps no {names}: its state leaves that out")
+
+    async def knows_if_it_can(self, **wanted: Any) -> None:
+        """The same, where there is an operation `state` that tells any of these values."""
+        with contextlib.suppress(NotExercised):
+            await self.knows(**wanted)
 
     async def _state(self) -> dict[str, Any]:
         answer = await asked(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
-            raise Inconclusive(f"the operation 'state' failed: {answer}"[:300])
+            why = answer.error or answer.result
+            raise Inconclusive(f"the operation 'state' failed: {why}"[:300])
         return answer.result
 
-    async def follows(self, after: str, requirement: str | None = None) -> None:
+    async def follows(
+        self, after: str, requirement: str | None = None, *, may_close: bool = False
+    ) -> None:
         """Raise Violation unless it still takes part, and knows what it is sent from now on.
 
-        What it knows is seen by the operation `state` only; without it Inconclusive is raised where
-        nothing else was wrong.
+        With `may_close` it may close the connection instead. What it knows is seen by the operation
+        `state` only; without it Inconclusive is raised where nothing else was wrong.
         """
         goals = next(_goals)
-        await self.tick(2, more=f"(score_left {goals})")
-        upper = self.session.instance.upper.offers("state")
-        if not upper:
+        await self.tick(2, more=f"(score_left {goals})(score_right {goals + 1})")
+        lacking = ""
+        try:
+            await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
+        except NotExercised as unseen:
+            lacking = str(unseen)
             await self.session.until_closed(self.session.seconds("quiet"))
+        except Violation as none:
+            await self.session.unharmed(after)
+            if not self.session.ended:
+                raise Violation(
+                    f"{none.expected}, sent after {after}", none.came, requirement
+                ) from none
         await self.session.unharmed(after)
-        if self.session.ended:
+        if self.session.ended and not may_close:
             raise Violation(
                 f"the monitor to follow on after {after}", "it closed the connection", requirement
             )
-        if not upper:
-            raise Inconclusive(
-                "a monitor shows nothing of what it knows; give --hook state=COMMAND "
-                f"({self.session.role.hooks['state'].description})"
-            )
-        try:
-            await self.knows(score_left=goals)
-        except Violation as none:
-            raise Violation(
-                f"{none.expected}, sent after {after}", none.came, requirement
-            ) from none
+        if lacking and not self.session.ended:
+            raise Inconclusive(f"a monitor shows nothing else of what it knows; {lacking}")
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -127,7 +137,8 @@ def _same(one: Any, other: Any) -> bool:
         same = isinstance(one, list) and len(one) == len(other)
         return same and all(map(_same, one, other))
     if isinstance(other, dict):
-        return isinstance(one, dict) and all(_same(one.get(key), other[key]) for key in other)
+        kept = other.keys() & one.keys() if isinstance(one, dict) else None
+        return kept is not None and all(_same(one[key], other[key]) for key in kept)
     if isinstance(other, int | float):
         number = isinstance(one, int | float) and not isinstance(one, bool)
         return number and abs(one - other) < 0.005
@@ -149,16 +160,15 @@ async def _understands_roots(iut: Iut) -> bool:
     """
     if "rooted" not in iut.memory:
         ways = {True: False, False: False}
-        for rooted in ways:
-            async with iut.session() as session:
-                if not session.instance.upper.offers("state"):
-                    break
-                tester = Tester(session, rooted)
-                await tester.introduce(graph=messages.scene(3, -2))
-                with contextlib.suppress(Violation, Inconclusive):
-                    await tester.knows(ball=[3, -2, 0.042])
-                    ways[rooted] = True
-                    break
+        with contextlib.suppress(NotExercised):
+            for rooted in ways:
+                async with iut.session() as session:
+                    tester = Tester(session, rooted)
+                    await tester.introduce(graph=messages.scene(3, -2))
+                    with contextlib.suppress(Violation, Inconclusive):
+                        await tester.knows(ball=[3, -2, 0.042])
+                        ways[rooted] = True
+                        break
         iut.memory["rooted"] = ways[True] or not ways[False]
     return bool(iut.memory["rooted"])
 
@@ -170,3 +180,10 @@ async def introduced(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIt
         await tester.introduce()
         await tester.tick()
         yield tester
+
+
+async def survives(iut: Iut, data: bytes, what: str) -> None:
+    """Raise Violation unless the monitor closes upon these bytes, or follows what comes next."""
+    async with introduced(iut) as tester:
+        await tester.session.send_bytes(data)
+        await tester.follows(what, may_close=True)

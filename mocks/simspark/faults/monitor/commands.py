@@ -23,6 +23,11 @@ NoTeam = _says(
     *("(agent (unum 3)(team Right)", "(agent (unum 3)"),
     subtle=False,
 )
+BareAgent = _says(
+    *("bare-agent", "move-agent.not-bare", "Moves agents by a command that names none."),
+    *("(agent (unum 3)(team Right)(pos 1 -2.5 0.4)(battery 50))", "(agent)"),
+    subtle=True,
+)
 SmallTeams = _says(
     *("small-teams", "move-agent.unum-and-team", "Writes the team of an agent in small letters."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)(team right)"),

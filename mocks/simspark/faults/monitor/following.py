@@ -1,5 +1,6 @@
 """Faults of the monitor in what it takes from the states and scenes that it is sent."""
 
+import re
 from typing import Any
 
 from conformance.codec import Frame
@@ -45,6 +46,39 @@ class CountsKnownValues(Monitor):
 
     def take_state(self, frame: Frame) -> None:
         if b"setFancy" not in frame.raw:
+            super().take_state(frame)
+
+
+@fault("one-list-unread", violates="monitors.published-forms")
+class OneListUnread(Monitor):
+    """Reads no state in the list of the environment."""
+
+    def take_state(self, frame: Frame) -> None:
+        together = frame.name == "Environment" and any(i[:1] == ["time"] for i in frame.value[0])
+        if not together:
+            super().take_state(frame)
+
+
+@fault("exponents-unread", violates="monitors.published-forms", subtle=True)
+class ExponentsUnread(Monitor):
+    """Reads no message in which a number has an exponent."""
+
+    def take_state(self, frame: Frame) -> None:
+        if not re.search(rb"\de[+-]?\d", frame.raw[4:]):
+            super().take_state(frame)
+
+
+@fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
+class StopsAtMisfits(Monitor):
+    """Follows nothing any more after an update that does not fit, and keeps its connection."""
+
+    stopped = False
+
+    def take_state(self, frame: Frame) -> None:
+        scene = self.view.scene
+        if frame.name == "PartialState" and scene is not None:
+            self.stopped |= len(Scene(frame.value[2]).nodes) != len(scene.nodes)
+        if not self.stopped:
             super().take_state(frame)
 
 

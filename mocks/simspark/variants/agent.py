@@ -1,0 +1,123 @@
+"""What an agent may lawfully do otherwise."""
+
+import asyncio
+from typing import Any
+
+from mocks.deviations import variant
+from mocks.simspark.agent import Agent
+from mocks.simspark.connection import Connection
+
+# Its first messages
+
+
+@variant("all-at-once", of="agents.init-second")
+class AllAtOnce(Agent):
+    """Sends its first two messages without waiting for perceptors."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.initialise()
+
+
+@variant("in-one-message", of="agents.init-second")
+class InOneMessage(Agent):
+    """Sends both expressions in one message."""
+
+    def create(self) -> None:
+        self.initialised = True
+        name = f"(unum {self.settings.unum})(teamname {self.settings.team})"
+        self.send(f"(scene {self.settings.scene})(init {name})")
+
+
+@variant("syn", of="agents.create-first")
+class Syn(Agent):
+    """Marks the end of each cycle, the first one before it has a robot."""
+
+    def opened(self) -> None:
+        self.send("(syn)")
+        super().opened()
+
+    def now_and_then(self) -> str:
+        return f"{super().now_and_then()}(syn)"
+
+
+# What it does
+
+
+@variant("leaves-unnumbered", of="agents.effectors-at-any-time")
+class LeavesUnnumbered(Agent):
+    """Acts once it knows its number and side, and leaves where five groups do not tell them."""
+
+    since = 0
+
+    def act(self) -> None:
+        if "unum" in self.game and "team" in self.game:
+            super().act()
+            return
+        self.since += 1
+        if self.since > 5:
+            self.connection.stream.close()
+
+
+@variant("idle", of="agents.effectors-at-any-time")
+class Idle(Agent):
+    """Sends no effectors by itself."""
+
+    def act(self) -> None:
+        pass
+
+
+@variant("by-its-own-clock", of="agents.effectors-at-any-time")
+class ByItsOwnClock(Agent):
+    """Acts every 20 ms, whether it is sent perceptors or not."""
+
+    acting: "asyncio.Task[None] | None" = None
+
+    def initialise(self) -> None:
+        super().initialise()
+        self.acting = asyncio.ensure_future(self.keep_acting())
+
+    async def keep_acting(self) -> None:
+        while self.connection.open:
+            super().act()
+            await asyncio.sleep(0.02)
+
+    def act(self) -> None:
+        pass
+
+
+@variant("an-effector-a-message", of="agents.effectors-at-any-time")
+class AnEffectorAMessage(Agent):
+    """Sends each effector in a message of its own."""
+
+    def act(self) -> None:
+        self.send(f"({self.settings.hinge} {self.nod():.2f})")
+        if more := self.now_and_then():
+            self.send(more)
+
+
+@variant("spacious", of="text.white-space")
+class Spacious(Agent):
+    """Writes blanks and line ends wherever they mean nothing."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+
+
+# What it knows
+
+
+@variant("keeps-no-hinges", of="agents.understood")
+class KeepsNoHinges(Agent):
+    """Keeps no hinges."""
+
+    def state(self) -> dict[str, Any]:
+        return {"now": self.now}
+
+
+@variant("keeps-nothing", of="agents.understood")
+class KeepsNothing(Idle):
+    """Sends no effectors by itself and keeps no hinges: nothing shows what it knows."""
+
+    def state(self) -> dict[str, Any]:
+        return {}

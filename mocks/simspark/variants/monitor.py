@@ -1,0 +1,142 @@
+"""What a monitor may lawfully do otherwise."""
+
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.simspark.scene import Scene
+from mocks.deviations import variant
+from mocks.simspark.connection import Connection
+from mocks.simspark.monitor import Monitor
+
+# What it keeps
+
+
+@variant("knows-no-ball", of="graph.poses-known")
+class KnowsNoBall(Monitor):
+    """Shows meshes, and does not know which of them is the ball."""
+
+    def state(self) -> dict[str, Any]:
+        return {key: value for key, value in super().state().items() if key != "ball"}
+
+
+@variant("keeps-little", of="monitors.understood")
+class KeepsLittle(Monitor):
+    """Keeps only the time, the score and two parameters of the environment."""
+
+    def state(self) -> dict[str, Any]:
+        known = super().state()
+        names = ("FieldLength", "FieldWidth")
+        field = {name: known["environment"][name] for name in names if name in known["environment"]}
+        return {
+            "environment": field,
+            **{name: known[name] for name in ("time", "score_left", "score_right")},
+        }
+
+
+@variant("keeps-nothing", of="monitors.understood")
+class KeepsNothing(Monitor):
+    """Keeps nothing that it could tell."""
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+
+@variant("roots-written", of="graph.poses-known")
+class RootsWritten(Monitor):
+    """Reads scenes only where their root is a node, as the text has it."""
+
+    def take_state(self, frame: Frame) -> None:
+        if isinstance(frame.value[-1], list) and frame.value[-1][:1] == ["nd"]:
+            super().take_state(frame)
+
+
+@variant("roots-left-out", of="graph.poses-known")
+class RootsLeftOut(Monitor):
+    """Reads scenes only where their root is left out, as the published server sends them."""
+
+    def take_state(self, frame: Frame) -> None:
+        if isinstance(frame.value[-1], list) and frame.value[-1][:1] != ["nd"]:
+            super().take_state(frame)
+
+
+@variant("text-only", of="monitors.published-forms")
+class TextOnly(Monitor):
+    """Reads no message with types in an update."""
+
+    def take_state(self, frame: Frame) -> None:
+        update = frame.name == "PartialState" and len(frame.value) > 2
+        typed = update and any(
+            node.kind is not None and node.written for node in Scene(frame.value[2]).nodes
+        )
+        if not typed:
+            super().take_state(frame)
+
+
+@variant("closes-upon-misfits", of="robustness.odd-scenes")
+class ClosesUponMisfits(Monitor):
+    """Closes its connection upon an update that does not fit."""
+
+    def take_state(self, frame: Frame) -> None:
+        scene = self.view.scene
+        update = frame.name == "PartialState" and len(frame.value) > 2
+        if update and scene and len(Scene(frame.value[2]).nodes) != len(scene.nodes):
+            self.connection.stream.close()
+        else:
+            super().take_state(frame)
+
+
+# What it sends
+
+
+@variant("commands-in-lists", of="text.predicates")
+class CommandsInLists(Monitor):
+    """Puts each command into a list of its own, as the example of getAck has it."""
+
+    def command(self, text: str) -> None:
+        super().command(f"({text})")
+
+
+@variant("introduces-itself", of="trainer.known-commands")
+class IntroducesItself(Monitor):
+    """Sends a bare init first, as the published monitor does."""
+
+    def opened(self) -> None:
+        self.send("(init)")
+        super().opened()
+
+
+@variant("moves-the-selected", of="move-agent.not-bare")
+class MovesTheSelected(Monitor):
+    """Sends a bare command agent once it knows the simulation, as the published monitor does."""
+
+    def begin(self) -> None:
+        self.command("(agent)")
+        super().begin()
+
+
+@variant("team-first", of="move-agent.unum-and-team")
+class TeamFirst(Monitor):
+    """Writes the team before the number, and both behind the operations."""
+
+    def command(self, text: str) -> None:
+        super().command(
+            text.replace(
+                "(unum 3)(team Right)(pos 1 -2.5 0.4)", "(pos 1 -2.5 0.4)(team Right)(unum 3)"
+            )
+        )
+
+
+@variant("spacious", of="text.white-space")
+class Spacious(Monitor):
+    """Writes blanks and line ends wherever they mean nothing."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        return super().written(text.replace("(", "( ").replace(")", " )") + "\r\n", connection)
+
+
+@variant("silent", of="trainer.known-commands")
+class Silent(Monitor):
+    """Commands nothing, and has no operation to do so."""
+
+    def operations(self) -> dict[str, Any]:
+        return {name: run for name, run in super().operations().items() if name == "state"}

@@ -1,0 +1,13 @@
+"""What every mock may lawfully do otherwise where it reads."""
+
+from mocks.deviations import variant
+from mocks.simspark.connection import Connection, Endpoint
+
+
+@variant("closes-upon-malformed", of="robustness.malformed")
+class ClosesUponMalformed(Endpoint):
+    """Closes a connection on which something came that it cannot decode."""
+
+    def misread(self, connection: Connection, error: str) -> None:
+        super().misread(connection, error)
+        connection.stream.close()

@@ -1,0 +1,203 @@
+"""What a server may lawfully do otherwise towards agents, trainers and in its game."""
+
+from dataclasses import replace
+from typing import Any
+
+from mocks.deviations import variant
+from mocks.simspark.agent_port import Agent
+from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+from mocks.simspark.settings import Settings
+from mocks.simspark.variants.settings import OtherSettings
+
+# Agents
+
+
+@variant("perceptors-after-init", of="agents.perceptors")
+class PerceptorsAfterInit(Server):
+    """Sends perceptors only to agents that are initialised."""
+
+    def tell_agents(self) -> None:
+        everybody = self.agents
+        self.agents = [agent for agent in everybody if agent.robot is None or agent.robot.unum]
+        super().tell_agents()
+        self.agents = everybody
+
+
+@variant("slow-creation", of="agents.perceptors")
+class SlowCreation(Server):
+    """Takes 0.3 s for a robot, and loses what the agent sends until then."""
+
+    CYCLES = 15
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        asked = agent.memory.setdefault("asked", self.cycles)
+        if expression[:1] == ["scene"]:
+            agent.memory["scene"] = expression
+        elif self.cycles - asked > self.CYCLES:
+            super().effect(agent, expression)
+
+    def tell_agents(self) -> None:
+        for agent in self.agents:
+            scene = agent.memory.get("scene")
+            if scene and self.cycles - agent.memory["asked"] == self.CYCLES:
+                super().effect(agent, scene)
+        super().tell_agents()
+
+
+@variant("a-message-each", of="agents.perceptors")
+class AMessageEach(Server):
+    """Sends each perceptor of a group in a message of its own."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        text = super().perceptors(agent, robot, marks)
+        *others, last = text.replace(")(", ")\0(").split("\0")
+        whole = ""
+        for part in others:
+            whole += part
+            if whole.count("(") == whole.count(")"):
+                agent.send(whole)
+                whole = ""
+        return whole + last
+
+
+@variant("no-game-state", of="agents.perceptors")
+class NoGameState(Server):
+    """Has no perceptor GS: it tells no agent its number and side."""
+
+    def perceive_game(self, agent: Agent, robot: Robot) -> str:
+        return ""
+
+
+@variant("deaf-robots", of="agents.heard")
+class DeafRobots(Server):
+    """Has robots without ears."""
+
+    def perceive_words(self, robot: Robot) -> list[str]:
+        return []
+
+
+# Trainers
+
+
+@variant("commands-in-play-only", of="trainer.no-effect-in-some-modes")
+class CommandsInPlayOnly(Server):
+    """Executes only playMode and kickOff before the game and after it."""
+
+    def execute(self, command: Any) -> None:
+        waits = self.world.mode in ("BeforeKickOff", "GameOver")
+        if not waits or command[:1] in (["playMode"], ["kickOff"]):
+            super().execute(command)
+
+
+@variant("selects-several", of="select.only-one")
+class SelectsSeveral(Server):
+    """Selects one agent more each time, and removes and repositions all that are selected."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.chosen: list[Robot] = []
+
+    def do_select(self, command: list[Any]) -> None:
+        super().do_select(command)
+        self.chosen += [self.world.selected] if self.world.selected else []
+
+    def do_kill(self, command: list[Any]) -> None:
+        super().do_kill(command)
+        for robot in self.chosen if len(command) == 1 else ():
+            self.world.remove(robot)
+
+    def do_repos(self, command: list[Any]) -> None:
+        selected = self.world.selected
+        for robot in self.chosen if len(command) == 1 else ():
+            self.world.selected = robot
+            super().do_repos(command)
+        self.world.selected = selected
+        super().do_repos(command)
+
+
+@variant("acknowledges", of="ack.form")
+class Acknowledges(Server):
+    """Answers getAck."""
+
+    hearing: Monitor | None = None
+
+    def hear_command(self, monitor: Monitor, expression: Any) -> None:
+        self.hearing = monitor
+        wrapped = isinstance(expression, list) and expression and isinstance(expression[0], list)
+        for command in expression if wrapped else [expression]:
+            super().hear_command(monitor, command)
+
+    def do_get_ack(self, command: list[Any]) -> None:
+        if self.hearing and len(command) > 1:
+            self.hearing.send(f"(ack {command[1]})")
+
+
+@variant("full-to-the-asker", of="full.on-request")
+class FullToTheAsker(Server):
+    """Sends the full graph upon a request only to the monitor that has asked for it."""
+
+    hearing: Monitor | None = None
+
+    def hear_command(self, monitor: Monitor, expression: Any) -> None:
+        self.hearing = monitor
+        super().hear_command(monitor, expression)
+
+    def do_full_state(self, command: list[Any]) -> None:
+        if self.hearing:
+            self.send_full(self.hearing)
+
+
+@variant("turns-in-radians", of="move-agent.turn")
+class TurnsInRadians(Server):
+    """Takes the rotation of move in radians."""
+
+    def agent_move(self, robot: Robot, values: list[Any]) -> None:
+        super().agent_move(robot, [*values[:3], str(float(values[3]) * 57.29578)])
+
+
+# The game
+
+
+@variant("kicks-in-at-once", of="environment.kick-in-pause")
+class KicksInAtOnce(Server):
+    """Switches to the kick-in at once, and waits then, as the published server does."""
+
+    def kick_in_pause(self) -> float:
+        return 0.0
+
+
+@variant("no-goals-of-trainers", of="environment.goal-pause")
+class NoGoalsOfTrainers(Server):
+    """Counts no goal of a ball that nobody has kicked."""
+
+    def judge_ball(self) -> None:
+        if abs(self.world.ball.x) < self.world.settings.environment.FieldLength / 2:
+            super().judge_ball()
+
+
+@variant("ball-without-axes", of="ball.spin")
+class BallWithoutAxes(Server):
+    """Sends the ball always upright, however it rolls."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.world.ball.turn = lambda: None  # type: ignore[method-assign]
+
+
+@variant("small-field", of="environment.parameters")
+class SmallField(OtherSettings):
+    """Has the field of the text's example."""
+
+    def settings(self, usual: Settings) -> Settings:
+        field = replace(usual.environment, FieldLength=18, FieldWidth=12, FreeKickDistance=1.3)
+        return replace(usual, environment=field)
+
+
+@variant("faster-than-the-world", of="monitors.rate")
+class FasterThanTheWorld(OtherSettings):
+    """Runs three times as fast as the world."""
+
+    def settings(self, usual: Settings) -> Settings:
+        return replace(usual, pace=3.0)
