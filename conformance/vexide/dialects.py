@@ -23,6 +23,16 @@ def dialect(sender: str, name: str, value: Any) -> str | None:
     return None
 
 
+def in_dialect(command: Any) -> Any:
+    """A ControllerUpdate or a Touch in the form of version 0.2; None of any other command."""
+    match command:
+        case {"ControllerUpdate": update}:
+            return {"ControllerUpdate": [update, None]}
+        case {"Touch": {"pos": {"x": x, "y": y}, **rest}}:
+            return {"Touch": {"pos": [x, y], **rest}}
+    return None
+
+
 def _version(sender: str, name: str, value: Any) -> str | None:
     if (sender, name) in _NAMES_OF_0_2:
         return "0.2"

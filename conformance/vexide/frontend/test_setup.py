@@ -10,6 +10,7 @@ from conformance.cases import absent, check, in_one_loop, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import (
@@ -182,7 +183,8 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
         await session.send(answer(), SIGNATURE)
         start = await starts(session)
         modes = before(session, "CompetitionMode", start)
-        last = _fields(modes[-1]) if modes else {}
+        last = dict(_fields(modes[-1])) if modes else {}
+        last["mode"] = name_of(last.get("mode"))
         check(
             {name: last.get(name) for name in mode} == mode,
             f"the mode that the user chose, {mode}, before StartExecution",
@@ -261,7 +263,11 @@ def _configures(message: Message, number: int) -> bool:
     device, wanted = fields.get("device"), motor(number)["Motor"]
     sent = device.get("Motor") if isinstance(device, dict) else None
     here = fields.get("port") in ({"Smart": number}, number)
-    return here and isinstance(sent, dict) and {name: sent.get(name) for name in wanted} == wanted
+    if not (here and isinstance(sent, dict)):
+        return False
+    gearset = name_of(sent.get("physical_gearset"))
+    came = {**{name: sent.get(name) for name in wanted}, "physical_gearset": gearset}
+    return bool(came == wanted)
 
 
 def _fields(message: Message) -> dict[str, Any]:

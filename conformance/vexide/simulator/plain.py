@@ -3,12 +3,14 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.commands import PORTS, START, competition, hello, motor, written
+from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.reading import EXECUTION, motors_reported, serial_bytes
 from conformance.vexide.tester import received
 
@@ -112,6 +114,52 @@ async def shows(iut: Iut, session: Session) -> bool:
             "command and declare [programs] print"
         )
     return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
+
+
+async def refused_form(iut: Iut, command: Any) -> bool:
+    """Whether a command is refused as the specification has it, and taken in a dialect's form.
+
+    It is a ControllerUpdate or a Touch. One that is ignored, or whose effect nothing shows, counts
+    as taken.
+    """
+    name = next(iter(command))
+    return await iut.once(f"form of {name}", lambda: _refused(iut, command))
+
+
+async def _refused(iut: Iut, command: Any) -> bool:
+    return not await _runs_after(iut, command) and await _runs_after(iut, in_dialect(command))
+
+
+async def _runs_after(iut: Iut, command: Any) -> bool:
+    program = await visible_program(iut)
+    async with iut.session(program=program) as session:
+        await session.send(hello())
+        with contextlib.suppress(Violation):
+            await session.expect("Handshake")
+            await session.send(motor(session, 1), command, competition())
+            await session.expect("Ready", within=session.seconds("startup"))
+            await session.send(START)
+            with contextlib.suppress(NotExercised):
+                return await shows(iut, session)
+        return not session.ended
+
+
+async def taken(iut: Iut, *commands: Any) -> list[Any]:
+    """These commands but for those that the simulator reads in the form of a dialect only."""
+    return [
+        command
+        for command in commands
+        if in_dialect(command) is None or not await refused_form(iut, command)
+    ]
+
+
+async def require_form(iut: Iut, command: Any) -> None:
+    """Raise Inconclusive where a command is read in the form of a dialect only."""
+    if await refused_form(iut, command):
+        raise Inconclusive(
+            f"{next(iter(command))} is read in the form of another version only "
+            "(encoding.externally-tagged)"
+        )
 
 
 def _declared(iut: Iut, *programs: str) -> str | None:

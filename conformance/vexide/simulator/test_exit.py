@@ -21,6 +21,7 @@ from conformance.vexide.simulator.plain import (
     opened,
     own_program,
     shows,
+    taken,
     visible_program,
 )
 from conformance.vexide.simulator.reading import EXECUTION, probed
@@ -259,7 +260,7 @@ async def test_setup_is_not_carried_over(iut: Iut) -> None:
                     competition(enabled=False, mode="Auto", is_competition=True),
                     {"SetBatteryCapacity": {"capacity": 2.0}},
                     {"USD": {"root": folder}},
-                    raw(axis1=99),
+                    *await taken(iut, raw(axis1=99)),
                 )
                 await probed(session, "competition", lambda said: said != "nothing")
                 await session.close()

@@ -10,7 +10,14 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START, competition, motor, raw, touch
-from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
+from conformance.vexide.simulator.plain import (
+    Driving,
+    driving,
+    opened,
+    require_form,
+    shows,
+    visible_program,
+)
 from conformance.vexide.simulator.reading import (
     GREETING,
     holds,
@@ -283,6 +290,7 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
 @pytest.mark.parametrize("when", ["setup", "running"])
 async def test_touch(iut: Iut, when: str) -> None:
     """A touch is one for the program: where it is, that it lasts, and that it is over."""
+    await require_form(iut, touch(10, 20, "Pressed"))
     async with opened(iut, program="probe") as session:
         pressed = touch(10, 20, "Pressed")
         if when == "setup":
@@ -435,6 +443,7 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
 )
 async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
     """A state that comes while it cannot be read is there as soon as it can."""
+    await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, competition(**barred), raw(axis1=1), competition(**barred))
         await probed(session, "competition", lambda said: said != "nothing")
@@ -447,6 +456,7 @@ async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_replaces_uuid(iut: Iut) -> None:
     """After a UUID, Raw counts; the latest Raw counts, at rest as well, and goes on counting."""
+    await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
         for value, battery in ((65, 100), (-127, 1000), (0, 1), (-20, 100)):
@@ -461,6 +471,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 @requirement("controller.uuid-replaces-raw")
 async def test_uuid_replaces_raw(iut: Iut) -> None:
     """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
+    await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=65))
         await _axis(session, "65")

@@ -1,5 +1,6 @@
 """What any sane simulator survives: unknown, malformed and unexpected input."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,8 +11,15 @@ from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import strategies
 from conformance.vexide.codec import encode
-from conformance.vexide.commands import START, adapted, competition, hello, motor
-from conformance.vexide.simulator.plain import opened, port_form, shows, visible_program
+from conformance.vexide.commands import START, adapted, competition, hello, motor, raw, touch
+from conformance.vexide.dialects import in_dialect
+from conformance.vexide.simulator.plain import (
+    opened,
+    port_form,
+    refused_form,
+    shows,
+    visible_program,
+)
 from conformance.vexide.simulator.reading import EXECUTION, GREETING, goes_on, serial_until
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, start
 from conformance.vexide.tester import received
@@ -206,6 +214,20 @@ async def test_canonical_commands(iut: Iut) -> None:
         await session.send_bytes(encode(START))
         if not await shows(iut, session):
             raise NotExercised("nothing showed that the program ran")
+
+
+@requirement("encoding.externally-tagged")
+@pytest.mark.parametrize(
+    "command", [raw(axis1=65), touch(10, 20, "Pressed")], ids=["controller", "touch"]
+)
+async def test_form_of_commands(iut: Iut, command: Any) -> None:
+    """A ControllerUpdate and a Touch are read as the specification has them."""
+    check(
+        not await refused_form(iut, command),
+        f"{json.dumps(command)[:100]}… to be read, the form of the specification",
+        f"it is refused; only the form of version 0.2 of the published Rust crate is read: "
+        f"{json.dumps(in_dialect(command))[:100]}…",
+    )
 
 
 @requirement("encoding.externally-tagged")

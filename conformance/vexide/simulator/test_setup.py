@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import opened, shows, visible_program
+from conformance.vexide.simulator.plain import opened, shows, taken, visible_program
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, soon, start
 from conformance.vexide.tester import received
@@ -69,7 +69,7 @@ async def test_setup_before_ready(iut: Iut) -> None:
             competition(enabled=False),
             {"SetBatteryCapacity": {"capacity": 10.0}},
             {"USD": {"root": None}},
-            raw(axis1=127, axis2=-127),
+            *await taken(iut, raw(axis1=127, axis2=-127)),
             competition(),
         )
         await session.expect(
@@ -100,7 +100,7 @@ async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
-        given = [adapted(session, command) for command in commands]
+        given = [adapted(session, command) for command in await taken(iut, *commands)]
         await session.send(*given, competition(), segmentation=split_at(cuts))
         await session.expect("Ready", to="after setup")
         await lives_on(iut, session, f"{len(given)} setup commands", may_close=False)
@@ -207,7 +207,7 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
     """With setup complete and Ready sent, no robot code runs until StartExecution comes."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
-        await make_ready(session, motor(session, 1), raw(axis1=100))
+        await make_ready(session, motor(session, 1), *await taken(iut, raw(axis1=100)))
         await session.send(competition(enabled=False), competition(), motor(session, 2))
         early = await session.watch("Serial", "Exited")
         absent(early, "nothing of the program before StartExecution")

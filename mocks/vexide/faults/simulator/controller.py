@@ -95,3 +95,16 @@ class RawSurvivesUuidWhileRunning(Simulator):
     def control(self, content: tuple[str, Any]) -> None:
         if content[0] == "Raw" or not self.started:
             super().control(content)
+
+
+@fault("controller-read-as-pair", violates="encoding.externally-tagged", subtle=True)
+class ControllerReadAsPair(Simulator):
+    """Reads a ControllerUpdate as a pair of controllers only, and closes upon any other."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name != "ControllerUpdate":
+            super().message(name, value)
+        elif isinstance(value[name], list):
+            super().message(name, {name: value[name][0]})
+        else:
+            self.close()
