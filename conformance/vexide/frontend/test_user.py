@@ -115,7 +115,7 @@ async def test_held(iut: Iut) -> None:
         came = ", ".join(_touches(session)) or "no Touch"
         if not held and declared is None:
             raise Inconclusive(
-                f"{came} came within {seconds:g} s of a touch that lasts, and no Held; when that is "
+                f"{came} came within {seconds:g} s of a touch that lasts, and no Held; when it is "
                 "to come is not known: declare [timing] held"
             )
         check(held, f"Held within {seconds:g} s of a touch that lasts", f"{came} came")
