@@ -5,6 +5,7 @@ import errno
 import importlib
 import io
 import os
+import shlex
 import signal
 import sys
 import traceback
@@ -30,6 +31,7 @@ COMMANDS = {
     "report": "show several reports on one page, or merge the parts of one",
     "prove": "show that every fault of every mock is noticed",
     "show": "print a capture as a message ladder",
+    "completion": "print what makes a shell complete these commands",
     "init": "write a commented conformance.toml",
 }
 
@@ -56,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = _add_sets(words)
         parser = _parser(words)
         args, rest = _split(words)
-        parsed = parser.parse_args(args)
+        parsed, unknown = parser.parse_known_args(args)
+        if unknown:
+            _complain(parser, words[0], unknown, behind=len(args) < len(words))
         parsed.rest = rest
         status: int = parsed.execute(parsed)
         sys.stdout.flush()
@@ -134,6 +138,17 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
             module.options(subparser)
             subparser.set_defaults(execute=module.execute)
     return parser
+
+
+def _complain(
+    parser: argparse.ArgumentParser, command: str, unknown: list[str], *, behind: bool
+) -> NoReturn:
+    """Words that mean nothing: mostly the command of an IUT without the -- before it."""
+    if command in ("run", "replay") and not unknown[0].startswith("-") and not behind:
+        said = f"put the command of the IUT behind --, as in: -- {shlex.join(unknown)}"
+    else:
+        said = f"unrecognized arguments: {' '.join(unknown)}"
+    parser.error(said)
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

@@ -31,6 +31,8 @@ from conformance.selection import Collected
 from conformance.testbed import Testbed
 from conformance.verdicts import Verdict
 
+HEARTBEAT = 30.0  # seconds after which a run says where it is, where there is no terminal
+
 
 class Runner:
     """The state of one run."""
@@ -44,6 +46,7 @@ class Runner:
         self._config = config
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
+        self._told = time.monotonic()
         self.report: dict[str, Any] | None = None
         # What it keeps between runs is of no use here, and would lie where the run was started.
         home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
@@ -215,13 +218,15 @@ class Runner:
         self._run.problems.append(str(excrepr)[-4000:])
 
     def _progress(self, result: Result) -> None:
-        if not sys.stderr.isatty():
+        terminal, now = sys.stderr.isatty(), time.monotonic()
+        if not terminal and now < self._told + HEARTBEAT:
             return
+        self._told = now
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
         selected = self._run.collected.selected
         total = f"/{selected}" if selected else ""
         line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result.id}"
-        sys.stderr.write(f"\r\x1b[K{line[:100]}")
+        sys.stderr.write(f"\r\x1b[K{line[:100]}" if terminal else f"{line[:100]}\n")
         sys.stderr.flush()
 
     @pytest.hookimpl(wrapper=True, trylast=True)

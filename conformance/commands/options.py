@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -94,6 +95,7 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
         )
     )
     transport(found)
+    _placeholders(found)
     _executable(found)
     return found
 
@@ -187,6 +189,27 @@ def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, st
     return {**tables, "ixit": ixit}
 
 
+def _placeholders(found: Configuration) -> None:
+    """Raise UnknownName where a word of the command has a placeholder that does not exist."""
+    known = [name.strip("{}") for name in placeholders(found.role)]
+    for word in found.command:
+        # More braces than one pair, or blanks, are text of a program and none of ours.
+        match = re.fullmatch(r"[^{}$\s]*\{([a-z_]+)\}[^{}\s]*", word)
+        if match and match[1] not in (*known, "python"):
+            raise UnknownName(f"placeholder of {found.role}", match[1], known)
+
+
+def placeholders(role: Role) -> list[str]:
+    """What a command of this role may have in braces, with the braces."""
+    names = [role.bridge] if role.bridge else []
+    if {"tcp", "udp"} & set(role.transports):
+        names += [f"{channel}_port" for channel in role.channels] or ["port"]
+        names += ["host", "url"]
+    names += ["socket"] if "unix" in role.transports else []
+    names += ["program"] if role.programs else []
+    return [f"{{{name}}}" for name in [*names, "directory"]]
+
+
 def _executable(found: Configuration) -> None:
     """Raise ConfigurationError where the command evidently starts nothing."""
     if not found.command:
@@ -200,6 +223,11 @@ def _executable(found: Configuration) -> None:
     if "{" not in program and not shutil.which(
         folder / program if "/" in program else program, path=path
     ):
+        if (folder / program).is_file():
+            raise ConfigurationError(
+                f"the IUT's command {program!r} is a file without its execute bit: "
+                f"chmod +x {program}, or put its interpreter before it"
+            )
         where = f" in {folder}" if "/" in program else ""
         raise ConfigurationError(
             f"the IUT's command {program!r} is no executable that can be found{where}"

@@ -176,3 +176,8 @@ def _tell_github(report: dict[str, Any]) -> None:
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as file:
             file.write(github.github_step_summary(report))
+            names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+            if all(parts := [os.environ.get(name, "") for name in names]):
+                server, repository, number = parts
+                address = f"{server}/{repository}/actions/runs/{number}#artifacts"
+                file.write(f"\n[The report with every session]({address}), where it is kept\n")
