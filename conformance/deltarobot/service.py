@@ -1,6 +1,7 @@
 """Whether the IUT serves its peer, understands what comes next, and has come to no harm."""
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import OF_EACH_SIZE, end
 from conformance.iut import Iut
+from conformance.segmentation import in_halves
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
@@ -35,6 +37,12 @@ async def ordinary(iut: Iut) -> Session:
 
 
 async def _ordinary(iut: Iut) -> Session:
+    """Hold it, and a second time if it shows no service: too much rests on it for one bad start."""
+    session = await _plain(iut)
+    return session if iut.memory["habits"].serves else await _plain(iut)
+
+
+async def _plain(iut: Iut) -> Session:
     async with opened(iut) as session:
         served = await tester.of(session).served(session)
         await tester.of(session).show_more(session)
@@ -80,36 +88,49 @@ async def habits(iut: Iut) -> Habits:
     return known
 
 
-async def refused(iut: Iut) -> list[Any]:
-    """The messages of unknown types, one of each size, upon which it closes the connection.
+@dataclass(frozen=True)
+class Refused:
+    """The messages of unknown types, one of each size, upon which it closes the connection or dies.
 
-    The specification does not forbid that, so that what rests on such messages cannot be seen then.
+    The specification does not forbid to close it: what rests on such messages cannot be seen then.
     """
+
+    closed: list[Any]
+    deadly: list[Any]
+
+    def __contains__(self, message: Any) -> bool:
+        return message in self.closed or message in self.deadly
+
+
+async def refused(iut: Iut) -> Refused:
+    """Upon which unknown messages the IUT ends the session, found out once in a run."""
     if "refused" not in iut.memory:
         each = list(OF_EACH_SIZE.values())
-        some = await _breaks_off(iut, *each)
-        iut.memory["refused"] = [one for one in each if some and await _breaks_off(iut, one)]
-    found: list[Any] = iut.memory["refused"]
+        some = await _ends_upon(iut, *each)
+        ends = [(one, await _ends_upon(iut, one)) for one in each if some]
+        closed = [one for one, end in ends if end == "closed"]
+        iut.memory["refused"] = Refused(closed, [one for one, end in ends if end == "died"])
+    found: Refused = iut.memory["refused"]
     return found
 
 
-async def _breaks_off(iut: Iut, *messages: Any) -> bool:
-    """Whether it closes the connection upon these, and not because it dies of them."""
+async def _ends_upon(iut: Iut, *messages: Any) -> str:
+    """How it ends the session upon these: closed, died, or an empty text if it does not."""
     async with opened(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
         await session.watch(*tester.of(session).signs, within=session.seconds("response"))
         if not await session.until_closed(session.seconds("quiet")):
-            return False
+            return ""
         try:
             await unharmed(session, "unknown messages")
         except Violation:
-            return False
-        return not await _ends_anyway(iut, session)
+            return "died"
+        return "" if await _ends_anyway(iut, session) else "closed"
 
 
 async def script(iut: Iut) -> list[Any]:
-    """What its peer may say, of every size, without what it would close the connection upon."""
+    """What its peer may say, of every size, without what it would end the session upon."""
     left_out = await refused(iut)
     return [message for message in tester.of(iut).script if message not in left_out]
 
@@ -158,6 +179,34 @@ async def _ends_anyway(iut: Iut, session: Session) -> bool:
 def _why(session: Session) -> str:
     reasons = [m.value["reason"] for m in session.received if m.name == "EndOfTransmission"]
     return f", saying {reasons[0][:200]!r}" if reasons and reasons[0] else ""
+
+
+@contextlib.asynccontextmanager
+async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
+    """What is sent here is too long for one read of the IUT.
+
+    Where it does not understand what comes in pieces, be it ever so short, a Violation is one of
+    frame.segmentation.
+    """
+    try:
+        yield
+    except Violation as violation:
+        violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
+        if await _loses_pieces(iut):
+            violation.requirement = "frame.segmentation"
+        raise
+
+
+async def _loses_pieces(iut: Iut) -> bool:
+    """Whether it serves no peer whose messages come in pieces, found out once in a run."""
+    if "loses pieces" not in iut.memory:
+        iut.memory["loses pieces"] = False
+        try:
+            async with opened(iut, segmentation=in_halves) as session:
+                await goes_on(iut, session, "messages in pieces")
+        except Violation:
+            iut.memory["loses pieces"] = True
+    return bool(iut.memory["loses pieces"])
 
 
 # Whether it has come to harm

@@ -25,7 +25,15 @@ from conformance.deltarobot.messages import (
     VERSION,
     unknown,
 )
-from conformance.deltarobot.service import goes_on, habits, ordinary, refused, script, serves
+from conformance.deltarobot.service import (
+    goes_on,
+    habits,
+    in_many_reads,
+    ordinary,
+    refused,
+    script,
+    serves,
+)
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
@@ -152,8 +160,8 @@ async def test_every_fixed_size(iut: Iut) -> None:
 
 
 async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
-    """A message of an unknown type of each size of this kind that it skips."""
-    left_out = await refused(iut)
+    """A message of an unknown type of each size of this kind that it does not refuse."""
+    left_out = (await refused(iut)).closed
     sizes = {size: message for size, message in OF_EACH_SIZE.items() if what in size}
     return {size: message for size, message in sizes.items() if message not in left_out}
 
@@ -173,7 +181,8 @@ async def test_every_length(iut: Iut) -> None:
     """
     sizes = (1, 5, 255, 256, 65_536, 1024 * 1024, 0) if await _skipped(iut, "variable") else ()
     messages = {f"{size} bytes": unknown(0xF321, "ff" * size) for size in sizes}
-    await each(iut, messages, "an unknown message")
+    async with in_many_reads(iut):
+        await each(iut, messages, "an unknown message")
 
 
 @requirement("messages.unknown-skipped")
@@ -194,7 +203,7 @@ async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
 @requirement("messages.type-identifier")
 async def test_nearly_known_types(iut: Iut) -> None:
     """A type that shares some bits with a known one, or brings bytes like one, is not that."""
-    if await refused(iut):
+    if (await refused(iut)).closed:
         raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
     await each(iut, NEARLY_KNOWN, "a message that looks like a known one")
 

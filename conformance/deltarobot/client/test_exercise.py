@@ -22,7 +22,7 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.service import refused, serves
+from conformance.deltarobot.service import in_many_reads, refused, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
@@ -52,7 +52,7 @@ async def test_curve(iut: Iut) -> None:
     """The application sees all points of a curve, in their order, be they few or many."""
     for points in (many(1), POINTS, POINTS[1:2] * 3, many(10_000)):
         # In a session each: that a curve replaces another is no must.
-        async with opened(iut) as session:
+        async with in_many_reads(iut), opened(iut) as session:
             await session.send(curve(*points))
             await sees(session, "curve", points)
 
@@ -77,7 +77,7 @@ async def test_odd_curves(iut: Iut) -> None:
         "and a byte too few": {**curve(*POINTS), "rest": "00" * 11},
         "of one byte": {**curve(), "rest": "7f"},
     }
-    async with opened(iut) as session:
+    async with in_many_reads(iut), opened(iut) as session:
         for what, value in odd.items():
             await session.send(value)
             await serves(iut, session, f"a curve {what}")
@@ -174,7 +174,7 @@ async def test_cut_exercise(iut: Iut) -> None:
 @requirement("messages.type-identifier")
 async def test_unknown_messages_change_nothing(iut: Iut) -> None:
     """What looks like a curve or a position inside an unknown message is none."""
-    if await refused(iut):
+    if (await refused(iut)).closed:
         raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
     async with opened(iut) as session:

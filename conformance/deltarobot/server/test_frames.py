@@ -9,7 +9,7 @@ from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.server.exercise import begin, proceed
 from conformance.deltarobot.server.tester import drained
-from conformance.deltarobot.service import goes_on, serves
+from conformance.deltarobot.service import goes_on, in_many_reads, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
@@ -24,7 +24,7 @@ _LONGER = 4  # times the pause between two pings, after which the next is missin
 @explore(plan=drawn.of_a_client(), cuts=generation.cuts())
 async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Any unknown messages, however they arrive, leave the session as it was."""
-    async with opened(iut) as session:
+    async with in_many_reads(iut), opened(iut) as session:
         await session.send(*plan, segmentation=split_at(cuts))
         await goes_on(iut, session, f"{len(plan)} unknown messages")
 
