@@ -33,13 +33,13 @@ async def unserved(iut: Iut, session: Session, what: str) -> None:
 
 async def _serves_anybody(iut: Iut) -> bool:
     """Whether a peer that has not said a word is served as well, so that this shows nothing."""
-    if "serves anybody" not in iut.memory:
+
+    async def find() -> bool:
         async with iut.session() as session:
-            sign = await session.watch(
-                *tester.of(session).signs, within=session.seconds("response")
-            )
-            iut.memory["serves anybody"] = sign is not None
-    return bool(iut.memory["serves anybody"])
+            within = session.seconds("response")
+            return await session.watch(*tester.of(session).signs, within=within) is not None
+
+    return await iut.once("serves anybody", find)
 
 
 async def dropped(iut: Iut, session: Session, what: str) -> None:

@@ -21,11 +21,24 @@ REASON = "bye"
 # What an undisturbed session shows
 
 
-async def once(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
+@dataclass(frozen=True)
+class Habits:
+    """What the IUT does in an ordinary session.
+
+    ``serves``: it shows that it serves its peer; ``closing``: the reason of an end of transmission
+    upon which it closes, before its peer does, REASON or else none; None if it closes upon neither.
+    """
+
+    serves: bool
+    closing: str | None
+
+
+async def kept(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -> Session:
     """A session that several tests look at, and that is held once in a run."""
-    if name not in iut.memory:
-        iut.memory[name] = await hold(iut)
-    session: Session = iut.memory[name]
+    return _shown(iut, await iut.once(name, lambda: hold(iut)))
+
+
+def _shown(iut: Iut, session: Session) -> Session:
     if session not in iut.sessions:
         iut.sessions.append(session)
     return session
@@ -33,25 +46,32 @@ async def once(iut: Iut, name: str, hold: Callable[[Iut], Awaitable[Session]]) -
 
 async def ordinary(iut: Iut) -> Session:
     """A session as it usually is, from its beginning to its end."""
-    return await once(iut, "ordinary", _ordinary)
+    session, _ = await iut.once("ordinary", lambda: _ordinary(iut))
+    return _shown(iut, session)
 
 
-async def _ordinary(iut: Iut) -> Session:
+async def habits(iut: Iut) -> Habits:
+    """What the IUT does in an ordinary session."""
+    _, found = await iut.once("ordinary", lambda: _ordinary(iut))
+    return found
+
+
+async def _ordinary(iut: Iut) -> tuple[Session, Habits]:
     """Hold it, and a second time if it shows no service: too much rests on it for one bad start."""
-    session = await _plain(iut)
-    return session if iut.memory["habits"].serves else await _plain(iut)
+    session, found = await _plain(iut)
+    return (session, found) if found.serves else await _plain(iut)
 
 
-async def _plain(iut: Iut) -> Session:
+async def _plain(iut: Iut) -> tuple[Session, Habits]:
     async with opened(iut) as session:
         served = await tester.of(session).served(session)
         await tester.of(session).show_more(session)
         # Of one that ends its sessions soon by itself, only a short one shows what it closes upon.
         closes = not session.ended and await closes_upon(session, REASON)
-        iut.memory["habits"] = Habits(served, REASON if closes else await _closing(iut))
+        found = Habits(served, REASON if closes else await _closing(iut))
         await session.finish()
         await session.until_closed()
-        return session
+        return session, found
 
 
 async def _closing(iut: Iut) -> str | None:
@@ -66,26 +86,6 @@ async def closes_upon(session: Session, reason: str) -> bool:
     """Whether it closes, before its peer does, upon an end of transmission with this reason."""
     await session.send(end(reason))
     return await session.until_closed()
-
-
-@dataclass(frozen=True)
-class Habits:
-    """What the IUT does in an ordinary session.
-
-    ``serves``: it shows that it serves its peer; ``closing``: the reason of an end of transmission
-    upon which it closes, before its peer does, REASON or else none; None if it closes upon neither.
-    """
-
-    serves: bool
-    closing: str | None
-
-
-async def habits(iut: Iut) -> Habits:
-    """What the IUT does in an ordinary session, found out once in a run."""
-    if "habits" not in iut.memory:
-        await ordinary(iut)
-    known: Habits = iut.memory["habits"]
-    return known
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,15 @@ class Refused:
 
 async def refused(iut: Iut) -> Refused:
     """Upon which unknown messages the IUT ends the session, found out once in a run."""
-    if "refused" not in iut.memory:
-        each = list(OF_EACH_SIZE.values())
-        some = await _ends_upon(iut, *each)
-        ends = [(one, await _ends_upon(iut, one)) for one in each if some]
-        closed = [one for one, end in ends if end == "closed"]
-        iut.memory["refused"] = Refused(closed, [one for one, end in ends if end == "died"])
-    found: Refused = iut.memory["refused"]
-    return found
+    return await iut.once("refused", lambda: _refused(iut))
+
+
+async def _refused(iut: Iut) -> Refused:
+    each = list(OF_EACH_SIZE.values())
+    some = await _ends_upon(iut, *each)
+    ends = [(one, await _ends_upon(iut, one)) for one in each if some]
+    closed = [one for one, end in ends if end == "closed"]
+    return Refused(closed, [one for one, end in ends if end == "died"])
 
 
 async def _ends_upon(iut: Iut, *messages: Any) -> str:
@@ -192,21 +193,19 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as violation:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
-        if await _loses_pieces(iut):
+        if await iut.once("loses pieces", lambda: _loses_pieces(iut)):
             violation.requirement = "frame.segmentation"
         raise
 
 
 async def _loses_pieces(iut: Iut) -> bool:
-    """Whether it serves no peer whose messages come in pieces, found out once in a run."""
-    if "loses pieces" not in iut.memory:
-        iut.memory["loses pieces"] = False
-        try:
-            async with opened(iut, segmentation=in_halves) as session:
-                await goes_on(iut, session, "messages in pieces")
-        except Violation:
-            iut.memory["loses pieces"] = True
-    return bool(iut.memory["loses pieces"])
+    """Whether it serves no peer whose messages come in pieces."""
+    try:
+        async with opened(iut, segmentation=in_halves) as session:
+            await goes_on(iut, session, "messages in pieces")
+    except Violation:
+        return True
+    return False
 
 
 # Whether it has come to harm

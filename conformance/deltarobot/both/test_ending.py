@@ -9,7 +9,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
-from conformance.deltarobot.service import REASON, habits, once, ordinary, unharmed
+from conformance.deltarobot.service import REASON, habits, kept, ordinary, unharmed
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
@@ -22,12 +22,12 @@ _IDENTIFIER = encode(end())[:2]
 
 async def shut_down(iut: Iut) -> Session:
     """A quiet session that the application has ended."""
-    return await once(iut, "shut down", _shut_down)
+    return await kept(iut, "shut down", _shut_down)
 
 
 async def shut_down_busy(iut: Iut) -> Session:
     """The same while messages come and go; what is asked for afterwards is not answered."""
-    return await once(iut, "shut down busy", _shut_down_busy)
+    return await kept(iut, "shut down busy", _shut_down_busy)
 
 
 async def _shut_down(iut: Iut) -> Session:

@@ -94,7 +94,7 @@ async def next_curve(session: Session, first: Message) -> Message:
 async def has_curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
     """The curve with these points. Raises Violation with what came instead."""
     came = [message for message in session.received if message.name == "Curve"]
-    deadline = session.now + session.seconds("response")
+    deadline = session.now + session.seconds("exercise") + session.seconds("response")
     while True:
         for message in came:
             if same(points, message.value["points"]):
