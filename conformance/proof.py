@@ -148,6 +148,14 @@ def unproven(role: str) -> list[str]:
     return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
 
 
+def unspared(role: str) -> list[str]:
+    """The readings of a role that no variant takes otherwise."""
+    taken = {variant.requirement for variant in variants(role).values()}
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
+    return [r.id for r in bound if r.origin == "reading" and r.id not in taken]
+
+
 def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
     """Run all trials, so many at a time, and fill in what came of them; ``told`` hears of each.
 

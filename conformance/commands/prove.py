@@ -73,6 +73,7 @@ def execute(args: argparse.Namespace) -> int:
         matrix = {
             "trials": [trial.to_json() for trial in everything],
             "unproven": {role: proof.unproven(role) for role in roles},
+            "unspared": {role: proof.unspared(role) for role in roles},
         }
         args.json.write_text(json.dumps(matrix, indent=1) + "\n", encoding="utf-8")
     return CONFORMANT if all(trial.good for trial in everything) else NONCONFORMANT
@@ -121,6 +122,8 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
         _progress("")
     if any(trial.kind == proof.FAULT for trial in trials) and (unproven := proof.unproven(role)):
         print(f"  without any fault: {', '.join(unproven)}")
+    if any(not trial.kind for trial in trials) and (unspared := proof.unspared(role)):
+        print(f"  readings without any variant: {', '.join(unspared)}")
     if spread := [len(trial.others) for trial in trials if trial.verdict == proof.KILLED]:
         mean = sum(spread) / len(spread)
         print(
