@@ -66,7 +66,7 @@ def test_list_fits_the_terminal(
     lines = capsys.readouterr().out.splitlines()
     bound = protocols.load("vexide").binding(protocols.role(SIMULATOR))
     assert [line.split()[0] for line in lines] == [requirement.id for requirement in bound]
-    assert all(len(line) <= max(int(width), 70) for line in lines)
+    assert all(len(line) <= max(int(width), 80) for line in lines)
 
 
 def test_list_tests_and_faults() -> None:
