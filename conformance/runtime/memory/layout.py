@@ -167,6 +167,7 @@ class Layout:
             "read": block("read"),
             "write": block("write"),
             "control": {part: place(f"control.{part}") for part in parts} if self.control else None,
+            **({"bits": dict(self.bits)} if self.bits else {}),
         }
 
 

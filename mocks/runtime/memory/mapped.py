@@ -46,8 +46,8 @@ class Mapped:
         except OSError:
             return False
 
-    def initialise(self, at: int) -> None:
-        mutex.initialise(ctypes.addressof(self._view) + at)
+    def initialise(self, at: int, *, robust: bool = False) -> None:
+        mutex.initialise(ctypes.addressof(self._view) + at, robust=robust)
 
     def trylock(self, at: int) -> bool:
         """Lock the mutex at an offset, unless somebody has. Raises mutex.BrokenMutex."""

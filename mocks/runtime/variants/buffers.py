@@ -1,0 +1,226 @@
+"""Lawful variants of whoever works with buffers."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from conformance.runtime.memory.catalog import KINDS, CatalogError, Parameter, Peripheral
+from conformance.runtime.memory.layout import PLANS, Field, Layout, planned
+from mocks.deviations import variant
+from mocks.runtime.buffer_consumer import Consumer
+from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.memory.owning import Owning
+from mocks.runtime.memory.peer import Asked, Buffer, Peer
+from mocks.upper_tester import Operation, Warned
+
+
+@variant("figure", of="format.fields-apart")
+class Figure(Peer):
+    """Has the device control block before the others."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        return planned(peripheral, PLANS["figure"])
+
+
+@variant("packed", of="catalog.types")
+class Packed(Peer):
+    """Has no padding, and attributes behind the mutex."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        return planned(peripheral, PLANS["packed"])
+
+
+class _Downwards(Asked):
+    """Counts bits from the most significant of 16 on."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        return int(f"{super().bits(peripheral, names):016b}"[::-1], 2)
+
+    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
+        return super().names(peripheral, int(f"{bitmap:016b}"[::-1], 2))
+
+
+@variant("bits-downwards", of="format.bit-order")
+class BitsDownwards(_Downwards):
+    """Counts bits from the most significant one on, and does not say so."""
+
+
+@variant("bits-declared", of="format.bitmaps")
+class BitsDeclared(_Downwards):
+    """Counts bits from the most significant one on, as its layout says."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        bits = {param.name: 15 - index for index, param in enumerate(peripheral.params)}
+        return replace(super().layout(peripheral), bits=bits)
+
+
+@variant("narrow-control", of="format.control-widths")
+class NarrowControl(Asked):
+    """Has 64 bits of a UID, and 8 for the subscription of up to 8 parameters."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        if not layout.control:
+            return layout
+        fields = {"control.uid": replace(layout["control.uid"], size=8)}
+        if len(peripheral.params) <= 8:
+            narrow = ("subscription", "read", "write", "update")
+            fields |= {
+                f"control.{name}": replace(layout[f"control.{name}"], size=1) for name in narrow
+            }
+        return replace(layout, fields={**layout.fields, **fields})
+
+
+@variant("wide-control", of="format.control-block")
+class WideControl(Asked):
+    """Has 16 bytes for a UID and 4 for everything else, at the end."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        fields, end = dict(layout.fields), layout.size
+        for name in [name for name in fields if name.startswith("control.")]:
+            size = 16 if name == "control.uid" else 4
+            fields[name], end = Field(name, end, size), end + size
+        return replace(layout, size=end, fields=fields)
+
+
+@variant("no-updates", of="get-update.values")
+class NoUpdates(Asked):
+    """Does not offer get_update, which is the server's."""
+
+    def operations(self) -> dict[str, Operation]:
+        return {name: o for name, o in super().operations().items() if name != "get_update"}
+
+
+class _Skipping(Asked):
+    """Passes over parameters of a catalog that it cannot use."""
+
+    def usable(self, param: Mapping[str, Any]) -> bool:
+        return True
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        raw = yaml.safe_load(text)
+        for peripheral in raw.values():
+            peripheral["params"] = [p for p in peripheral.get("params", []) if self.usable(p)]
+        return super().read_catalog(yaml.safe_dump(raw, sort_keys=False).encode())
+
+
+@variant("incomplete-skipped", of="catalog.required-keys")
+class IncompleteSkipped(_Skipping):
+    """Passes over parameters without a name or a type."""
+
+    def usable(self, param: Mapping[str, Any]) -> bool:
+        return "name" in param and "type" in param
+
+
+@variant("unknown-types-skipped", of="catalog.known-types")
+class UnknownTypesSkipped(_Skipping):
+    """Passes over parameters of a type that it does not know."""
+
+    def usable(self, param: Mapping[str, Any]) -> bool:
+        return param.get("type", "int").partition("[")[0] in KINDS
+
+
+@variant("first-16-used", of="catalog.more-than-16")
+class First16Used(Asked):
+    """Uses the first 16 parameters of a Smart Device."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        raw = yaml.safe_load(text)
+        for peripheral in raw.values():
+            if "device_id" in peripheral:
+                peripheral["params"] = peripheral.get("params", [])[:16]
+        return super().read_catalog(yaml.safe_dump(raw, sort_keys=False).encode())
+
+
+@variant("explicit-access", of="catalog.optional-access")
+class ExplicitAccess(Asked):
+    """Wants to be told of each parameter whether it can be read."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        for peripheral in yaml.safe_load(text).values():
+            for param in peripheral.get("params", []):
+                if "readable" not in param:
+                    raise CatalogError(f"is {param.get('name')} readable?")
+        return super().read_catalog(text)
+
+
+@variant("names-of-its-own", of="buffers.shared-memory")
+class NamesOfItsOwn(Owning):
+    """Names its objects by their number."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return f"mock.{os.getpid()}.{type_}.{uid}"
+
+
+@variant("robust-mutex", of="lifecycle.robust-mutex")
+class RobustMutex(Owning):
+    """Has robust mutexes."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        buffer = super().create(name, type_)
+        buffer.mapped.initialise(buffer.layout["mutex"].offset, robust=True)
+        return buffer
+
+
+@variant("data-as-they-come", of="catalog.clamped-data")
+class DataAsTheyCome(Owner):
+    """Stores sensed values as they come, where they fit."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        super().clamp(param, value, [])
+        return value if isinstance(value, list) or abs(value) < 2**7 else param.clamp(value)
+
+
+@variant("subscribed-inside-out", of="set-sub.form")
+class SubscribedInsideOut(Owner):
+    """Sets the bits of the parameters that are not subscribed to."""
+
+    async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
+        others = [p.name for p in buffer.peripheral.params if p.name not in params]
+        await super().set_sub(buffer, uid, others, delay)
+
+
+@variant("left-to-others", of="lifecycle.removed-at-exit")
+class LeftToOthers(Owning):
+    """Leaves it to another process of the runtime to unlink its buffers."""
+
+    def unlink(self, buffer: Buffer) -> None:
+        pass
+
+
+@variant("reads-replaced", of="set-read.sets")
+class ReadsReplaced(Owner):
+    """Puts what is to be read in the place of what was to be read before."""
+
+    async def set_read(self, buffer: Buffer, params: list[str]) -> None:
+        async with self.operation(buffer):
+            self.clear(buffer, "read")
+        await super().set_read(buffer, params)
+
+
+@variant("fails-where-forbidden", of="catalog.not-writeable")
+class FailsWhereForbidden(Consumer):
+    """Fails where a parameter cannot be read or written, rather than warn."""
+
+    def refuse(self, warning: str) -> Warned:
+        raise ValueError(warning)
+
+
+@variant("opens-each-time", of="lifecycle.views-stay")
+class OpensEachTime(Consumer):
+    """Opens a buffer for each operation anew."""
+
+    def current(self, buffer: Buffer) -> bool:
+        return False
+
+
+@variant("invalid-is-empty", of="lifecycle.invalid-absent")
+class InvalidIsEmpty(Consumer):
+    """Answers nothing where a buffer is invalid, and fails where there is none."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
