@@ -248,22 +248,24 @@ class Tester:
                 if bits.bit_count() != 1:
                     return {}
                 found[param.name] = bits.bit_length() - 1
-        if self.owns:
-            found |= await self._written(buffer, found)
+        found |= await self._answered(buffer, found)
         usual = all(buffer.peripheral.index(name) == bit for name, bit in found.items())
         return {} if usual or len({*found.values()}) < len(found) else found
 
-    async def _written(self, buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
-        """The bits of the parameters that can only be written: get_write answers for them."""
+    async def _answered(self, buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
+        """The bits of the other parameters, for which an operation answers where it is offered."""
+        block = "write" if self.owns else "read"
+        bitmap = "write" if self.owns else "update"
         found: dict[str, int] = {}
-        if all(param.name in known for param in buffer.peripheral.params if param.writeable):
+        if all(name in known for name in buffer.layout.params(block)):
             return found
-        for bit in range(8 * buffer.layout["control.write"].size):
-            if bit not in known.values():
-                await buffer.put({"control.write": 1 << bit})
-                answer = await self.means("get_write", **buffer.arguments)
-                names = [*answer.result] if isinstance(answer.result, dict) else []
-                found |= {name: bit for name in names if name not in known}
+        with contextlib.suppress(Inconclusive, NotExercised):
+            for bit in range(8 * buffer.layout[f"control.{bitmap}"].size):
+                if bit not in known.values():
+                    await buffer.put({f"control.{bitmap}": 1 << bit})
+                    answer = await self.means(f"get_{bitmap}", **buffer.arguments)
+                    names = [*answer.result] if isinstance(answer.result, dict) else []
+                    found |= {name: bit for name in names if name not in known}
         return found
 
     # The end
