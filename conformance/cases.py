@@ -104,6 +104,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         _raise_finding(iut)
         tried.passed.add(key)
     except Conclusion as conclusion:
+        iut.concluded(conclusion)
         tried.add(key, conclusion)
         conclusion.sessions = tuple(iut.sessions)
         conclusion.session = conclusion.session or next(reversed(iut.sessions), None)

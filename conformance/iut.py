@@ -59,6 +59,11 @@ class Iut:
         """What tests have found out about the IUT, or this one does now with ``find``."""
         return await self.testbed.once(name, find)
 
+    def concluded(self, conclusion: Conclusion) -> None:
+        """What is concluded from a deadline that was missed is not waited for as long again."""
+        if conclusion.awaited is not None:
+            self.testbed.patience.miss(self.deciding, conclusion.awaited)
+
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""
         together = tuple(self.sessions)
@@ -92,7 +97,10 @@ class Iut:
         """
         channel = channel or next(iter(self.role.channels), "")
         link = await instance.link(channel)
-        session = Session(instance, link, segmentation, channel, self.memory)
+        patience = self.testbed.patience
+        session = Session(
+            instance, link, segmentation, channel, self.memory, patience, self.deciding
+        )
         self.sessions.append(session)
         try:
             yield session

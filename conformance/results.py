@@ -70,6 +70,8 @@ def conclude(
             f"this decides nothing, for what came could not be read: {came.message} "
             f"({came.requirement})"
         )
+    if conclusion is not None:
+        iut.concluded(conclusion)
     if error is not None and conclusion is None:
         result.problem = f"{type(error).__name__}: {error}"
         result.verdict = Verdict.INCONCLUSIVE

@@ -12,15 +12,12 @@ from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.judge import Judge
+from conformance.patience import Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Inconclusive, Violation
 
-# What an IUT may write in a session before we stop reading: more than any codec takes for one.
-MAX_BYTES = 80 * 1024 * 1024
-MAX_EVENTS = 50_000
 SAID = 4000  # characters of what a program wrote before it ended that a transcript keeps
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
-PATIENCE = 2  # further deadlines that a late answer is waited for: late is not the same as never
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +44,18 @@ class Session:
         segmentation: Segmentation | None = None,
         peer: str = "",
         memory: Mapping[str, Any] | None = None,
+        patience: Patience | None = None,
+        deciding: str = "",
     ) -> None:
         """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
 
-        ``memory`` is what tests have found out about the IUT in this run.
+        ``memory`` is what tests have found out about the IUT in this run, ``patience`` what the run
+        has waited for in vain, and ``deciding`` the requirement that the test decides.
         """
         self.instance = instance
         self.memory = {} if memory is None else memory
+        self._patience = patience or Patience()
+        self._deciding = deciding
         self.role = instance.role
         self.peer = peer or self.role.peer
         self.protocol = instance.configuration.protocol
@@ -91,6 +93,11 @@ class Session:
     def ended(self) -> bool:
         """The IUT has closed its side of the stream."""
         return self._ended
+
+    @property
+    def flooded(self) -> bool:
+        """The IUT has written more than a session is followed for."""
+        return bool(self._flooded)
 
     @property
     def size(self) -> int:
@@ -224,7 +231,8 @@ class Session:
         seconds = self.seconds("response") if within is None else within
         if not self.received and within is None:
             # A fresh process may still be starting.
-            seconds += self.seconds("startup")
+            seconds += self._patience.startup(names, self.seconds("startup"))
+        seconds *= self._patience.share(self._deciding, names)
         asked = self.now
         start = self._cursor
 
@@ -237,11 +245,13 @@ class Session:
             return False
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
-        patience = asked + seconds + PATIENCE * min(seconds, self.seconds("response"))
-        if not await self._until(found, patience):
+        late = self._patience.late(names) * min(seconds, self.seconds("response"))
+        if not await self._until(found, asked + seconds + late):
             await self._settled()
             in_time = "" if self._ended else f" within {seconds:g} s"
-            raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
+            missing = Violation(f"{expected}{in_time}", self._instead(start), requirement)
+            missing.awaited = None if self._ended else names
+            raise missing
         message = self.received[self._cursor - 1]
         if message.at > asked + seconds and within is None:
             raise Inconclusive(
@@ -340,7 +350,9 @@ class Session:
         # A datagram may be empty; they have no end.
         while (data := await self._link.read()) or self._link.datagrams:
             self._size += len(data)
-            if self._size > MAX_BYTES or len(self.events) > MAX_EVENTS:
+            size, events = self._patience.most
+            if self._size > size or len(self.events) > events:
+                self._patience.floods += 1
                 self._flooded = (
                     f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
                     f"{self.now:.1f} s: more than a session is followed for"
@@ -366,6 +378,8 @@ class Session:
         index = self._record(Event(self.now, sender, frame.raw, frame.name, frame.value))
         self.judge.frame(index, sender, frame)
         if frame.name is not None:
+            if not self.received:
+                self._patience.began(self.now)
             self.received.append(Message(frame.name, frame.value, self.now, index))
 
     async def leave(self) -> None:

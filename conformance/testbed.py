@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
+from conformance.patience import Patience
 from conformance.verdicts import Conclusion
 
 SPARES = 2  # instances that wait at most: of the program in use, and of the one before
@@ -30,6 +31,7 @@ class Testbed:
         self.transport = transport(configuration)
         self.memory: dict[str, Any] = {}
         """What test cases have found out about the IUT; see ``once``."""
+        self.patience = Patience()
         self._finding: dict[str, asyncio.Lock] = {}
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)

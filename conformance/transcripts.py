@@ -10,6 +10,7 @@ from conformance.captures import Capture, Event, write
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript that are written, and more up to the last marked event
+FLOOD = KEPT // 8
 MOST = 4 * KEPT  # bytes that are written at most
 _LINE = 100  # bytes that an event takes beside its data
 
@@ -63,7 +64,9 @@ class Transcripts:
             for finding in session.judge.findings
             if finding.event is not None
         ]
-        kept = _bounded(events, max(marked, default=0))
+        # Of a flood more would be more of the same.
+        usual = FLOOD if any(session.flooded for session in sessions) else KEPT
+        kept = _bounded(events, max(marked, default=0), usual)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
@@ -113,11 +116,11 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
     return [event for *_, event in entries], places
 
 
-def _bounded(events: Sequence[Event], marked: int) -> int:
+def _bounded(events: Sequence[Event], marked: int, usual: int) -> int:
     """How many of the events are kept."""
     size = 0
     for number, event in enumerate(events):
         size += len(event.data or b"") + _LINE
-        if size > MOST or (size > KEPT and number > marked):
+        if size > MOST or (size > usual and number > marked):
             return number
     return len(events)

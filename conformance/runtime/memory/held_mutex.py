@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.harness.upper import Answer
+from conformance.patience import LATE
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
-from conformance.session import PATIENCE
 from conformance.verdicts import Violation
 
 
@@ -38,7 +38,7 @@ async def waits_for_mutex(
             asked.cancel()
             buffer.kept()
             raise
-    done, _ = await asyncio.wait({asked}, timeout=(1 + PATIENCE) * response)
+    done, _ = await asyncio.wait({asked}, timeout=(1 + LATE) * response)
     if not done:
         asked.cancel()
         raise Violation(

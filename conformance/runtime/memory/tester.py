@@ -15,6 +15,7 @@ from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
+from conformance.patience import LATE
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.catalog import Peripheral
@@ -22,7 +23,7 @@ from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.samples import sample
-from conformance.session import PATIENCE, Session
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 ROBOT = "robot.yaml"
@@ -61,7 +62,7 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         instance = self.session.instance
-        limit = (1 + PATIENCE) * self.session.seconds("response")
+        limit = (1 + LATE) * self.session.seconds("response")
         limit += 0 if self._asked else self.session.seconds("startup")
         try:
             async with asyncio.timeout(limit):

@@ -1,0 +1,44 @@
+"""How long a run waits for what has not come before."""
+
+from conformance.patience import FLOODS, LATE, MAX_BYTES, OFTEN, Patience
+
+PONG = ("Pong",)
+
+
+def test_a_deadline_is_whole_until_it_was_missed_for_the_same_requirement() -> None:
+    patience = Patience()
+    patience.miss("pong.each", PONG)
+    assert patience.share("pong.each", PONG) < 1
+    assert patience.share("pong.number", PONG) == 1
+    assert patience.share("pong.each", ("Ping",)) == 1
+
+
+def test_what_is_late_is_told_from_what_never_comes_until_it_never_came_often() -> None:
+    patience = Patience()
+    for number in range(OFTEN):
+        assert patience.late(PONG) == LATE
+        patience.miss(f"pong.{number}", PONG)
+    assert 0 < patience.late(PONG) < LATE
+    assert patience.late(("Ping",)) == LATE
+
+
+def test_the_time_to_start_is_learnt_only_once_something_is_missing() -> None:
+    patience = Patience()
+    patience.began(0.5)
+    assert patience.startup(PONG, 10) == 10
+    patience.miss("pong.each", PONG)
+    assert 0.5 < patience.startup(PONG, 10) < 10
+    assert patience.startup(PONG, 0.1) == 0.1
+
+
+def test_one_that_never_spoke_keeps_its_time_to_start() -> None:
+    patience = Patience()
+    patience.miss("pong.each", PONG)
+    assert patience.startup(PONG, 10) == 10
+
+
+def test_a_flood_is_cut_off_after_the_first() -> None:
+    patience = Patience()
+    assert patience.most[0] == MAX_BYTES
+    patience.floods = FLOODS
+    assert patience.most[0] < MAX_BYTES / 10
