@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.session import PATIENCE, Session
+from conformance.patience import LATE
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 
 _SOME = 8  # messages that are judged of an IUT that sends by itself
@@ -115,4 +116,4 @@ def _patience(session: Session) -> float:
     """Seconds in which an operation is answered: longer while the IUT may still be starting."""
     asked = any((event.event or "").endswith(" answered") for event in session.events)
     starting = 0.0 if asked else session.seconds("startup")
-    return starting + (1 + PATIENCE) * session.seconds("response")
+    return starting + (1 + LATE) * session.seconds("response")
