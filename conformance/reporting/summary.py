@@ -94,7 +94,8 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     smoke = [test for test in report["tests"] if test["id"] == "smoke"]
     bad = [test for test in smoke if test["verdict"] != "pass"] or report["causes"]
     if bad:
-        yield f"Reproduce the first failure: {one_line(bad[0]['reproduce'], 500)}"
+        first = next((entry for entry in bad if entry["verdict"] == "fail"), bad[0])
+        yield f"Reproduce the first failure: {one_line(first['reproduce'], 500)}"
     if folder is not None:
         yield f"Report: {one_line(folder / 'index.html', 500)}"
 
