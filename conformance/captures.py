@@ -4,7 +4,7 @@ import base64
 import binascii
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -125,22 +125,57 @@ def read(path: Path) -> Capture:
     )
 
 
+class Writer:
+    """Writes a capture file event by event; the folder is made where it is missing."""
+
+    def __init__(
+        self,
+        path: Path,
+        protocol: str,
+        title: str,
+        extra: Mapping[str, Any] | None = None,
+        origin: str = "recorded",
+        requirements: Sequence[str] = (),
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.events = 0
+        self._file = path.open("w", encoding="utf-8")
+        header = {
+            "capture": VERSION,
+            "protocol": protocol,
+            "title": title,
+            "origin": origin,
+            "requirements": list(requirements),
+        }
+        self._line({**header, **(extra or {})})
+
+    def add(self, event: Event) -> int:
+        """Write an event; returns its index."""
+        self._line(event.to_json())
+        self.events += 1
+        return self.events - 1
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _line(self, line: Mapping[str, Any]) -> None:
+        # Escaped to ASCII: what an IUT sent need not be text that a file can hold.
+        self._file.write(json.dumps(line) + "\n")
+
+
 def write(path: Path, capture: Capture) -> None:
     """Write a capture file; the folder is made where it is missing."""
-    header = {
-        "capture": VERSION,
-        "protocol": capture.protocol,
-        "title": capture.title,
-        "origin": capture.origin,
-        "requirements": list(capture.requirements),
-        **capture.extra,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines: Iterable[dict[str, Any]] = [header, *(event.to_json() for event in capture.events)]
-    with path.open("w", encoding="utf-8") as file:
-        for line in lines:
-            # Escaped to ASCII: what an IUT sent need not be text that a file can hold.
-            file.write(json.dumps(line) + "\n")
+    writer = Writer(
+        path,
+        capture.protocol,
+        capture.title,
+        capture.extra,
+        capture.origin,
+        capture.requirements,
+    )
+    with contextlib.closing(writer):
+        for event in capture.events:
+            writer.add(event)
 
 
 def _bytes_to_json(data: bytes) -> dict[str, str]:

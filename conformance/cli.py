@@ -27,6 +27,8 @@ COMMANDS = {
     "mock": "run a reference peer, standalone",
     "replay": "play one capture against an implementation",
     "check": "judge recorded sessions",
+    "proxy": "stand between two real peers, and judge both",
+    "pair": "start two implementations against each other, and judge both",
     "compare": "show what has changed between two reports",
     "report": "show several reports on one page, or merge the parts of one",
     "prove": "show that every fault of every mock is noticed",

@@ -28,7 +28,8 @@ class Run:
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
     we have not started could not be reached any more, if that happened. ``interrupted``: somebody
     ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
-    says why only one was, where that was found out.
+    says why only one was, where that was found out. ``live``: there were no tests, but two real
+    peers that were watched.
     """
 
     configuration: Configuration
@@ -40,6 +41,7 @@ class Run:
     lost: str = ""
     at_a_time: int = 1
     alone: str = ""
+    live: bool = False
     smoke: dict[str, Any] | None = None
     tests: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -51,6 +53,8 @@ class Run:
     @property
     def selection(self) -> dict[str, Any] | None:
         """What part of the role's tests was run, as in report.json; None for all of them."""
+        if self.live:
+            return {"by": "what passed between two peers", "tests": 1, "of": 1}
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
         ran = self.smoke is None or (self.smoke["verdict"] == Verdict.PASS and not self.lost)
         stopped = ran and len(self.tests) < self.selected and not self.interrupted
@@ -302,7 +306,7 @@ def _why_not(requirement: Requirement, run: Run, smoke_failed: bool) -> str:
         return "the smoke session failed, so that nothing else was tried"
     if run.interrupted:
         return "the run was interrupted before it was tried"
-    if run.selection and requirement.id not in run.collected.decided:
+    if run.selection and not run.live and requirement.id not in run.collected.decided:
         return LEFT_OUT
     needs = f"; it needs {requirement.needs}" if requirement.needs else ""
     return f"no session of this run showed it{needs}"
@@ -386,7 +390,7 @@ def _outcome(
         return NONCONFORMANT, "known failures do not hold any more"
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
-    if run.selection:
+    if run.selection and not run.live:
         wanted = set(run.collected.decided)
         shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
         if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):

@@ -50,7 +50,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         f"  tests:        {counted(counts['tests'])}"
         f"  ({report['duration_s']:.1f} s, seed {report['seed']})"
     )
-    if report["smoke"]["verdict"] != "pass":
+    if report["smoke"]["verdict"] not in ("pass", "not-exercised"):
         yield f"  smoke session {_words(report['smoke']['verdict'])}:"
         yield from _quoted(report["smoke"]["detail"], width, most=12)
     for problem in report["problems"]:

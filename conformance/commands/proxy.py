@@ -1,0 +1,205 @@
+"""Stand between two real peers: record and judge both while they talk.
+
+Clients connect to --listen ADDR, and what they say goes on to --connect ADDR, untouched and at
+once. Where a server has several ports, give their addresses with commas. What violates the protocol
+is said as it happens. The proxy ends with SIGINT or SIGTERM, or with --once when its first
+connections have ended, and writes a report about each side.
+
+With `-- COMMAND` it is itself a program to be started in the place of COMMAND, on whose standard
+streams the protocol is spoken: give it to a frontend as its simulator.
+
+Exit 1 where either side violated a must, 3 where neither said anything, else 0; in the place of
+COMMAND its exit code.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import datetime
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from conformance import protocols
+from conformance.configuration import ConfigurationError
+from conformance.harness import links
+from conformance.live.relay import Disturbance, Relay
+from conformance.live.report import write_reports
+from conformance.live.sides import Side, sides
+from conformance.live.watch import Seen, Watch, watching
+from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.protocols import Protocol
+from conformance.reporting.summary import terminal_summary
+from conformance.reporting.text import one_line
+
+REPORT = "conformance-report"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("protocol", metavar="PROTOCOL[/ROLE]")
+    parser.add_argument("--listen", metavar="ADDR", default="", help="where clients connect")
+    parser.add_argument("--connect", metavar="ADDR", default="", help="where the server listens")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="keep the capture there, too")
+    parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
+    parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code there")
+    parser.add_argument("--once", action="store_true", help="end with the first connections")
+    parser.add_argument("--delay", metavar="S", type=float, default=0.0, help="pass on so late")
+    parser.add_argument("--chop", metavar="BYTES", type=int, default=0, help="in pieces so small")
+    parser.add_argument("--cut", metavar="BYTES", type=int, default=0, help="end after so many")
+
+
+def execute(args: argparse.Namespace) -> int:
+    name, _, role = args.protocol.partition("/")
+    protocol = protocols.load(name)
+    if role:
+        protocol.role(role)
+    ports = sides(protocol, role)
+    if bool(args.rest) == bool(args.listen or args.connect) or bool(args.listen) != bool(
+        args.connect
+    ):
+        raise ConfigurationError("give --listen ADDR and --connect ADDR, or -- COMMAND")
+    invocation = shlex.join(["conformance", "proxy", args.protocol])
+    judged = Judged(protocol, ports, _transport(ports[0], args), args, invocation)
+    return asyncio.run(_in_place(judged, ports[0], args)) if args.rest else _between(judged, args)
+
+
+def _transport(side: Side, args: argparse.Namespace) -> str:
+    if args.rest:
+        kind = "stdio"
+    else:
+        address = links.parse_address(args.connect.split(",")[0])
+        plain = next((kind for kind in side.transports if kind in ("tcp", "udp")), "tcp")
+        kind = "unix" if isinstance(address, str) else plain
+    if kind not in side.transports:
+        raise ConfigurationError(
+            f"{side.server} and {side.client} speak over {' or '.join(side.transports)}, not {kind}"
+        )
+    return kind
+
+
+class Judged:
+    """The judged part of a live session: its watch, and the reports at its end."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        ports: list[Side],
+        transport: str,
+        args: argparse.Namespace,
+        invocation: str,
+        names: dict[str, str] | None = None,
+    ) -> None:
+        self.ports = ports
+        self.transport = transport
+        self.folder = Path(args.report).resolve()
+        self.record = args.record.resolve() if args.record else self.folder / "session.jsonl"
+        self.disturbance = Disturbance(args.delay, args.chop, args.cut)
+        self._invocation = invocation
+        self._names = names or {}
+        self._protocol = protocol
+        self._started = datetime.datetime.now(datetime.UTC)
+        self.watch = Watch(protocol, ports, self.record, self._tell, transport)
+
+    def _tell(self, seen: Seen) -> None:
+        requirement = self._protocol.requirements.get(seen.finding.requirement)
+        level = requirement.level if requirement else "?"
+        text = one_line(seen.finding.message, 200)
+        print(
+            f"{seen.party}, connection {seen.connection}: {seen.finding.requirement} ({level}): "
+            f"{text}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def conclude(self) -> int:
+        """Write the reports and sum them up; returns the exit code. The watch has ended."""
+        reports = write_reports(
+            self.watch, self.record, self.folder, self._started, self._invocation, self._names
+        )
+        for role, report in reports.items():
+            print(terminal_summary(report, self.folder / role), file=sys.stderr)
+        for text in self.watch.unjudged:
+            print(f"Not judged: {one_line(text, 200)}", file=sys.stderr)
+        print(f"Recording: {self.record}", file=sys.stderr)
+        return exit_code(self.watch, reports)
+
+
+def exit_code(watch: Watch, reports: dict[str, dict[str, Any]]) -> int:
+    """What both sides come to together."""
+    codes = [int(report["exit_code"]) for report in reports.values()]
+    if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
+        return max(code for code in codes if code != INCONCLUSIVE)
+    return CONFORMANT if any(watch.messages.values()) else INCONCLUSIVE
+
+
+def _between(judged: Judged, args: argparse.Namespace) -> int:
+    with watching(judged.watch):
+        asyncio.run(_relay(judged, args))
+    return judged.conclude()
+
+
+async def _relay(judged: Judged, args: argparse.Namespace) -> None:
+    listen, connect = args.listen.split(","), args.connect.split(",")
+    for given, option in ((listen, "--listen"), (connect, "--connect")):
+        if len(given) != len(judged.ports):
+            names = ",".join(side.channel or "ADDR" for side in judged.ports)
+            raise ConfigurationError(f"{option}: {len(judged.ports)} addresses are needed: {names}")
+    ending = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ending.set)
+    async with contextlib.AsyncExitStack() as stack:
+        relays = [
+            Relay(side, target, judged.watch, judged.disturbance)
+            for side, target in zip(judged.ports, connect, strict=True)
+        ]
+        for relay, address in zip(relays, listen, strict=True):
+            try:
+                await stack.enter_async_context(relay.listening(address, judged.transport))
+            except OSError as error:
+                why = links.reason(error)
+                raise ConfigurationError(f"cannot listen at {address}: {why}") from error
+        print(f"listening at {','.join(relay.address for relay in relays)}", flush=True)
+        done: list[asyncio.Task[Any]] = [asyncio.create_task(ending.wait())]
+        if args.once:
+            done.append(asyncio.create_task(_all_over(relays)))
+        await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.cancel()
+
+
+async def _all_over(relays: list[Relay]) -> None:
+    """Wait until somebody has connected, and all connections have ended."""
+    await asyncio.wait(
+        [asyncio.create_task(relay.used.wait()) for relay in relays],
+        return_when=asyncio.FIRST_COMPLETED,
+    )
+    for relay in relays:
+        await relay.idle()
+
+
+async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int:
+    """Be the program that the other side starts: run the real one, and pass on its streams."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *args.rest, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 18
+        )
+    except OSError as error:
+        raise ConfigurationError(f"{args.rest[0]} cannot be started: {error.strerror}") from error
+    assert process.stdin and process.stdout
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, process.terminate)
+    with watching(judged.watch):
+        ours = await links.pipes(0, 1)
+        theirs = links.Link(process.stdout, process.stdin)
+        relay = Relay(side, "", judged.watch, judged.disturbance)
+        with contextlib.suppress(asyncio.CancelledError):
+            await relay.join(ours, theirs)
+        code = await process.wait()
+    verdict = judged.conclude()
+    if args.verdict:
+        args.verdict.write_text(str(verdict))
+    return code

@@ -1,0 +1,184 @@
+"""Passes bytes between two peers, untouched and at once, and tells a watch what has passed.
+
+Only where it is asked to, it disturbs a connection on the way: late, in small pieces, or cut.
+"""
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from conformance.harness import links
+from conformance.harness.links import Link
+from conformance.live.sides import Side
+from conformance.live.watch import CUT, Watch
+
+_PAUSE = 0.002  # seconds between the pieces of what is chopped, so that they arrive apart
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What happens to each connection on its way; nothing by default.
+
+    ``delay``: seconds by which everything comes later; ``chop``: bytes of the largest piece that is
+    passed on; ``cut``: bytes of one direction after which the connection is ended.
+    """
+
+    delay: float = 0.0
+    chop: int = 0
+    cut: int = 0
+
+
+class Relay:
+    """One port of a server, and the address at which its clients find us instead."""
+
+    def __init__(self, side: Side, target: str, watch: Watch, disturbance: Disturbance) -> None:
+        self.side = side
+        self.address = ""
+        self._target = target
+        self._watch = watch
+        self._disturbance = disturbance
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.used = asyncio.Event()
+        """Somebody has connected."""
+
+    async def idle(self) -> None:
+        """Wait until no connection is open."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    @contextlib.asynccontextmanager
+    async def listening(self, address: str, kind: str) -> AsyncIterator["Relay"]:
+        """Accept clients at an address within the block. Raises OSError."""
+        if kind == "udp":
+            async with self._datagrams(address):
+                yield self
+            return
+        listener = await links.Listener().start(address)
+        self.address = listener.address
+        accepting = asyncio.create_task(self._accept(listener))
+        try:
+            yield self
+        finally:
+            accepting.cancel()
+            await listener.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(accepting, *self._tasks, return_exceptions=True)
+
+    async def _accept(self, listener: links.Listener) -> None:
+        while True:
+            task = asyncio.create_task(self._serve(await listener.accept()))
+            self._tasks.add(task)
+            self.used.set()
+            task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, client: Link) -> None:
+        try:
+            server = await links.connect(self._target)
+        except OSError as error:
+            print(f"conformance: {self._target}: {links.reason(error)}", file=sys.stderr)
+            await client.close()
+            return
+        await self.join(client, server)
+
+    async def join(self, client: Link, server: Link) -> None:
+        """Pass on what either says until both have ended, or one has gone."""
+        number = self._watch.connected(self.side)
+        try:
+            await asyncio.gather(
+                self._pass(number, self.side.client, client, server),
+                self._pass(number, self.side.server, server, client),
+            )
+        except (_Cut, asyncio.CancelledError) as ended:
+            # What a peer that we leave says from here on is no fault of its.
+            self._watch.disturbed(number, self.side, CUT)
+            if not isinstance(ended, _Cut):
+                raise
+        finally:
+            await client.close()
+            await server.close()
+
+    async def _pass(self, number: int, sender: str, source: Link, target: Link) -> None:
+        passed = 0
+        while data := await source.read():
+            if self._disturbance.delay:
+                await asyncio.sleep(self._disturbance.delay)
+            for piece in self._pieces(data):
+                await target.write(piece)
+            self._watch.passed(number, self.side, sender, data)
+            passed += len(data)
+            if self._disturbance.cut and passed >= self._disturbance.cut:
+                raise _Cut
+        self._watch.closed(number, self.side, sender)
+        target.finish()
+
+    def _pieces(self, data: bytes) -> Sequence[bytes]:
+        size = self._disturbance.chop
+        return [data[at : at + size] for at in range(0, len(data), size)] if size else [data]
+
+    @contextlib.asynccontextmanager
+    async def _datagrams(self, address: str) -> AsyncIterator[None]:
+        """The same for datagrams: who sends from another address is another connection."""
+        loop = asyncio.get_running_loop()
+        where, target = links.parse_address(address), links.parse_address(self._target)
+        assert isinstance(where, tuple) and isinstance(target, tuple)
+        transport, protocol = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(self._watch, self.side, target), local_addr=where
+        )
+        host, port = transport.get_extra_info("sockname")[:2]
+        self.address = f"{host}:{port}"
+        try:
+            yield
+        finally:
+            protocol.end()
+            transport.close()
+
+
+class _Cut(Exception):
+    """A connection has passed as much as it was to pass."""
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    """Passes datagrams on to a target, and what comes back to whom it is for."""
+
+    def __init__(self, watch: Watch, side: Side, target: tuple[str, int]) -> None:
+        self._watch = watch
+        self._side = side
+        self._target = target
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._out: dict[tuple[str, int], socket.socket] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.DatagramTransport)
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
+        if address not in self._numbers:
+            self._numbers[address] = self._watch.connected(self._side)
+            self._open(address)
+        with contextlib.suppress(OSError):
+            self._out[address].send(data)
+        self._watch.passed(self._numbers[address], self._side, self._side.client, data)
+
+    def _open(self, address: tuple[str, int]) -> None:
+        out = socket.socket(type=socket.SOCK_DGRAM)
+        out.setblocking(False)
+        out.connect(self._target)
+        self._out[address] = out
+
+        def answered() -> None:
+            with contextlib.suppress(OSError):
+                data = out.recv(links.CHUNK)
+                self._transport.sendto(data, address)
+                self._watch.passed(self._numbers[address], self._side, self._side.server, data)
+
+        asyncio.get_running_loop().add_reader(out, answered)
+
+    def end(self) -> None:
+        loop = asyncio.get_running_loop()
+        for out in self._out.values():
+            loop.remove_reader(out)
+            out.close()

@@ -1,0 +1,228 @@
+"""Judges and records what passes between two peers, beside the traffic and never in its way.
+
+What has passed is handed to a thread by way of a bounded queue. Where judging fails or falls
+behind, the traffic goes on, and the report says from when on a connection was not judged.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.captures import Event, Writer
+from conformance.judge import Finding, Judge
+from conformance.live.sides import Side
+from conformance.protocols import Protocol
+
+BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
+RECORDED = 256 * 1024 * 1024  # bytes of traffic that are recorded at most
+CUT = "cut"  # what is told of a connection that the relay itself has ended
+MOST = 1000  # different findings kept of each party; all are counted
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A finding about one party, and how often it was made."""
+
+    party: str
+    finding: Finding
+    connection: int
+    times: int = 1
+
+
+@dataclass
+class _Connection:
+    """One connection: a judge for each party, whose findings are its own."""
+
+    number: int
+    judges: dict[str, Judge]
+    told: dict[str, int] = field(default_factory=dict)
+    latest: dict[str, int] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+
+
+class Watch:
+    """The judge of a conversation between two real peers, over any number of connections."""
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        sides: list[Side],
+        record: Path,
+        told: Callable[[Seen], None],
+        transport: str,
+    ) -> None:
+        """``told`` hears of each new finding, in the thread that judges."""
+        self.protocol = protocol
+        self.parties = tuple(dict.fromkeys(name for s in sides for name in (s.server, s.client)))
+        self.roles = tuple(name for name in self.parties if name in protocol.roles)
+        self.seen: dict[tuple[str, str, str], Seen] = {}
+        self.exercised: dict[str, set[str]] = {role: set() for role in self.roles}
+        self.messages = dict.fromkeys(self.parties, 0)
+        self.unjudged: list[str] = []
+        self.connections = 0
+        self._told = told
+        self._transport = transport
+        self._writer = Writer(
+            record, protocol.name, f"{' and '.join(self.parties)}, live", {"running": True}
+        )
+        self._conversations = {role: protocol.conversation(running=True) for role in self.roles}
+        self._began = time.monotonic()
+        self._waiting: queue.SimpleQueue[tuple[int, Side, Event] | None] = queue.SimpleQueue()
+        self._backlog = 0
+        self._recorded = 0
+        self._open: dict[int, _Connection] = {}
+        self._over: set[int] = set()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    # What the relay tells; these return at once
+
+    def connected(self, side: Side) -> int:
+        """A client has connected; returns the number of the connection."""
+        self.connections += 1
+        self._put(self.connections, side, None, event="connected")
+        return self.connections
+
+    def passed(self, number: int, side: Side, sender: str, data: bytes) -> None:
+        """Bytes of one party have been passed on."""
+        self._put(number, side, sender, data)
+
+    def closed(self, number: int, side: Side, sender: str) -> None:
+        """A party has ended its direction of a connection."""
+        self._put(number, side, sender, event="closed")
+
+    def disturbed(self, number: int, side: Side, what: str) -> None:
+        """The relay itself has done something to a connection, which is nobody's fault."""
+        self._put(number, side, None, event=what)
+        if what == CUT:
+            # What a connection lacks from here on is nobody's fault.
+            self._over.add(number)
+
+    def end(self) -> None:
+        """Judge what still waits, and stop."""
+        self._waiting.put(None)
+        self._thread.join()
+        self._writer.close()
+
+    def _put(
+        self,
+        number: int,
+        side: Side,
+        sender: str | None,
+        data: bytes | None = None,
+        event: str | None = None,
+    ) -> None:
+        if number in self._over:
+            return
+        at = time.monotonic() - self._began
+        self._backlog += len(data or b"")
+        if self._backlog > BACKLOG:
+            self._drop(number, at, "judging fell behind")
+            return
+        details = {"transport": self._transport} if event == "connected" else {}
+        self._waiting.put(
+            (number, side, Event(at, sender, data, event=event, details=details, connection=number))
+        )
+
+    def _drop(self, number: int, at: float, why: str) -> None:
+        self._over.add(number)
+        self.unjudged.append(f"connection {number} from {at:.1f} s on: {why}")
+
+    # In the thread
+
+    def _run(self) -> None:
+        while (entry := self._waiting.get()) is not None:
+            number, side, event = entry
+            self._backlog -= len(event.data or b"")
+            try:
+                self._judge(number, side, event)
+            except Exception as error:
+                # Whatever is wrong with judging must not end the traffic.
+                self._drop(number, event.at, f"judging failed: {type(error).__name__}: {error}")
+
+    def _judge(self, number: int, side: Side, event: Event) -> None:
+        connection = self._open.get(number)
+        if connection is None:
+            judges = {
+                role: Judge(
+                    self.protocol,
+                    [role],
+                    transport=self._transport,
+                    conversation=self._conversations[role],
+                )
+                for role in (side.server, side.client)
+                if role in self.protocol.roles
+            }
+            connection = self._open[number] = _Connection(number, judges)
+        index = self._record(event)
+        if event.sender is not None:
+            for judge in connection.judges.values():
+                self._feed(judge, connection, index, event)
+            self._settle(connection)
+            connection.ended |= {event.sender} if event.event == "closed" else set()
+        if event.event == CUT or connection.ended == {side.server, side.client}:
+            del self._open[number]
+
+    def _feed(self, judge: Judge, connection: _Connection, index: int, event: Event) -> None:
+        sender = str(event.sender)
+        if event.data is not None:
+            connection.latest[sender] = index
+            frames = judge.decode(sender, event.data)
+            for frame in frames:
+                judge.frame(index, sender, frame)
+            if judge is next(iter(connection.judges.values())):
+                self.messages[sender] += sum(frame.name is not None for frame in frames)
+        elif event.event == "closed":
+            for frame in judge.rest(sender):
+                judge.frame(connection.latest.get(sender, index), sender, frame)
+            judge.closed(index, sender)
+
+    def _record(self, event: Event) -> int:
+        self._recorded += len(event.data or b"")
+        if self._recorded > RECORDED:
+            return self._writer.events - 1
+        return self._writer.add(event)
+
+    def _settle(self, connection: _Connection) -> None:
+        """Keep what the judges have found and put to the test since."""
+        for role, judge in connection.judges.items():
+            self.exercised[role] |= judge.exercised
+            for finding in judge.findings[connection.told.get(role, 0) :]:
+                self._keep(role, connection.number, finding)
+            connection.told[role] = len(judge.findings)
+
+    def _keep(self, role: str, number: int, finding: Finding) -> None:
+        key = (role, finding.requirement, finding.message)
+        if key in self.seen:
+            before = self.seen[key]
+            self.seen[key] = Seen(role, before.finding, before.connection, before.times + 1)
+        elif len(self.seen) < MOST:
+            self.seen[key] = Seen(role, finding, number)
+            self._told(self.seen[key])
+
+    def about(self, role: str) -> Iterator[Seen]:
+        """What was found about one party."""
+        return (seen for seen in self.seen.values() if seen.party == role)
+
+
+@contextlib.contextmanager
+def watching(watch: Watch) -> Iterator[Watch]:
+    """Watch within the block; what still waits at its end is judged."""
+    try:
+        yield watch
+    finally:
+        watch.end()
+
+
+def details(watch: Watch) -> dict[str, Any]:
+    """What a report says of the traffic besides its findings."""
+    return {
+        "connections": watch.connections,
+        "messages": dict(watch.messages),
+        "unjudged": list(watch.unjudged),
+    }
