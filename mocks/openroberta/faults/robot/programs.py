@@ -29,6 +29,21 @@ class SecondDownloadUnheard(Robot):
             await super().download()
 
 
+@fault("later-registrations-without-programs", violates="run.requests-file", subtle=True)
+class LaterRegistrationsWithoutPrograms(Robot):
+    """Pushes on when it is told download, once it has updated and registered again."""
+
+    updated = False
+
+    async def update(self) -> None:
+        await super().update()
+        self.updated = True
+
+    async def download(self) -> None:
+        if not self.updated:
+            await super().download()
+
+
 class _Asking(Robot):
     """Asks for a program with another object."""
 
