@@ -259,9 +259,9 @@ async def _ignored(iut: Iut, session: Session, ahead: float, surely: float) -> N
     sign = await session.watch(*ROBOT_CODE, within=2 * session.seconds("quiet"))
     if sign is not None and ahead < surely:
         raise Inconclusive(
-            f"Ready came {ahead:.3f} s after StartExecution: it may have been sent before that was "
-            "read; a program that is slow to load would tell: declare [programs] slow "
-            f"({session.role.programs['slow']})"
+            f"Ready came {max(ahead, 0.0):.3f} s after StartExecution: it may have been sent "
+            "before that was read; a program that is slow to load would tell: declare [programs] "
+            f"slow ({session.role.programs['slow']})"
         )
     absent(sign, "no effect of a StartExecution before Ready")
     await session.send(START)
