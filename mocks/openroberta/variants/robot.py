@@ -103,19 +103,6 @@ class StartsLate(Robot):
         await super().play()
 
 
-@variant("asks-twice", of="robustness.no-storm")
-class AsksTwice(Robot):
-    """Repeats a request at once, a single time, where the connection is lost."""
-
-    async def ask(self, value: Any, patience: float) -> Frame | None:
-        loop = asyncio.get_running_loop()
-        late = loop.time() + patience / 2
-        answer = await super().ask(value, patience)
-        if answer is None and loop.time() < late:
-            return await super().ask(value, patience)
-        return answer
-
-
 class _Telling(Robot):
     """Tells something in another way."""
 
