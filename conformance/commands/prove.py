@@ -19,6 +19,8 @@ from conformance.collection import CollectionError
 from conformance.configuration import ConfigurationError
 from conformance.outcome import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.proof import Trial
+from conformance.reporting import matrix
+from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from mocks import deviations
 
@@ -37,6 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same mutants")
     parser.add_argument("-j", dest="jobs", metavar="JOBS", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write it as a page")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -70,12 +73,17 @@ def execute(args: argparse.Namespace) -> int:
     everything = [trial for trials in planned.values() for trial in trials]
     print(_summary(everything))
     if args.json:
-        matrix = {
+        told = {
             "trials": [trial.to_json() for trial in everything],
             "unproven": {role: proof.unproven(role) for role in roles},
             "unspared": {role: proof.unspared(role) for role in roles},
         }
-        args.json.write_text(json.dumps(matrix, indent=1) + "\n", encoding="utf-8")
+        args.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    if args.page:
+        shown = [(trial.to_json(), trial.good) for trial in everything]
+        write_tables(
+            args.page, "What the suite finds", [_summary(everything)], matrix.tables(shown)
+        )
     return CONFORMANT if all(trial.good for trial in everything) else NONCONFORMANT
 
 

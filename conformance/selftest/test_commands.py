@@ -325,9 +325,11 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
 def test_prove_two_faults(tmp_path: Path) -> None:
     matrix = tmp_path / "matrix.json"
     chosen = ["--fault", "ready-twice", "--fault", "competition-outlives-session"]
-    done = conformance("prove", SIMULATOR, *chosen, "--json", matrix)
+    page = tmp_path / "matrix.html"
+    done = conformance("prove", SIMULATOR, *chosen, "--json", matrix, "--page", page)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 faults killed (~ marks 1 subtle); the sound mock was not tried" in done.stdout
+    assert "ready-twice" in page.read_text() and "killed" in page.read_text()
     trials = json.loads(matrix.read_text())["trials"]
     assert [(trial["name"], trial["verdict"]) for trial in trials] == [
         ("ready-twice", "killed"),
