@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import ClassVar
 
 from conformance.deltarobot.codec import encode
-from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
 from conformance.deltarobot.service import closes_upon, habits, serves
 from conformance.deltarobot.tester import Form, Tester
@@ -80,6 +80,9 @@ class ServerTester(Tester):
         expected = f"an end of transmission to be understood after {after}"
         if await session.until_closed(2 * session.seconds("response")):
             raise Inconclusive(f"expected {expected}; it was, after {session.now:.1f} s")
+        async with opened(iut) as plain:
+            if not await closes_upon(plain, closing):
+                raise Inconclusive("it does not always close upon an end of transmission")
         came = "the server did not close the connection, as it does without that"
         raise Violation(expected, came)
 
