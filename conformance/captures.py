@@ -76,9 +76,19 @@ class Capture:
         return tuple(dict.fromkeys(event.connection for event in self.events)) or (None,)
 
     def only(self, connection: int | None) -> "Capture":
-        """The same capture with the events of one connection."""
-        mine = tuple(event for event in self.events if event.connection == connection)
-        return replace(self, events=mine)
+        """The same capture with the events of one connection; what was wrong in another is gone."""
+        places = [n for n, event in enumerate(self.events) if event.connection == connection]
+        extra = dict(self.extra)
+        if (wrong := extra.get("offending")) in places:
+            extra["offending"] = places.index(wrong)
+        elif wrong is not None:
+            extra = {key: extra[key] for key in extra if key not in ("offending", "expected")}
+        return replace(self, events=tuple(self.events[n] for n in places), extra=extra)
+
+    def instance(self, connection: int | None) -> int:
+        """With which instance of the IUT a connection was, where there were several; else 1."""
+        events = (event for event in self.events if event.connection == connection)
+        return next((int(e.details["instance"]) for e in events if "instance" in e.details), 1)
 
     @property
     def transport(self) -> str:

@@ -1,6 +1,7 @@
 """Play one capture against an implementation.
 
 Our side of the capture is sent as it stands there; what the implementation answers is judged.
+Several connections are played one after another.
 With --mock it is the reference mock that answers. Exit 0 if nothing of level must is violated, 1 if
 something is, 3 if nothing could be tried.
 """
@@ -8,10 +9,11 @@ something is, 3 if nothing could be tried.
 import argparse
 import asyncio
 import shutil
+from itertools import groupby
 from pathlib import Path
 
 from conformance import recordings
-from conformance.captures import CaptureError
+from conformance.captures import Capture, CaptureError
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
@@ -57,33 +59,43 @@ def _role(played: Recording, args: argparse.Namespace) -> str:
 
 async def _play(played: Recording, chosen: Configuration, args: argparse.Namespace) -> int:
     conclusion: Conclusion | None = None
-    session: Session | None = None
+    sessions: list[Session] = []
     try:
         async with Testbed(chosen) as testbed:
             iut = Iut(testbed, "")
-            program, channel = played.capture.extra.get("program"), _channel(played, iut)
-            async with iut.session(program=program, channel=channel) as session:
-                await replay(session, played.capture)
+            sessions = iut.sessions
+            await _connections(played.capture, iut)
     except Conclusion as raised:
         conclusion = raised
-    return _tell(played, session, conclusion, args)
+    return _tell(played, sessions, conclusion, args)
 
 
-def _channel(played: Recording, iut: Iut) -> str:
+async def _connections(capture: Capture, iut: Iut) -> None:
+    """Play one connection after another, each with the instance of the IUT that it was with."""
+    program = capture.extra.get("program")
+    for _, numbers in groupby(capture.connections, key=capture.instance):
+        async with iut.instance(program) as instance:
+            for number in numbers:
+                part = capture.only(number)
+                async with iut.connect(instance, channel=_channel(part, iut)) as session:
+                    await replay(session, part)
+
+
+def _channel(capture: Capture, iut: Iut) -> str:
     """Where an IUT has several channels: the one that belongs to whoever speaks with it."""
-    speakers = {event.sender for event in played.capture.events}
+    speakers = {event.sender for event in capture.events}
     return next((channel for channel in iut.role.channels if channel in speakers), "")
 
 
 def _tell(
     played: Recording,
-    session: Session | None,
+    sessions: list[Session],
     conclusion: Conclusion | None,
     args: argparse.Namespace,
 ) -> int:
     """Print what happened and what is to be said of it; the exit code."""
     verdicts: list[Verdict] = []
-    if session is not None:
+    for session in sessions:
         marks = ladder_text.marks(session.judge.findings, played.protocol)
         width = shutil.get_terminal_size((120, 24)).columns
         for line in ladder_text.ladder(
@@ -104,9 +116,9 @@ def _tell(
         return NONCONFORMANT
     if Verdict.WARN in verdicts:
         return CONFORMANT
-    if conclusion is not None or session is None:
+    if conclusion is not None or not sessions:
         return INCONCLUSIVE
-    if not session.received and not session.ended:
+    if not any(session.received or session.ended for session in sessions):
         print(f"{Verdict.INCONCLUSIVE}: the IUT did nothing that could be judged")
         return INCONCLUSIVE
     print("pass: nothing that the IUT did violates a requirement")

@@ -1,0 +1,85 @@
+"""Several connections of one conversation: in one capture, in several, and as they are shown."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from conformance import captures, cli, locate, protocols
+from conformance.captures import Capture
+from conformance.judge import judge_capture
+
+LAB = protocols.load("openroberta")
+FOLDER = locate.folder("captures", "openroberta") or Path()
+
+
+def by_request(name: str) -> Capture:
+    """A golden session, in which each request and its answer have a connection of their own."""
+    whole = captures.read(FOLDER / f"{name}.jsonl")
+    number, events = 0, []
+    for event in whole.events:
+        if event.data is None:
+            continue
+        number += event.sender == "robot"
+        events.append(dataclasses.replace(event, connection=number))
+    return dataclasses.replace(whole, events=tuple(events))
+
+
+def test_the_connections_of_one_conversation_are_judged_together() -> None:
+    capture = by_request("session-pushes")
+    assert len(capture.connections) > 1
+    assert judge_capture(LAB, capture, ["robot"]).findings == []
+    apart = judge_capture(LAB, capture.only(capture.connections[-1]), ["robot"]).findings
+    assert apart, "alone, a later connection lacks what was before it"
+
+
+def test_each_instance_has_a_conversation_of_its_own() -> None:
+    capture = by_request("session-pushes")
+    first = capture.connections[0]
+    connected = [
+        captures.Event(
+            0.0, None, event="connected", details={"instance": 1 + (n != first)}, connection=n
+        )
+        for n in capture.connections
+    ]
+    moved = dataclasses.replace(capture, events=(*connected, *capture.events))
+    assert judge_capture(LAB, moved, ["robot"]).findings
+    assert [moved.instance(n) for n in moved.connections][:2] == [1, 2]
+
+
+def test_a_capture_keeps_the_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = by_request("session-pushes")
+    path = tmp_path / "several.jsonl"
+    captures.write(path, capture)
+    assert captures.read(path) == capture
+    assert cli.main(["check", str(path)]) == 0
+    assert cli.main(["show", str(path)]) == 0
+    assert "#2 " in capsys.readouterr().out
+
+
+def test_captures_of_one_conversation_can_be_joined(tmp_path: Path) -> None:
+    capture = by_request("session-pushes")
+    paths = []
+    for number in capture.connections:
+        paths.append(str(tmp_path / f"{number}.jsonl"))
+        captures.write(Path(paths[-1]), capture.only(number))
+    assert cli.main(["check", "--role", "robot", *paths]) == 1
+    assert cli.main(["check", "--role", "robot", "--join", *paths]) == 0
+
+
+def test_what_was_wrong_is_found_in_its_own_connection() -> None:
+    capture = dataclasses.replace(
+        by_request("session-pushes"), extra={"offending": 2, "expected": "x"}
+    )
+    second = capture.only(2)
+    assert second.extra["offending"] == 0
+    assert "expected" not in capture.only(1).extra
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "true", '"1"'])
+def test_a_connection_is_a_number(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "wrong.jsonl"
+    header = '{"capture": 1, "protocol": "vexide", "title": "x", "origin": "golden"}'
+    path.write_text(f'{header}\n{{"at": 0, "connection": {number}, "event": "x"}}\n')
+    with pytest.raises(captures.CaptureError, match="'connection' must be a number"):
+        captures.read(path)
