@@ -82,6 +82,10 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     # Where the other side says nothing, what came is no sign of it.
     if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None
+    own = {name for sender, name in messages if sender == role.name}
+    own -= {name for sender, name in messages if sender != role.name}
+    if any(message.name in own for session in iut.sessions for message in session.received):
+        return None  # it plays its own role, whatever else it sends
     senders = [sender for sender, name in messages if name == foreign]
     other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
