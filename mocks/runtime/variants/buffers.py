@@ -13,12 +13,12 @@ from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
 from mocks.runtime.memory.owning import Owning
-from mocks.runtime.memory.peer import Asked, Buffer, Peer
+from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
 
 @variant("figure", of="format.fields-apart")
-class Figure(Peer):
+class Figure(Asked):
     """Has the device control block before the others."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -26,7 +26,7 @@ class Figure(Peer):
 
 
 @variant("packed", of="catalog.types")
-class Packed(Peer):
+class Packed(Asked):
     """Has no padding, and attributes behind the mutex."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
@@ -157,7 +157,7 @@ class NamesOfItsOwn(Owning):
 
 
 @variant("robust-mutex", of="lifecycle.robust-mutex")
-class RobustMutex(Owning):
+class RobustMutex(Owner):
     """Has robust mutexes."""
 
     def create(self, name: str, type_: str) -> Buffer:
