@@ -8,6 +8,7 @@ its verdict. Whatever fails elsewhere, too, has failed there by itself, and is n
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from conformance.configuration import Configuration
@@ -15,6 +16,7 @@ from conformance.protocols import Protocol
 from conformance.verdicts import Verdict, violated
 
 _BAD = (Verdict.FAIL, Verdict.WARN)
+_OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
 
 Results = Sequence[dict[str, Any]]
 Entries = Sequence[Mapping[str, Any]]
@@ -175,9 +177,11 @@ def _shown_by(
 
 def _replay(path: str, configuration: Configuration) -> str:
     """The command that plays a counterexample again."""
+    before, _, _ = configuration.invocation.partition(" -- ")
+    told = shlex.split(before)
     words = ["conformance", "replay", f"{configuration.report}/{path}"]
-    for option in ("connect", "listen"):
-        if address := getattr(configuration, option):
-            words += [f"--{option}", address]
-    command = configuration.command
+    words += ["--mock"] if "--mock" in told else []
+    for option, value in pairwise(told):
+        words += [option, value] if option in _OF_THE_IUT else []
+    command = () if "--mock" in told else configuration.command
     return shlex.join(words) + (f" -- {shlex.join(command)}" if command else "")
