@@ -32,10 +32,10 @@ class SlowCreation(Server):
     CYCLES = 15
 
     def effect(self, agent: Agent, expression: Any) -> None:
-        asked = agent.memory.setdefault("asked", self.cycles)
+        agent.memory.setdefault("asked", self.cycles)
         if expression[:1] == ["scene"]:
             agent.memory["scene"] = expression
-        elif self.cycles - asked > self.CYCLES:
+        elif agent.robot is not None:
             super().effect(agent, expression)
 
     def tell_agents(self) -> None:
