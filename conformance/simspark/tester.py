@@ -5,6 +5,7 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
+from conformance.judge import Finding
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
@@ -16,22 +17,20 @@ def expressions(text: str) -> list[Any]:
 
 
 async def in_one_session(
-    iut: Iut, name: str, play: Callable[[Iut], Awaitable[None]], first: Collection[str] = ()
+    iut: Iut, name: str, play: Callable[[Iut], Awaitable[str | None]], first: Collection[str] = ()
 ) -> None:
     """Play a session in which many requirements show, once in a run; its findings are remembered.
 
-    Raises Violation where it has shown one of the requirement that the test decides, Inconclusive
-    where it has ended early, except for those that show ``first``.
+    ``play`` returns how the IUT has ended the session early, if it has. Raises Violation where it
+    has shown one of the requirement that the test decides, Inconclusive where it has ended early,
+    except for those that show ``first``.
     """
-    if name not in iut.memory:
-        early = ""
-        try:
-            await play(iut)
-        except Inconclusive as inconclusive:
-            early = str(inconclusive)
-        findings = [finding for session in iut.sessions for finding in session.judge.findings]
-        iut.memory[name] = findings, early
-    findings, early = iut.memory[name]
+
+    async def find() -> tuple[list[Finding], str | None]:
+        early = await play(iut)
+        return [finding for session in iut.sessions for finding in session.judge.findings], early
+
+    findings, early = await iut.once(name, find)
     for finding in findings:
         if finding.requirement == iut.deciding:
             raise Violation("what the requirement says", finding.message, explains=True)

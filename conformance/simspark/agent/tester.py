@@ -203,22 +203,22 @@ class Habit:
 
 async def habit(iut: Iut) -> Habit:
     """What the agent shows in a plain session, which is held once in a run."""
-    if "habit" not in iut.memory:
-        async with established(iut) as tester:
-            acts = await tester.acts(20) is not None
-            quiet = tester.session.seconds("quiet")
-            await tester.session.watch(*ACTS, within=quiet)  # what it does upon the last group
-            while await tester.session.watch(*ACTS, within=0):
-                pass
-            alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
-            knows = True
-            try:
-                await tester.knows("a plain group of perceptors")
-            except (Violation, NotExercised, Inconclusive):
-                knows = False
-            iut.memory["habit"] = Habit(acts, alone, knows)
-    found: Habit = iut.memory["habit"]
-    return found
+    return await iut.once("habit", lambda: _observe(iut))
+
+
+async def _observe(iut: Iut) -> Habit:
+    async with established(iut) as tester:
+        acts = await tester.acts(20) is not None
+        quiet = tester.session.seconds("quiet")
+        await tester.session.watch(*ACTS, within=quiet)  # what it does upon the last group
+        while await tester.session.watch(*ACTS, within=0):
+            pass
+        alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
+        try:
+            await tester.knows("a plain group of perceptors")
+        except (Violation, NotExercised, Inconclusive):
+            return Habit(acts, alone, knows=False)
+        return Habit(acts, alone, knows=True)
 
 
 async def survives(iut: Iut, data: bytes, what: str) -> None:

@@ -148,7 +148,7 @@ def _same(one: Any, other: Any) -> bool:
 @contextlib.asynccontextmanager
 async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
     """A monitor that has been sent nothing yet."""
-    rooted = await _understands_roots(iut)
+    rooted = await iut.once("rooted", lambda: _understands_roots(iut))
     async with iut.session(segmentation=segmentation) as session:
         yield Tester(session, rooted)
 
@@ -156,21 +156,17 @@ async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIte
 async def _understands_roots(iut: Iut) -> bool:
     """Whether a monitor knows the ball where the root of the scene is a node, as the text has it.
 
-    False if only where it is left out, as in the published server. This is asked once in a run.
+    False if only where it is left out, as in the published server.
     """
-    if "rooted" not in iut.memory:
-        ways = {True: False, False: False}
-        with contextlib.suppress(NotExercised):
-            for rooted in ways:
-                async with iut.session() as session:
-                    tester = Tester(session, rooted)
-                    await tester.introduce(graph=messages.scene(3, -2))
-                    with contextlib.suppress(Violation, Inconclusive):
-                        await tester.knows(ball=[3, -2, 0.042])
-                        ways[rooted] = True
-                        break
-        iut.memory["rooted"] = ways[True] or not ways[False]
-    return bool(iut.memory["rooted"])
+    with contextlib.suppress(NotExercised):
+        for rooted in (True, False):
+            async with iut.session() as session:
+                tester = Tester(session, rooted)
+                await tester.introduce(graph=messages.scene(3, -2))
+                with contextlib.suppress(Violation, Inconclusive):
+                    await tester.knows(ball=[3, -2, 0.042])
+                    return rooted
+    return True
 
 
 @contextlib.asynccontextmanager

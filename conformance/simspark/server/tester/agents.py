@@ -16,6 +16,7 @@ PERCEPTORS = ("Perceptors", "Expressions")
 _MOMENT = 0.002  # seconds in which what has come already is read
 
 
+ENOUGH = 100  # groups of perceptors after which a number will not come any more
 _LAST = 11  # the greatest number that a player can have
 
 
@@ -83,7 +84,8 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     groups = [message for message in session.received if message.name in PERCEPTORS]
     if not groups:
         await perceptors(session)
-    iut.memory.setdefault("players are numbered", False)
+    if len(groups) > ENOUGH:
+        iut.memory.setdefault("players are numbered", False)
     if any(item[:1] == ["GS"] for message in groups for item in message.value):
         raise Inconclusive(
             "the game state (GS) tells the agent no number and team: its init had no effect"
