@@ -58,6 +58,13 @@ class ListensFirst(Session):
             super().greet()
         super().take(frame)
 
+    def refuse(self, why: str) -> None:
+        # Nothing may come before the handshake, not even an end of transmission.
+        if self.greeted:
+            super().refuse(why)
+        else:
+            self.close()
+
 
 @variant("insists-on-the-order", of="handshake.either-order")
 class InsistsOnTheOrder(Session):
