@@ -155,12 +155,6 @@ def _peers(role: str, kind: str) -> dict[str, type[Any]]:
     usual: type[Any] = role_module(role).PEER
     package = f"mocks.{role.partition('/')[0]}.{kind}"
     peers: dict[str, type[Any]] = {}
-    if kind == FAULTS:  # TRANSITION: until every protocol has a folder `faults`
-        for module in _modules(f"{_module_name(role)}_faults"):
-            for peer in vars(module).values():
-                declared = vars(peer).get("deviation") if isinstance(peer, type) else None
-                if declared is not None:
-                    peers[declared.name] = peer
     for module in _modules(package):
         for peer in vars(module).values():
             declared = vars(peer).get("deviation") if isinstance(peer, type) else None
