@@ -25,9 +25,6 @@ def each_of(*requirements: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("statement", cases)
 
 
-in_one_loop = pytest.mark.asyncio(loop_scope="session")
-"""Every module of test cases is marked with it: the IUT started ahead lives between tests."""
-
 TestCase = Callable[..., Awaitable[None]]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
 from conformance.deltarobot.handshake import opened, shake_hands
@@ -13,8 +13,6 @@ from conformance.deltarobot.service import REASON, habits, kept, ordinary, unhar
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, Violation
-
-pytestmark = in_one_loop
 
 _END = "EndOfTransmission"
 _IDENTIFIER = encode(end())[:2]

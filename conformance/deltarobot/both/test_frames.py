@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conformance.cases import each_of, in_one_loop, requirement
+from conformance.cases import each_of, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
@@ -39,8 +39,6 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
-
-pytestmark = in_one_loop
 
 
 @requirement("frame.byte-order")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, each_of, explore, in_one_loop, requirement
+from conformance.cases import check, each_of, explore, requirement
 from conformance.deltarobot import drawn, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import answer_handshake, greeted, shake_hands
@@ -14,8 +14,6 @@ from conformance.deltarobot.service import goes_on, ordinary, serves
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised, Violation
-
-pytestmark = in_one_loop
 
 OPENING = b"".join(map(encode, HANDSHAKE))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened
@@ -12,8 +12,6 @@ from conformance.deltarobot.messages import HANDSHAKE, VERSION, announcing
 from conformance.deltarobot.service import lives_on, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
-
-pytestmark = in_one_loop
 
 GIBIBYTE = 1 << 30
 _GROWING = 16 << 20  # bytes by which memory grows that is still being taken

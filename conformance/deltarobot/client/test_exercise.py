@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.deltarobot.client.tester import STATE_OF, sees, told
 from conformance.deltarobot.codec import frame
 from conformance.deltarobot.floats import DENORMAL, EDGES, NO_NUMBERS
@@ -27,8 +27,6 @@ from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Unreachable
-
-pytestmark = in_one_loop
 
 _STORM, _WITHIN = 10, 0.5  # new connections, and the seconds in which they come
 

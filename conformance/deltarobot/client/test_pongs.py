@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.cases import absent, check, explore, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.client.tester import all_answered, sees_the_latest
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
@@ -22,8 +22,6 @@ from conformance.deltarobot.service import goes_on, in_many_reads, refused, serv
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 NUMBERS = [
     *(0, 1, 0xFF, 0x100, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1),

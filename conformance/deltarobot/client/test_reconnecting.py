@@ -1,13 +1,11 @@
 """A client that connects again: each of its connections begins anew."""
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.client.tester import all_answered, sees
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import curve, ping
 from conformance.iut import Iut
-
-pytestmark = in_one_loop
 
 
 @requirement("handshake.magic-sent")

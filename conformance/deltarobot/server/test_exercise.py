@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.cases import absent, check, explore, requirement
 from conformance.deltarobot import drawn, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.diagnosis import in_fours, meant
@@ -35,8 +35,6 @@ from conformance.deltarobot.service import goes_on
 from conformance.iut import Iut
 from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
 
 _LOOK = 2.0  # seconds of an exercise that are looked at
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import explore, requirement
 from conformance.deltarobot import drawn
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
@@ -14,8 +14,6 @@ from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 _LONGER = 4  # times the pause between two pings, after which the next is missing
 

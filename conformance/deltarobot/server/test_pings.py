@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, each_of, in_one_loop, requirement
+from conformance.cases import absent, check, each_of, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
@@ -16,8 +16,6 @@ from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
-
-pytestmark = in_one_loop
 
 _STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
 ENOUGH = 5  # pings by which the oracle tells whether their numbers are random

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
@@ -13,8 +13,6 @@ from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive
-
-pytestmark = in_one_loop
 
 TRIES = 3  # of what only its time tells
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
@@ -10,8 +10,6 @@ from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
-
-pytestmark = in_one_loop
 
 _LENGTH_REQUIRED = 411
 _ONCE = {"Connection": "close"}  # what a lab need not read of a request is not read as the next

@@ -2,13 +2,11 @@
 
 import asyncio
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_most
-
-pytestmark = in_one_loop
 
 
 async def answered(tester: RobotsTester, robot: Robot) -> None:

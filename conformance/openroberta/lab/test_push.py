@@ -2,15 +2,13 @@
 
 import asyncio
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised
-
-pytestmark = in_one_loop
 
 TRIES = 3  # pushes of which the quickest counts
 

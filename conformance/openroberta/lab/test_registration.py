@@ -5,7 +5,7 @@ import base64
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import content
@@ -15,8 +15,6 @@ from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import after, at_least, at_most
 from conformance.openroberta.naming import is_error
 from conformance.verdicts import Inconclusive
-
-pytestmark = in_one_loop
 
 
 @requirement("http.paths")

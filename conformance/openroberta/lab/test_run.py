@@ -1,6 +1,6 @@
 """Programs: that a push is told of them, that they come byte for byte, and that they are run."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
@@ -8,8 +8,6 @@ from conformance.openroberta.lab.tester.programs import bytes_of, difference
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
 
 TRIES = 5  # programs of which the quickest counts
 EARLIEST_END = 0.8  # of a period: what comes later comes with its end

@@ -2,14 +2,12 @@
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
-
-pytestmark = in_one_loop
 
 KEY = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-version": "13"}
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # the answer to that key in RFC 6455, section 1.3

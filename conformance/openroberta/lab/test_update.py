@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import content
@@ -16,8 +16,6 @@ from conformance.openroberta.naming import is_error
 from conformance.openroberta.updates import update_paths
 from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised
-
-pytestmark = in_one_loop
 
 
 async def updated(tester: RobotsTester) -> Robot:

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.oracle import CONSTANT
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.verdicts import Inconclusive, NotExercised
-
-pytestmark = in_one_loop
 
 
 async def conversation(tester: LabTester) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, encode, response
 from conformance.openroberta.robot.tester import LabTester, playing
@@ -13,9 +13,6 @@ from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import latest
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
-
 
 Answers = Callable[[Exchange, Any], Awaitable[None]]
 

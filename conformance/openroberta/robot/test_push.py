@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import response
@@ -13,8 +13,6 @@ from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive
-
-pytestmark = in_one_loop
 
 
 @requirement("push.again")

@@ -4,12 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.cases import each_of, in_one_loop, requirement
+from conformance.cases import each_of, requirement
 from conformance.iut import Iut
 from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
-
-pytestmark = in_one_loop
 
 
 @requirement("register.first")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
@@ -15,8 +15,6 @@ from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, 
 from conformance.openroberta.robot.tester.programs import executed, scratch_folder, traces
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised
-
-pytestmark = in_one_loop
 
 _AGAIN = 0.02  # seconds between two looks at what was run
 

@@ -1,12 +1,10 @@
 """Sensor data, where a robot sends some."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.verdicts import NotExercised
-
-pytestmark = in_one_loop
 
 DATA = ("SensorPost", "SensorFrame")
 

@@ -1,14 +1,12 @@
 """Updates: that a robot fetches files, and is gone until it has registered again."""
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.updates import update_paths
 from conformance.verdicts import NotExercised
-
-pytestmark = in_one_loop
 
 
 async def updated(tester: LabTester, push: Exchange) -> None:

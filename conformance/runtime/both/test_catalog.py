@@ -3,15 +3,13 @@
 import contextlib
 from collections.abc import Iterator
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.catalog import load
 from conformance.runtime.memory.layout import BITMAPS, SHORT, UID_BYTES, Layout
 from conformance.runtime.memory.layout_checks import check_widths
 from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_tester
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 
 async def understood(tester: Tester, name: str, access: bool = True) -> dict[str, Layout]:

@@ -1,10 +1,8 @@
 """get_update, which the text gives to the server: asked of whichever role offers it."""
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.taking import clears, takes
-
-pytestmark = in_one_loop
 
 
 @requirement("get-update.values")

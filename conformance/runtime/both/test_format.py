@@ -3,13 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import explore, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory import drawn
 from conformance.runtime.memory.catalog import load
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 
 @requirement("format.fields-apart")

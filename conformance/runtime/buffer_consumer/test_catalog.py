@@ -3,14 +3,12 @@
 import time
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.answers import same
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 # Parameter, value, and what is stored of it.
 BEYOND: list[tuple[str, Any, Any]] = [

@@ -1,14 +1,12 @@
 """How a consumer takes buffers to be formed."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.answers import own_bit
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 
 async def bits_of(buffer: Buffer, name: str) -> int:

@@ -3,15 +3,13 @@
 import asyncio
 import contextlib
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import listed, reads, set_value
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Conclusion
-
-pytestmark = in_one_loop
 
 
 def still_there(buffer: Buffer) -> None:

@@ -4,14 +4,12 @@ import asyncio
 import time
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 ROUNDS = 1000
 BATCH = 50  # operations that are asked for at once

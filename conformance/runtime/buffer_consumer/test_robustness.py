@@ -3,13 +3,11 @@
 import os
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.harness.memory import FOLDER
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import listed, reads
 from conformance.runtime.memory.tester import memory_tester, new_uid
-
-pytestmark = in_one_loop
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter": ("get_value", {"param": "nowhere"}),

@@ -3,14 +3,12 @@
 import time
 from typing import Any
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.catalog import REAL
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 EXTREMES: dict[str, list[Any]] = {
     "angle": [0.0, -1.25],

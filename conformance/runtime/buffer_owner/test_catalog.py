@@ -1,11 +1,9 @@
 """What an owner makes of the catalog."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 
 @requirement("catalog.clamped-data")

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.buffer import Buffer
@@ -13,8 +13,6 @@ from conformance.runtime.memory.samples import UID, fitted, sample
 from conformance.runtime.memory.taking import clears, takes
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Inconclusive
-
-pytestmark = in_one_loop
 
 EXTREMES: dict[str, list[Any]] = {
     "angle": [0.0, -1.5, 1.5],

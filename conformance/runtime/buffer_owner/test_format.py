@@ -1,6 +1,6 @@
 """How the buffers of an owner are formed."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import offered
 from conformance.runtime.memory.answers import own_bit
@@ -9,8 +9,6 @@ from conformance.runtime.memory.held_mutex import waits_for_mutex
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 
 @requirement("buffers.shared-memory")

@@ -1,13 +1,11 @@
 """The life of a buffer: made at the first connect, kept until its owner exits."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 OFTEN = 100
 

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, offered, run
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 ALWAYS = "set_valid"
 """The operation that does not ask whether the buffer is valid."""

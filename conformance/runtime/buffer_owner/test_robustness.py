@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.tester import memory_tester
-
-pytestmark = in_one_loop
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter": ("set_data", {"values": {"angle": 0.5, "nowhere": 1}}),

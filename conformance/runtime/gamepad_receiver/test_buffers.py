@@ -2,13 +2,11 @@
 
 import asyncio
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, TYPE, gamepad_tester, pad
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 
 @requirement("lifecycle.created-valid")

@@ -5,7 +5,7 @@ import struct
 import time
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.encodings import encodings
 from conformance.runtime.gamepad_receiver.tester import (
@@ -17,8 +17,6 @@ from conformance.runtime.gamepad_receiver.tester import (
 )
 from conformance.runtime.memory.catalog import BOOLEAN
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 BUTTONS = 17
 FRACTIONS = {"lx": -0.5, "ly": 0.75, "rx": 0.25, "ry": -0.125}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.gamepad_sender.tester import (
     AXES,
@@ -19,8 +19,6 @@ from conformance.runtime.gamepad_sender.tester import (
 )
 from conformance.runtime.shapes import GAMEPADS
 from conformance.runtime.tester import operated
-
-pytestmark = in_one_loop
 
 REST = dict.fromkeys(AXES, 0.0)
 

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.log_publisher.tester import (
@@ -17,8 +17,6 @@ from conformance.runtime.log_publisher.tester import (
 )
 from conformance.runtime.shapes import LOG
 from conformance.verdicts import Inconclusive, Violation
-
-pytestmark = in_one_loop
 
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),

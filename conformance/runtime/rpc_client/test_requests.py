@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.rpc_client.tester import PROMPT, Caller, calling
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
 
 PARAMS: list[list[Any]] = [
     *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),

@@ -3,15 +3,13 @@
 import random
 from typing import Any
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_client.tester import calling
 from conformance.segmentation import byte_by_byte, split_at
-
-pytestmark = in_one_loop
 
 RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),

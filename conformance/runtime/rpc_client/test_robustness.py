@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.tester import Call, calling
 from conformance.verdicts import NotExercised
-
-pytestmark = in_one_loop
 
 
 @requirement("robustness.unknown-ids")

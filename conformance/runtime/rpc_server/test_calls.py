@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.keywords import shown
 from conformance.runtime.rpc_server.tester import (
@@ -22,8 +22,6 @@ from conformance.runtime.rpc_server.tester import (
 )
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
-
-pytestmark = in_one_loop
 
 
 @requirement("rpc.result")

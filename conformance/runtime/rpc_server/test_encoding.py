@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from conformance.cases import absent, in_one_loop, requirement
+from conformance.cases import absent, requirement
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
@@ -12,8 +12,6 @@ from conformance.runtime.rpc_server.tester import answers, check_success, echoin
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
-
-pytestmark = in_one_loop
 
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 

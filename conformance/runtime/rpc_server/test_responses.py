@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
 from conformance.runtime import drawn
 from conformance.runtime.codec import encode
@@ -26,8 +26,6 @@ from conformance.runtime.shapes import REQUEST, RESPONSE
 from conformance.segmentation import split_at
 from conformance.session import Message, Session
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 IDS = [
     *(0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x00FF00FF),

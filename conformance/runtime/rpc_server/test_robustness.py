@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
@@ -13,8 +13,6 @@ from conformance.runtime.rpc_server.tester import of, procedure, request, usual
 from conformance.runtime.shapes import RESPONSE
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
-
-pytestmark = in_one_loop
 
 _PROBES = itertools.count(1170)  # ids that nothing else uses
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.shapes import UPDATE
@@ -22,8 +22,6 @@ from conformance.runtime.update_publisher.tester import (
     until,
 )
 from conformance.session import Session
-
-pytestmark = in_one_loop
 
 VALUES: dict[str, Any] = {
     "yes": True,

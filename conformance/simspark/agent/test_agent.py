@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import each_of, explore, in_one_loop, requirement
+from conformance.cases import each_of, explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
 from conformance.simspark.agent.tester import bytes_of, established
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import NotExercised
-
-pytestmark = in_one_loop
 
 
 async def _ordinary(iut: Iut) -> str | None:

@@ -3,15 +3,13 @@
 import contextlib
 from typing import Any
 
-from conformance.cases import each_of, in_one_loop, requirement
+from conformance.cases import each_of, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.monitor.tester import COMMANDS, Tester, introduced
 from conformance.simspark.tester import in_one_session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
 
 EACH = {
     "agent": "(agent (unum 3)(team Right)(pos 1 -2.5 0.4)(battery 50))",

@@ -3,12 +3,10 @@
 import math
 from typing import Any
 
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
-
-pytestmark = in_one_loop
 
 
 @requirement("monitors.understood")

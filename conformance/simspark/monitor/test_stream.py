@@ -2,14 +2,12 @@
 
 import pytest
 
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connected, introduced, survives
-
-pytestmark = in_one_loop
 
 
 @requirement("frame.segmentation")

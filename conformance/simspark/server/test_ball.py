@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import (
@@ -16,8 +16,6 @@ from conformance.simspark.server.tester.monitors import (
 )
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
-
-pytestmark = in_one_loop
 
 HIGH = 1.0  # metres above which a ball has not fallen to the ground yet
 ROLLED = 0.15  # metres that the ball must have moved to have rolled

@@ -3,7 +3,7 @@
 import itertools
 
 from conformance import generation
-from conformance.cases import each_of, explore, in_one_loop, requirement
+from conformance.cases import each_of, explore, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import strategies
@@ -12,8 +12,6 @@ from conformance.simspark.server.tester.agents import perceptors, playing
 from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 
 async def _ordinary(iut: Iut) -> None:

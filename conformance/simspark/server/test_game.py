@@ -4,13 +4,11 @@ import re
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = in_one_loop
 
 
 @requirement("play-mode.set")

@@ -5,7 +5,7 @@ from math import hypot
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.simspark.server.tester.agents import PERCEPTORS, passed_over
@@ -13,8 +13,6 @@ from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
 from conformance.verdicts import NotExercised
-
-pytestmark = in_one_loop
 
 
 async def _placed(game: Match) -> tuple[Place, Place]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import hostile, strategies
@@ -14,8 +14,6 @@ from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import Violation
-
-pytestmark = in_one_loop
 
 WRONG = (
     "(fly me to the moon)",

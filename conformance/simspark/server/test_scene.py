@@ -3,7 +3,7 @@
 import contextlib
 from math import hypot
 
-from conformance.cases import check, each_of, in_one_loop, requirement
+from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.agents import (
     Name,
@@ -17,8 +17,6 @@ from conformance.simspark.server.tester.monitors import CLOSE, Watch, watching
 from conformance.simspark.tester import in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
-
-pytestmark = in_one_loop
 
 FAR = 1.0  # metres that nothing moves by itself from one state to the next
 

@@ -3,13 +3,11 @@
 import statistics
 from itertools import pairwise
 
-from conformance.cases import check, each_of, in_one_loop, requirement
+from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
 from conformance.simspark.server.tester.monitors import watching
 from conformance.simspark.tester import in_one_session
-
-pytestmark = in_one_loop
 
 LONG = 3.0  # seconds, in which a server at its usual rate sends 75 states
 

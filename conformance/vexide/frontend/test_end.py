@@ -2,14 +2,12 @@
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
 from conformance.vexide.frontend.tester import ends, hang_up, in_setup, opened, outcome, starts
-
-pytestmark = in_one_loop
 
 
 @requirement("exit.internal-error")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -20,8 +20,6 @@ from conformance.vexide.events import (
 )
 from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown, started, starts
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 LEVELS = ("Trace", "Info", "Warn", "Error")
 MESSAGES = {

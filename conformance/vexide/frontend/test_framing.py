@@ -6,7 +6,7 @@ import string
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -25,8 +25,6 @@ from conformance.vexide.frontend.tester import (
     starts,
 )
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
-
-pytestmark = in_one_loop
 
 MEBIBYTE = 1024 * 1024
 LONG = 5  # usual lines that a long one may take the time of: a slow reader does nothing wrong

@@ -4,15 +4,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import NotExercised
 from conformance.vexide.commands import raw
 from conformance.vexide.events import answer
 from conformance.vexide.frontend.tester import begun, opened, starts
-
-pytestmark = in_one_loop
 
 MOTOR = {"Motor": {"physical_gearset": "Blue", "moment_of_inertia": 1.0}}
 MODE = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}

@@ -4,15 +4,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import explore, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.vexide import strategies
 from conformance.vexide.events import PROGRAM, SIGNATURE, answer, log, moved, update
 from conformance.vexide.frontend.tester import in_setup, lives_on, opened
-
-pytestmark = in_one_loop
 
 MALFORMED = {
     "text": b"hello\n",

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import color, drawing
 from conformance.vexide.frontend.tester import in_setup, starts, user
-
-pytestmark = in_one_loop
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 NEAR = (

@@ -10,7 +10,7 @@ import pytest
 
 from conformance import captures, locate
 from conformance.captures import Capture
-from conformance.cases import in_one_loop, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.replay import replay
 from conformance.session import Session
@@ -20,8 +20,6 @@ from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED
 from conformance.vexide.frontend.tester import plain_session
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 # What a session shows that is no plain one; a frontend may do worse with it than with the others.
 PECULIAR = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.session import Message, Session
 from conformance.verdicts import Inconclusive, NotExercised
@@ -23,8 +23,6 @@ from conformance.vexide.frontend.tester import (
     starts,
     user,
 )
-
-pytestmark = in_one_loop
 
 GEARSETS = ("Red", "Green", "Blue")
 AUTONOMOUS = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}

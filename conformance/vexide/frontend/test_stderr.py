@@ -2,14 +2,12 @@
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, READY, answer, log
 from conformance.vexide.frontend.tester import complain, finishes, in_setup, opened, shown, starts
-
-pytestmark = in_one_loop
 
 TEXTS = {
     "text": b"loading the program\n",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
@@ -10,8 +10,6 @@ from conformance.vexide.codec import name_of
 from conformance.vexide.commands import raw
 from conformance.vexide.frontend.tester import in_setup, plain_session, starts, user
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
 STATES = {

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from conformance.cases import absent, check, in_one_loop, requirement
+from conformance.cases import absent, check, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Message, Session
@@ -27,8 +27,6 @@ from conformance.vexide.simulator.plain import (
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import make_ready, shake_hands, start
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 ENDINGS = ["return", "crash", "exit"]
 AT_FIRST = {

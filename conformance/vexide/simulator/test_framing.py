@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
 from conformance.session import Session
@@ -20,8 +20,6 @@ from conformance.vexide.simulator.plain import Driving, driving, opened, shows, 
 from conformance.vexide.simulator.reading import holds, motors_reported, probed
 from conformance.vexide.simulator.tester import make_ready, shake_hands, start
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
-
-pytestmark = in_one_loop
 
 MEBIBYTE = 1024 * 1024
 

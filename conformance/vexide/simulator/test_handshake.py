@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
 from conformance.verdicts import Violation
 from conformance.vexide.commands import START, competition, hello, motor, raw
@@ -13,8 +13,6 @@ from conformance.vexide.simulator.plain import opened
 from conformance.vexide.simulator.reading import EXECUTION
 from conformance.vexide.simulator.tester import shake_hands, soon
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 MOST = 2**31 - 1
 

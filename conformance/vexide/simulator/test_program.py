@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
@@ -28,8 +28,6 @@ from conformance.vexide.simulator.reading import (
 )
 from conformance.vexide.simulator.tester import make_ready, start
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 ALL_BYTES = bytes(range(256))
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, in_one_loop, requirement
+from conformance.cases import check, explore, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised
@@ -23,9 +23,6 @@ from conformance.vexide.simulator.plain import (
 from conformance.vexide.simulator.reading import EXECUTION, GREETING, goes_on, serial_until
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, start
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
-
 
 MALFORMED = {
     "text": b"hello\n",

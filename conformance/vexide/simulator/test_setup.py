@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conformance import generation
-from conformance.cases import absent, check, explore, in_one_loop, requirement
+from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
 from conformance.segmentation import split_at, whole
 from conformance.session import Session
@@ -16,8 +16,6 @@ from conformance.vexide.simulator.plain import opened, shows, taken, visible_pro
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, soon, start
 from conformance.vexide.tester import received
-
-pytestmark = in_one_loop
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # what only a running program brings about

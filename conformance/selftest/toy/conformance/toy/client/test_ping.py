@@ -1,10 +1,8 @@
 """When a client sends what."""
 
-from conformance.cases import check, in_one_loop, requirement
+from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte
-
-pytestmark = in_one_loop
 
 
 @requirement("ping.waits")

@@ -5,12 +5,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conformance import protocols
-from conformance.cases import explore, in_one_loop, requirement
+from conformance.cases import explore, requirement
 from conformance.generation import valid
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte
-
-pytestmark = in_one_loop
 
 PINGS = valid(protocols.load("toy").schemas.schema("ping.json"))
 
