@@ -1,6 +1,7 @@
 """What a user types: every wrong word gets one clear line and exit code 2; every option works."""
 
 import json
+import os
 import shlex
 import signal
 import socket
@@ -302,9 +303,10 @@ def test_watching_runs_again_after_a_change(place: Place) -> None:
             if line.startswith("waiting for a change of "):
                 seen += 1
                 if seen == 2:
-                    process.send_signal(signal.SIGINT)
-                else:
-                    place.simulator("print('Simulator 1.0', flush=True); serve()")
+                    break
+                banner = PREAMBLE + "print('Simulator 1.0', flush=True); serve()"
+                os.replace(place.file("other.py", banner), iut[-1])
+        process.send_signal(signal.SIGINT)
     assert (seen, process.returncode) == (2, 1)
 
 
