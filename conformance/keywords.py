@@ -204,11 +204,19 @@ def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
 
 def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found:
     if extra is not False or "patternProperties" in schema:
-        yield from _STANDARD["additionalProperties"](validator, extra, instance, schema)
+        # jsonschema goes through them in the order of a set, which is another in each process.
+        found = _STANDARD["additionalProperties"](validator, extra, instance, schema)
+        yield from sorted(found, key=lambda error: _place_in(instance, error))
     elif validator.is_type(instance, "object"):
         for name in instance:
             if name not in schema.get("properties", {}):
                 yield _came("additionalProperties", name, instance)
+
+
+def _place_in(instance: Any, error: ValidationError) -> int:
+    """Where the member of an object stands that an error is about; before all where it is none."""
+    names = list(instance)
+    return names.index(error.path[0]) if error.path and error.path[0] in names else -1
 
 
 def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:

@@ -77,7 +77,7 @@ MISTAKES = [
     (f"{SUITE}/oracle.py", "class Oracle", "class Orcale", "Oracle is missing"),
     (f"{SUITE}/codec.py", "def end(", "def ned(", "Decoder has no method 'end'"),
     (f"{SUITE}/codec.py", "def encode(", "def encdoe(", "encode is missing"),
-    (f"{SUITE}/server/test_pong.py", '"framing.layout"', '"farming.layout"', ":18: unknown req"),
+    (f"{SUITE}/server/test_pong.py", '"framing.layout"', '"farming.layout"', ":16: unknown req"),
     (f"{SUITE}/server/__init__.py", '"pong.answers"', '"ping.waits"', "SMOKE: unknown req"),
     (f"{SUITE}/server/__init__.py", "SMOKE", "SMOEK", "SMOKE = "),
     ("mocks/toy/server.py", "PEER", "PERE", "PEER is missing"),

@@ -66,7 +66,7 @@ def test_defaults_come_from_the_protocol() -> None:
     given = Configuration(protocols.role("vexide/simulator"), timing={"quiet": 0.5})
     assert given.seconds("quiet") == 0.5
     assert given.seconds("response") == VEXIDE.timings["response"].default
-    assert given.value("ports") == "tagged"
+    assert given.value("ports") == "auto"
 
 
 def test_file(tmp_path: Path) -> None:
