@@ -20,13 +20,12 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance import protocols
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
 from conformance.harness.process import Process
 from conformance.live.relay import Relay
-from conformance.live.sides import Side, sides
+from conformance.live.sides import Side
 from conformance.live.watch import watching
 from conformance.reporting.summary import terminal_summary
 
@@ -40,21 +39,12 @@ _LAST = 1.0  # seconds in which the server may react to the end of its client
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", metavar="PROTOCOL[/ROLE]")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="keep the capture there, too")
-    parser.add_argument("--report", metavar="DIR", default=proxy.REPORT)
+    proxy.add_common(parser)
     parser.add_argument("--max-time", metavar="S", type=float, default=60.0)
-    parser.add_argument("--delay", metavar="S", type=float, default=0.0, help="pass on so late")
-    parser.add_argument("--chop", metavar="BYTES", type=int, default=0, help="in pieces so small")
-    parser.add_argument("--cut", metavar="BYTES", type=int, default=0, help="end after so many")
 
 
 def execute(args: argparse.Namespace) -> int:
-    name, _, role = args.protocol.partition("/")
-    protocol = protocols.load(name)
-    if role:
-        protocol.role(role)
-    ports = sides(protocol, role)
+    protocol, ports = proxy.meant(args.protocol)
     if args.rest.count(DIVIDER) != 1:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
     place = args.rest.index(DIVIDER)

@@ -38,24 +38,34 @@ REPORT = "conformance-report"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("protocol", metavar="PROTOCOL[/ROLE]")
+    add_common(parser)
     parser.add_argument("--listen", metavar="ADDR", default="", help="where clients connect")
     parser.add_argument("--connect", metavar="ADDR", default="", help="where the server listens")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="keep the capture there, too")
-    parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
     parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code there")
     parser.add_argument("--once", action="store_true", help="end with the first connections")
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options of everything that is judged live."""
+    parser.add_argument("protocol", metavar="PROTOCOL[/ROLE]")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="keep the capture there, too")
+    parser.add_argument("--report", metavar="DIR", default=REPORT, help=f"default: {REPORT}")
     parser.add_argument("--delay", metavar="S", type=float, default=0.0, help="pass on so late")
     parser.add_argument("--chop", metavar="BYTES", type=int, default=0, help="in pieces so small")
     parser.add_argument("--cut", metavar="BYTES", type=int, default=0, help="end after so many")
 
 
-def execute(args: argparse.Namespace) -> int:
-    name, _, role = args.protocol.partition("/")
-    protocol = protocols.load(name)
+def meant(name: str) -> tuple[Protocol, list[Side]]:
+    """The protocol, and the ports of the pair of peers, that ``PROTOCOL[/ROLE]`` names."""
+    protocol_name, _, role = name.partition("/")
+    protocol = protocols.load(protocol_name)
     if role:
         protocol.role(role)
-    ports = sides(protocol, role)
+    return protocol, sides(protocol, role)
+
+
+def execute(args: argparse.Namespace) -> int:
+    protocol, ports = meant(args.protocol)
     if bool(args.rest) == bool(args.listen or args.connect) or bool(args.listen) != bool(
         args.connect
     ):

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from conformance.captures import Event, Writer
 from conformance.judge import Finding, Judge
@@ -217,12 +216,3 @@ def watching(watch: Watch) -> Iterator[Watch]:
         yield watch
     finally:
         watch.end()
-
-
-def details(watch: Watch) -> dict[str, Any]:
-    """What a report says of the traffic besides its findings."""
-    return {
-        "connections": watch.connections,
-        "messages": dict(watch.messages),
-        "unjudged": list(watch.unjudged),
-    }
