@@ -24,7 +24,7 @@ def write(report: Mapping[str, Any], file: Path) -> int:
     lines = ["[known-failures]"]
     entries = [e for e in report["requirements"] if e["verdict"] in ("fail", "warn")]
     for entry in entries:
-        # Of what the IUT has said nothing may end the comment.
+        # Nothing that the IUT has said may end the comment.
         said = json.dumps(entry["reason"])[:300]
         lines += [f"# {said}", f'"{entry["id"]}" = {{ reason = "known since {day}" }}']
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
 
-_LONG = 1024  # bytes that nobody reads in hex
+_LONG = 1024  # bytes above which hex is no longer readable
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
@@ -76,7 +76,7 @@ class Capture:
         return tuple(dict.fromkeys(event.connection for event in self.events)) or (None,)
 
     def only(self, connection: int | None) -> "Capture":
-        """The same capture with the events of one connection; what was wrong in another is gone."""
+        """The same capture with the events of one connection, without violations of the others."""
         places = [n for n, event in enumerate(self.events) if event.connection == connection]
         extra = dict(self.extra)
         if (wrong := extra.get("offending")) in places:
@@ -86,13 +86,13 @@ class Capture:
         return replace(self, events=tuple(self.events[n] for n in places), extra=extra)
 
     def instance(self, connection: int | None) -> int:
-        """With which instance of the IUT a connection was, where there were several; else 1."""
+        """The instance of the IUT that a connection was with, where there were several; else 1."""
         events = (event for event in self.events if event.connection == connection)
         return next((int(e.details["instance"]) for e in events if "instance" in e.details), 1)
 
     @property
     def transport(self) -> str:
-        """Over what the session went, where its beginning says so; else empty."""
+        """The transport of the session, where its beginning says so; else empty."""
         begun = (event for event in self.events if event.event == "connected")
         return next((str(event.details.get("transport", "")) for event in begun), "")
 
@@ -110,7 +110,7 @@ def read(path: Path) -> Capture:
         raise CaptureError(f"{path}: empty; the first line of a capture is its header")
     header = _object(path, 1, lines[0])
     if header.get("capture") != VERSION:
-        raise CaptureError(f'{path}:1: no capture: its first line must have "capture": {VERSION}')
+        raise CaptureError(f'{path}:1: no capture: the first line must have "capture": {VERSION}')
     for key, kind in (("protocol", str), ("title", str), ("origin", str)):
         if not isinstance(header.get(key), kind):
             raise CaptureError(f"{path}:1: the header needs {key!r}, a string")
@@ -189,7 +189,7 @@ def write(path: Path, capture: Capture) -> None:
 
 
 def _bytes_to_json(data: bytes) -> dict[str, str]:
-    """Text where people can read it, else hex, or Base64 where that would be long."""
+    """Text where it is readable, else hex, or Base64 where hex would be long."""
     with contextlib.suppress(UnicodeDecodeError):
         text = data.decode("utf-8")
         if text.translate(_BLANKS).isprintable():

@@ -20,7 +20,7 @@ requirement = pytest.mark.requirement
 
 
 def each_of(*requirements: str) -> pytest.MarkDecorator:
-    """Makes a test case for each of these requirements, which it is told as ``statement``."""
+    """Makes a test case for each of these requirements, passed to it as ``statement``."""
     cases = [pytest.param(name, marks=requirement(name)) for name in requirements]
     return pytest.mark.parametrize("statement", cases)
 
@@ -43,8 +43,8 @@ def absent(message: Message | None, expected: str) -> None:
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
     """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
 
-    Each example is judged like a test of its own. None is run twice, so that its result stays what
-    it was; shrinking is bounded by a number of examples, so that the same seed shrinks alike.
+    Each example is judged like a test of its own. None is run twice, so that its result cannot
+    change; shrinking is bounded by a number of examples, so that the same seed shrinks alike.
     """
 
     def decorate(test: TestCase) -> TestCase:
@@ -76,7 +76,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
             finally:
                 stopped = True
 
-        # What is drawn is no argument that pytest has to provide.
+        # Drawn arguments are not fixtures, which pytest would have to provide.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
         return search
 
@@ -113,7 +113,7 @@ class _Stopped(BaseException):
 
 
 class _Enough(BaseException):
-    """Ends the search for a smaller example at once: Hypothesis passes on what is no Exception."""
+    """Ends the search for a smaller example at once: Hypothesis passes on a BaseException."""
 
     def __init__(self, smallest: Conclusion) -> None:
         super().__init__(smallest)

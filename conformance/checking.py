@@ -10,8 +10,8 @@ from conformance.protocols import BrokenProtocol, Protocol, UnknownName
 
 HEADER = (
     *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
-    *("fragment", "iut", "violates", "also", "provoked"),  # what one by hand may say
-    *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded of it
+    *("fragment", "iut", "violates", "also", "provoked"),  # what one written by hand may say
+    *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded
 )
 """The keys that the header of a capture can have; see README."""
 

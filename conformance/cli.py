@@ -1,4 +1,4 @@
-"""The command ``conformance``: finds the subcommand, and turns a wrong word into one clear line."""
+"""The command ``conformance``: finds the subcommand, and reports wrong usage in one clear line."""
 
 import argparse
 import errno
@@ -33,7 +33,7 @@ COMMANDS = {
     "report": "show several reports on one page, or merge the parts of one",
     "prove": "show that every fault of every mock is noticed",
     "show": "print a capture as a message ladder",
-    "completion": "print what makes a shell complete these commands",
+    "completion": "print a script that lets a shell complete these commands",
     "init": "write a commented conformance.toml",
 }
 
@@ -42,7 +42,7 @@ _WRONG_WORDS = (ConfigurationError, UnknownName, CaptureError, AddressError, Bro
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line; the whole usage is for those who ask for help."""
+    """Says what is wrong in one line; the whole usage is shown only with --help."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         _withstand_closed_streams()
-    # Whoever ends us by SIGTERM wants no process of ours left behind, either.
+    # SIGTERM, too, must leave no process of ours behind.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     protocols.checks.add(checking.check)
     try:
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Output(io.FileIO):
-    """Where output goes; once nobody reads it any more, nowhere."""
+    """The output; it is dropped once its reader has gone."""
 
     def write(self, data: Any) -> int:
         try:
@@ -95,8 +95,8 @@ class _Output(io.FileIO):
 
 
 def _withstand_closed_streams() -> None:
-    """Whoever closes our output has enough of it: the verdict stays what it is."""
-    # What is closed from the start would otherwise be the number of some file or socket.
+    """A reader that closes our output does not change the verdict."""
+    # A stream that is closed from the start would leave its number to some file or socket.
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -145,7 +145,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 def _complain(
     parser: argparse.ArgumentParser, command: str, unknown: list[str], *, behind: bool
 ) -> NoReturn:
-    """Words that mean nothing: mostly the command of an IUT without the -- before it."""
+    """Unknown words: mostly the command of an IUT without the -- before it."""
     if command in ("run", "replay") and not unknown[0].startswith("-") and not behind:
         said = f"put the command of the IUT behind --, as in: -- {shlex.join(unknown)}"
     else:

@@ -7,11 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One unit of the wire: a message, or bytes that are none.
+    """One unit of the wire: a message, or bytes that are not a message.
 
     A message has its `name` and its decoded `value`. Bytes that are not a message have `name` None,
-    say in `error` what is wrong with them, and name in `requirement` the statement they violate. So
-    does a message whose value is clear although it came in another form than it should.
+    `error` says what is wrong with them, and `requirement` names the statement they violate. A
+    message whose value is clear, although its form on the wire was wrong, has both as well.
     """
 
     raw: bytes
@@ -35,15 +35,15 @@ class Decoder(Protocol):
 
 @runtime_checkable
 class Prompting(Protocol):
-    """A decoder of a protocol whose senders may stop inside a message, to be told to go on."""
+    """A decoder of a protocol whose senders may pause inside a message until told to go on."""
 
     def prompt(self) -> bytes:
-        """What the peer has to send now for the message to go on; empty where nothing, or again."""
+        """The bytes that the peer must send for the message to go on, given once, mostly none."""
         ...
 
 
 class Datagrams:
-    """A decoder of datagrams: each is one message, neither a part of one nor several."""
+    """A decoder of datagrams: each is exactly one message."""
 
     def __init__(self, decoder: Callable[[], Decoder]) -> None:
         """`decoder` makes one that reads the contents of a datagram."""

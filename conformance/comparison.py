@@ -1,4 +1,4 @@
-"""Compares two reports of one role: what got worse, what got better, what is tried no more."""
+"""Compares two reports of one role: what got worse, what got better, what is no longer tried."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,7 +30,7 @@ class Comparison:
     """What has changed from one report to the next, in the order of the specification.
 
     ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
-    decided and are no more, ``gained`` the other way round. ``added`` and ``removed`` are
+    decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
     requirements that only one of the two suites knows.
     """
 
@@ -45,7 +45,7 @@ class Comparison:
     def bad(self, strict: bool) -> str:
         """What of it lets a run fail, in words; empty for nothing. Strict: also what was lost."""
         parts = [f"{len(self.regressions)} regressions"] if self.regressions else []
-        parts += [f"{len(self.lost)} decided no more"] if strict and self.lost else []
+        parts += [f"{len(self.lost)} no longer decided"] if strict and self.lost else []
         return f"{' and '.join(parts)} since {self.baseline}" if parts else ""
 
     def groups(self) -> dict[str, tuple[Change, ...]]:
@@ -85,7 +85,7 @@ def _judged(report: Report) -> dict[str, Mapping[str, Any]]:
 
 
 def _new(name: str, old: Report) -> str:
-    """Of what the old report has not judged: it did not know it, or had left it out."""
+    """Whether the old report did not judge it: it did not know it, or had left it out."""
     return "" if any(entry["id"] == name for entry in old["requirements"]) else "added"
 
 

@@ -22,7 +22,7 @@ FILE = "conformance.toml"
 
 
 class ConfigurationError(Exception):
-    """A configuration that cannot be meant; one line that says what was expected."""
+    """A configuration that makes no sense; one line that says what was expected."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Configuration:
     examples: int = 10
     max_wait: float = 30.0
     workers: str = "auto"
-    """How many of its instances are tested at a time; `auto`: as many as is good."""
+    """How many of its instances are tested at a time; `auto`: found out by a trial."""
     report: str = ""
     strict: bool = False
     selection: Selection = field(default_factory=Selection)
@@ -78,13 +78,12 @@ class Configuration:
         return protocols.load(self.role.protocol)
 
     def declared(self, timing: str) -> float | None:
-        """A declared timing, or the protocol's default; None where it has none, and so nothing is
-        known of it."""
+        """A declared timing, or the protocol's default; None where it has neither."""
         default = self.protocol.timings[timing].default
         return self.timing.get(timing, None if default is None else float(default))
 
     def seconds(self, timing: str) -> float:
-        """The same, for a test that is to wait so long: if nothing is known, as long as it may."""
+        """The same, for a test that waits that long; the longest allowed where it is unknown."""
         seconds = self.declared(timing)
         return self.max_wait if seconds is None else seconds
 
@@ -182,7 +181,7 @@ def split(command: str) -> tuple[str, ...]:
 
 
 def checked(configuration: Configuration) -> Configuration:
-    """The same configuration once every name and combination in it is known to make sense."""
+    """The same configuration, once every name and combination in it was found valid."""
     try:
         role, protocol = configuration.role, configuration.protocol
         _known("timing", configuration.timing, protocol.timings)
@@ -234,12 +233,12 @@ def _date(where: str, text: str) -> None:
             datetime.date.fromisoformat(text)
         except ValueError:
             raise ConfigurationError(
-                f"{where}: {text!r} is no date of the form 2026-12-31"
+                f"{where}: {text!r} is not a date of the form 2026-12-31"
             ) from None
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """Fill in the placeholders that are known; any other brace stands for itself."""
+    """Fill in the known placeholders; any other brace is left as it is."""
     for name, value in {"python": sys.executable, **values}.items():
         text = text.replace(f"{{{name}}}", value)
     return text

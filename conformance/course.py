@@ -16,7 +16,7 @@ from conformance.judge import Finding
 from conformance.protocols import Protocol
 
 ANY = "anything else"
-"""Stands in a row for every step of its sender that has no row of its own in that state."""
+"""In a row: every step of its sender that has no row of its own in that state."""
 
 _SHOWN = 64  # characters of a name that an implementation made up
 
@@ -26,7 +26,7 @@ Step = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Violates:
-    """A wrong step: the requirement, how that is said, and the next state (None: the same).
+    """A wrong step: the requirement, the text of its finding, and the next state (None: the same).
 
     ``text`` may hold ``{name}``, ``{state}`` and the words that its oracle gives with the step.
     """
@@ -65,7 +65,7 @@ class Course:
                 yield state, step, result
 
     def row(self, state: StrEnum, sender: str, name: str) -> Step | None:
-        """The row that is meant by a step; None where it is open."""
+        """The row of a step; None where the step is open."""
         steps = self.table[state]
         return next((row for row in ((sender, name), (sender, ANY)) if row in steps), None)
 

@@ -46,10 +46,10 @@ class Iut:
         self.sessions: list[Session] = []
         self.tried = Tried()
         self.remark = ""
-        """What a test that passes has to say of the IUT nevertheless."""
+        """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
-        """Each with the session that shows it, and all sessions of what was tried then."""
+        """Each with the session that shows it, and all sessions of the same attempt."""
 
     @property
     def memory(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Iut:
         return await self.testbed.once(name, find)
 
     def concluded(self, conclusion: Conclusion) -> None:
-        """What is concluded from a deadline that was missed is not waited for as long again."""
+        """Shorten later waits for the messages that a missed deadline was about."""
         if conclusion.awaited is not None:
             self.testbed.patience.miss(self.deciding, conclusion.awaited)
 

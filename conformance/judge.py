@@ -26,7 +26,7 @@ class Finding:
 
 
 class Oracle(Interface):
-    """The passive judge of one protocol: what may follow what.
+    """The passive judge of one protocol: which message or event may follow which.
 
     It sees both sides and does not know which of them is under test. Each call returns what the
     event violates. ``exercised`` collects the requirements that the session really put to the test.
@@ -47,7 +47,7 @@ class Oracle(Interface):
         ...
 
     def broken(self, sender: str) -> None:
-        """Bytes that are no message; the codec has said what they violate."""
+        """Bytes that are not a message; the codec has said what they violate."""
         ...
 
     def closed(self, sender: str) -> Iterable[Finding]:
@@ -60,8 +60,8 @@ class Judge:
 
     ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
     A ``fragment`` is no session but a list of messages: schemas apply, the oracle does not.
-    ``transport`` is over what it goes, where that is not the first that its roles speak over.
-    ``conversation`` is what its oracle shares with those of other sessions with the same IUT.
+    ``transport`` is what it goes over, where that is not the first transport of its roles.
+    ``conversation`` is what its oracle shares with the oracles of other sessions of the same IUT.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Judge:
         self._exercised: set[str] = set()
         self.findings: list[Finding] = []
         self.spoiled = False
-        """Bytes came that are no message: what else the session shows may only follow from that."""
+        """Bytes came that are not a message: whatever else is found may only follow from that."""
         self.foreign = ""
         """A message that came although only the other role may send it, if one did."""
 
@@ -101,7 +101,7 @@ class Judge:
         return self._decoders[sender].feed(data)
 
     def prompt(self, sender: str) -> bytes:
-        """What one side waits for inside a message, mostly nothing; its peer has to send it."""
+        """The bytes that one side waits for inside a message, for its peer to send; mostly none."""
         return self._prompting[sender].prompt() if sender in self._prompting else b""
 
     def frame(self, index: int | None, sender: str, frame: Frame) -> None:
@@ -123,7 +123,7 @@ class Judge:
             self.spoiled = self.spoiled or sender in self._judged
             if self._oracle:
                 self._oracle.broken(sender)
-            yield Finding(requirement, frame.error or "bytes that are no message")
+            yield Finding(requirement, frame.error or "bytes that are not a message")
             return
         if frame.error and sender in self._judged:
             yield Finding(frame.requirement or self._protocol.schema_requirement, frame.error)
@@ -142,7 +142,7 @@ class Judge:
             yield from self._in_order(self._oracle.message(sender, frame.name, frame.value))
 
     def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """What the oracle finds, which is nothing reliable where messages may have been lost."""
+        """What the oracle finds; nothing where messages may have been lost."""
         found = list(findings)
         if not self.spoiled:
             yield from found
@@ -162,7 +162,7 @@ class Judge:
                 yield Finding(error.requirement or default, error.message, path=error.path)
 
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
-        # Always run to its end: what an oracle remembers must not depend on who is judged.
+        # Always run to the end: the state of an oracle must not depend on who is judged.
         for finding in list(findings):
             known = any(
                 entry.requirement == finding.requirement and entry.message == finding.message

@@ -1,6 +1,6 @@
-"""What each keyword of our JSON Schemas asks of a value, and what it says where that is not so.
+"""What each keyword of our JSON Schemas asks of a value, and its message where that fails.
 
-Draft 2020-12, with these readings of our own: an integer is what is written as one (1.0 is none);
+Draft 2020-12, with these readings of our own: an integer is what is written as one (1.0 is not);
 `contentEncoding: base64` is strict (RFC 4648: alphabet, padding, zero trailing bits); patterns are
 ASCII and `$` is the very end; NaN is within no bounds. Where no branch of a `oneOf` or `anyOf`
 fits, the errors are those of the branch that was meant, if one was.
@@ -26,7 +26,7 @@ SHOWN = 80  # characters of a value that a message shows
 
 
 def shown(value: Any, limit: int = SHOWN) -> str:
-    """A value as JSON on one line, cut short; ASCII only, since it may come from anybody."""
+    """A value as JSON on one line, cut short; ASCII only, as it is not to be trusted."""
     text = ""
     try:
         for piece in json.JSONEncoder(default=repr).iterencode(value):
@@ -77,7 +77,7 @@ def words(keyword: str, limit: Any) -> str:
 
 
 def _label(branch: Any) -> str:
-    """What tells a branch of a oneOf from the others, as far as it shows at a glance."""
+    """What distinguishes a branch of a oneOf from the others, as far as its top level shows."""
     if not isinstance(branch, dict):
         return "nothing" if branch is False else "anything"
     if "const" in branch:
@@ -214,7 +214,7 @@ def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found
 
 
 def _place_in(instance: Any, error: ValidationError) -> int:
-    """Where the member of an object stands that an error is about; before all where it is none."""
+    """The place, in its object, of the member that an error is about; first where it is of none."""
     names = list(instance)
     return names.index(error.path[0]) if error.path and error.path[0] in names else -1
 

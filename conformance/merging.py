@@ -1,7 +1,7 @@
 """Merges reports of one IUT into one: the shards of a run, or runs with several seeds.
 
 Merging only ever worsens: a requirement has the worst of its verdicts, a test the worst of its
-results, and what one of the runs could not decide the whole cannot, either.
+results, and the whole leaves undecided what one of the runs could not decide.
 """
 
 import shutil
@@ -20,7 +20,7 @@ _FILES = ("transcript", "counterexample")
 
 
 def merged(sources: Sequence[tuple[Path, Report]], to: Path) -> Report:
-    """One report of several, each with the folder of its files; these are copied to ``to``.
+    """One report of several, each given with the folder of its files, which are copied to ``to``.
 
     Raises ConfigurationError where they cannot be of one IUT.
     """
@@ -120,7 +120,7 @@ def _causes(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
 def _stale(
     reports: Sequence[Report], requirements: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """What does not hold of the known failures; one that fails in another part does."""
+    """The known failures that do not hold; one that fails in another part does hold."""
     known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
     entries = {e["requirement"]: e for report in reports for e in report["stale"]}
     return [entry for name, entry in entries.items() if name not in known]
@@ -165,7 +165,7 @@ def _outcome(
 
 
 def _placed(report: Report, source: Path, to: Path, number: int) -> Report:
-    """The report with its files in another folder, under names that those of others leave free."""
+    """The report with its files in another folder, under names that differ between reports."""
     folder = source if source.is_dir() else source.parent
 
     def placed(path: str | None) -> str | None:

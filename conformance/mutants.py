@@ -1,8 +1,8 @@
-"""Makes mutants of a role by machine: what a schema forbids, and what a table does not expect.
+"""Generates mutants of a role: what a schema forbids, and what a table does not expect.
 
 Each keyword of each message's schema is broken at a place in a golden message, and each message
 that a table of its oracle knows is skipped, repeated and moved behind the next. A change that the
-codec cannot write, or that is lawful once it is written, makes no mutant.
+codec cannot write, or that is lawful once it is written, is not a mutant.
 """
 
 import random
@@ -32,7 +32,7 @@ class Made:
 
 
 def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
-    """So many mutants of a role, the same for the same seed; fewer where there are not so many."""
+    """Up to ``number`` mutants of a role, the same for the same seed."""
     kinds = [*_invalid(protocol, role, seed), *_misplaced(protocol, role)]
     everything = [
         replace(one, mutant=replace(one.mutant, when=when)) for one in kinds for when in WHEN
@@ -138,7 +138,7 @@ def _fitted(
 
 
 def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: Any) -> Made | None:
-    """A mutant, if what it makes of a golden value can be written and is then found wrong."""
+    """A mutant, if the changed golden value can be written and is then found wrong."""
     try:
         data = protocol.codec.encode(mutant.changed(value))
     except _UNWRITTEN:

@@ -1,8 +1,8 @@
 """The platform's pthread mutex in memory that several processes share, through ctypes.
 
 Functions take the address of the mutex. It belongs to the thread that has locked it, and only that
-thread may unlock it, of several the last one first. Nothing here blocks, whatever bytes somebody
-else has put there: whoever waits tries again.
+thread may unlock it, of several the last one first. Nothing here blocks, whatever bytes another
+process has put there: to wait is to try again.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ _ROBUST = 1
 _SHARED = 1
 _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 
-# glibc trusts what it finds in a mutex, and would abort, hang or write anywhere if it is none. Its
+# glibc trusts the bytes of a mutex: if they are not one, it may abort, hang or write anywhere. Its
 # mutex has the futex at 0 and its kind at 16, both of 32 bits, and from 24 on its place in a list
 # of the thread that holds it. One with a priority ceiling would make us a real-time process, one
 # that is elided begins a transaction, which not every processor has.
@@ -23,7 +23,7 @@ _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST = 16
 _KINDS = 3 | _KIND_ROBUST | 32 | 128 | 512  # type, robust, inherits priority, shared, not elided
-_FIXED = struct.Struct("=16x4s4x16s")  # what nobody may change while it is held
+_FIXED = struct.Struct("=16x4s4x16s")  # what must not change while it is held
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
@@ -34,11 +34,11 @@ _library = ctypes.CDLL(None, use_errno=False)
 
 
 class BrokenMutex(Exception):
-    """The memory there cannot be used as a mutex; the text is the system's word for it."""
+    """The memory there cannot be used as a mutex; the text is the system's message."""
 
 
 class WrittenOver(BrokenMutex):
-    """Somebody has written over a mutex while this thread held it."""
+    """A mutex was written over while this thread held it."""
 
 
 def initialise(address: int, *, robust: bool = False) -> None:
@@ -53,12 +53,12 @@ def initialise(address: int, *, robust: bool = False) -> None:
 
 
 def trylock(address: int) -> bool:
-    """Lock it unless somebody has; one whose holder has died is made usable again.
+    """Lock it if it is free; one whose holder has died is made usable again.
 
     Raises BrokenMutex.
     """
     if _GNU and not _harmless(address):
-        raise BrokenMutex("the bytes there are no mutex")
+        raise BrokenMutex("the bytes there are not a mutex")
     code = _library.pthread_mutex_trylock(ctypes.c_void_p(address))
     if code in (errno.EBUSY, errno.EDEADLK):
         return False
@@ -71,7 +71,7 @@ def trylock(address: int) -> bool:
 
 def _harmless(address: int) -> bool:
     futex, kind = _HEAD.unpack(ctypes.string_at(address, _HEAD.size))
-    # Whoever has died has been taken out by the system, and only of a robust one anybody is told.
+    # The system lets go of the mutexes of a thread that dies, and reports it of robust ones only.
     orphaned = futex & _OWNER_DIED and (futex & _OWNER or not kind & _KIND_ROBUST)
     return not (orphaned or kind & ~_KINDS)
 
@@ -79,7 +79,7 @@ def _harmless(address: int) -> bool:
 def unlock(address: int, held: bytes = b"") -> None:
     """Unlock what this thread has locked. Raises BrokenMutex.
 
-    `held` is its `memory` once it was locked, for where others may have written over it since.
+    `held` is its `memory` just after it was locked, to notice that others have written over it.
     """
     intact = not held or not _GNU or _FIXED.unpack_from(held) == _FIXED.unpack_from(memory(address))
     if not intact:

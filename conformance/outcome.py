@@ -303,7 +303,7 @@ def _why_not(requirement: Requirement, run: Run, smoke_failed: bool) -> str:
     if requirement.tested == "no":
         return requirement.why
     if smoke_failed:
-        return "the smoke session failed, so that nothing else was tried"
+        return "the smoke session failed, so nothing else was tried"
     if run.interrupted:
         return "the run was interrupted before it was tried"
     if run.selection and not run.live and requirement.id not in run.collected.decided:

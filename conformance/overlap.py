@@ -17,8 +17,8 @@ from pathlib import Path
 from conformance import smoke
 from conformance.testbed import Testbed
 
-FEW = 3  # test cases that are run one by one rather than to find out how many can be at a time
-MOST = 8  # test cases at a time where nobody says how many
+FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
+MOST = 8  # test cases at a time by default
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Width:
 
 
 async def width(testbed: Testbed, tests: int) -> Width:
-    """For so many test cases: as declared, or what the IUT and this machine bear."""
+    """The width for that many test cases: as declared, or what the IUT and this machine bear."""
     configuration = testbed.configuration
     if tests <= FEW:
         return Width(1)
@@ -45,7 +45,7 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     cores = len(os.sched_getaffinity(0))
-    # Where others use the machine, what looks like waiting for the IUT is waiting for a core.
+    # On a busy machine, what looks like waiting for the IUT is waiting for a core.
     crowd = max(os.getloadavg()[0] / cores, 1.0)
     return Width(max(min(int(cores * took / max(spent, 0.01) / crowd), MOST), cores))
 
@@ -53,7 +53,7 @@ async def width(testbed: Testbed, tests: int) -> Width:
 async def overlap(
     tests: Sequence[Callable[[], Awaitable[None]]], limit: int, stopped: Callable[[], bool]
 ) -> None:
-    """Run all tests, started in their order, so many at a time, until there is a reason to stop."""
+    """Run all tests, started in their order, ``limit`` at a time, until there is reason to stop."""
     waiting = iter(tests)
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""How long a run still waits for what has not come before, and how much it still reads.
+"""Shortens the waits of a run for what has failed to come before, and limits what it reads.
 
 A failing implementation must not make the run long: its developer waits for the report. Nothing
 here changes a verdict: shorter is only what has already failed in full, for the same requirement,
@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 SHARE = 0.25  # of a deadline, where the same was missed in full for the same requirement
-LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
-LESS_LATE = 0.5  # the same, for a message that was often waited for in vain
+LATE = 2.0  # further deadlines to wait for a late answer: late is not the same as never
+LESS_LATE = 0.5  # the same, for a message that has often not come
 OFTEN = 3
 FLOODS = 2  # sessions that are followed as far as any codec may need
 MAX_BYTES = (
@@ -24,7 +24,7 @@ Names = tuple[str, ...]
 
 @dataclass
 class Patience:
-    """What a run has waited for in vain, by requirement and by the names of the messages."""
+    """What has not come in a run, by requirement and by the names of the messages."""
 
     floods: int = 0
     _missed: set[tuple[str, Names]] = field(default_factory=set)
@@ -32,15 +32,15 @@ class Patience:
     _slowest: float = 0.0
 
     def share(self, requirement: str, names: Names) -> float:
-        """What part of a deadline is waited for these messages."""
+        """The part of a deadline for which these messages are awaited."""
         return SHARE if (requirement, names) in self._missed else 1.0
 
     def late(self, names: Names) -> float:
-        """How many further deadlines are waited for them."""
+        """For how many further deadlines they are awaited."""
         return LESS_LATE if self._often[names] >= OFTEN else LATE
 
     def startup(self, names: Names, declared: float) -> float:
-        """How many seconds an IUT may take to start until its first message is awaited."""
+        """The seconds that an IUT may take to start, until its first message is awaited."""
         learnt = 1 + 3 * self._slowest
         return min(declared, learnt) if self._often[names] and self._slowest else declared
 

@@ -49,7 +49,7 @@ _WRONG = (Verdict.FAIL, Verdict.WARN)
 
 @dataclass
 class Trial:
-    """The mock of a role, sound or otherwise, against the suite; and what came of it.
+    """A run of the suite against the mock of a role, sound or deviating; and its result.
 
     ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
     requirements beside its own that were violated too; of the sound mock all that did not hold.
@@ -116,7 +116,7 @@ def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
 
 
 def mutations(role: str, number: int, seed: int) -> list[Trial]:
-    """So many mutants of a role's mock, the same for the same seed."""
+    """That many mutants of a role's mock, the same for the same seed."""
     found = protocols.role(role)
     usual = transport(configuration.embedded(found))
     decided = _decided(role)
@@ -149,7 +149,7 @@ def unproven(role: str) -> list[str]:
 
 
 def unspared(role: str) -> list[str]:
-    """The readings of a role that no variant takes otherwise."""
+    """The readings of a role that have no variant."""
     taken = {variant.requirement for variant in variants(role).values()}
     found = protocols.role(role)
     bound = protocols.load(found.protocol).binding(found)
@@ -157,7 +157,7 @@ def unspared(role: str) -> list[str]:
 
 
 def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
-    """Run all trials, so many at a time, and fill in what came of them; ``told`` hears of each.
+    """Run all trials, ``jobs`` at a time, and fill in their results; ``told`` is called with each.
 
     However it ends, no process of any trial is left.
     """
@@ -181,7 +181,7 @@ def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) ->
 
 @contextlib.contextmanager
 def _marked() -> Iterator[None]:
-    """Mark everything that is started, so that what outlives its trial can be found and ended."""
+    """Mark every process that is started, so that one that outlives its trial can be ended."""
     mark = uuid.uuid4().hex
     os.environ[_MARK] = mark
     try:
@@ -211,7 +211,7 @@ class _Running:
         return not self.process.is_alive()
 
     def conclude(self) -> bool:
-        """Fill in what came of it; False where the trial is to be repeated with all tests."""
+        """Fill in its result; False where the trial is to be repeated with all tests."""
         trial = self.trial
         trial.seconds = round(trial.seconds + time.monotonic() - self._began, 2)
         try:
@@ -261,7 +261,7 @@ class _Running:
 
 def _run(words: list[str], output: Path) -> None:
     """The run of one trial, in its own process."""
-    # What ends us must end the runs first, and they what they have started: see _end.
+    # A signal must first end the runs, and those the processes that they have started: see _end.
     os.setsid()
     # Its temporary files go with the trial, even where it has to be killed.
     tempfile.tempdir = os.environ["TMPDIR"] = str(output.parent)

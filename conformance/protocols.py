@@ -1,6 +1,6 @@
 """Loads what a protocol is: its roles, messages and requirements, from ``schemas/<protocol>/``.
 
-The words of its two files are checked here, what they say of others in ``conformance.checking``.
+The form of its two files is checked here, their references to others in ``conformance.checking``.
 """
 
 import difflib
@@ -25,9 +25,9 @@ from conformance.segmentation import Segmentation, whole
 LEVELS = ("must", "should", "may")
 ORIGINS = ("spec", "reading", "suite")
 TRANSPORTS = ("stdio", "tcp", "unix", "udp", "zmq", "none")
-"""How a role can be reached; ``none`` is one that has no wire, only an upper tester."""
+"""How a role can be reached; ``none`` is that of a role without a wire, only an upper tester."""
 DATAGRAMS = ("udp", "zmq")
-"""Those of them that keep messages apart."""
+"""The transports that preserve message boundaries."""
 
 
 _ID = re.compile("[a-z0-9]+(-[a-z0-9]+)*[.][a-z0-9]+(-[a-z0-9]+)*")
@@ -36,7 +36,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class UnknownName(Exception):
-    """A name that stands for nothing; the text says what would."""
+    """An unknown name; the text says which are known."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
         near = difflib.get_close_matches(name, known, n=3)
@@ -196,7 +196,7 @@ class Protocol:
 
     @property
     def segmentation(self) -> Segmentation:
-        """How what the suite sends is cut into writes where a test does not say.
+        """How the suite cuts what it sends into writes by default.
 
         As the ``segmentation`` of its codec has it, or not at all.
         """
@@ -205,15 +205,15 @@ class Protocol:
 
     @cached_property
     def parties(self) -> tuple[str, ...]:
-        """Everybody who may take part: the roles, and peers that nothing binds."""
+        """All that may take part: the roles, and peers that no requirement binds."""
         peers = (role.peer for role in self.roles.values())
         return tuple(dict.fromkeys((*self.roles, *peers)))
 
     def decoder(self, party: str, transport: str = "") -> Decoder:
-        """What cuts one party's bytes into messages, by default over the first of its transports.
+        """A decoder of one party's bytes, by default over the first of its transports.
 
-        Where these are read by whose they are, the codec has a function ``decoder(party)``;
-        otherwise it is its ``Decoder()``. Raises StopIteration for nobody of this protocol.
+        Where it matters whose bytes they are, it is the codec's ``decoder(party)``, otherwise
+        its ``Decoder()``. Raises StopIteration for nobody of this protocol.
         """
         role = next(role for role in self.roles.values() if party in (role.name, role.peer))
         told = getattr(self.codec, "decoder", None)
@@ -224,7 +224,7 @@ class Protocol:
     def conversation(self, running: bool = False) -> Any:
         """What the oracles of one IUT's sessions share; None where each session stands alone.
 
-        ``running``: the IUT has been running before, and others have spoken with it.
+        ``running``: the IUT has been running before, and may have had other sessions.
         """
         shared = getattr(self.oracle, "Conversation", None)
         return shared(running) if shared else None
@@ -255,8 +255,8 @@ def names() -> list[str]:
 
 
 checks: set[Callable[[Protocol], None]] = set()
-"""What a process asks of each protocol that it loads, beyond what its own words say: commands add
-``conformance.checking.check``, and mocks, of which a run starts hundreds, do not."""
+"""Further checks of each protocol that is loaded: commands add ``conformance.checking.check``;
+mocks, of which a run starts hundreds, do not."""
 
 
 @cache

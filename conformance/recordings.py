@@ -1,4 +1,4 @@
-"""Reads and judges a recorded session: what it violates, and whether it says what its bytes say."""
+"""Reads and judges a recorded session: what it violates, and whether its values match its bytes."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from conformance.protocols import Protocol, UnknownName
 
 
 class Misjudged(Exception):
-    """A finding of a requirement that cannot be violated there: a fault of the suite."""
+    """A finding of a requirement that does not bind that role: a fault of the suite."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Recording:
-    """A capture file and what is to be said of it; ``messages`` are those of the judged roles."""
+    """A capture file with its findings; ``messages`` counts those of the judged roles."""
 
     path: Path
     protocol: Protocol

@@ -13,7 +13,7 @@ from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 
 Pace = tuple[tuple[str, int, int], ...]
-"""What must have come before we go on: name, how often, and how often at most it is waited for."""
+"""What must have come before we go on: name, how often, and how often at most it is awaited."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class _Captured:
     kinds: frozenset[str]
     closes: bool
     undecided: bool
-    """A test found this wrong, and what it found is nothing that the oracle sees."""
+    """A test found this wrong, in a way that the oracle does not see."""
 
 
 async def replay(session: Session, capture: Capture) -> None:
@@ -93,7 +93,7 @@ async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
     for name, times, at_most in pace:
         while missing(name, times) and not (lenient and session.ended):
             await session.expect(name, to="as in the capture")
-        # What was a violation in the capture need not come from another IUT, but may.
+        # A violation in the capture need not come again from another IUT, but may.
         spoken = any(event.sender == session.peer for event in session.events)
         while missing(name, at_most) and not session.ended:
             starting = spoken and not session.received

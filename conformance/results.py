@@ -1,4 +1,4 @@
-"""What one test case came to: turns the end of a test into a result, and keeps its transcript."""
+"""The result of one test case: made of how the test ended, with its transcript."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from conformance.session import Session
 from conformance.transcripts import Transcripts
 from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict, Violation, violated
 
-# What a test case may stumble over in a message that does not fit its schema, which has been found.
+# The errors of a test case that reads a message that does not fit its schema (which is found).
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
 
-ALIKE = 3  # findings of one requirement that are told of sessions besides the decisive ones
+ALIKE = 3  # findings of one requirement that are reported besides those of the decisive sessions
 
 
 @dataclass
@@ -67,7 +67,7 @@ def conclude(
     if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
         came = iut.findings[0][0]
         conclusion = Inconclusive(
-            f"this decides nothing, for what came could not be read: {came.message} "
+            f"this decides nothing, because what came could not be read: {came.message} "
             f"({came.requirement})"
         )
     if conclusion is not None:
@@ -75,7 +75,7 @@ def conclude(
     if error is not None and conclusion is None:
         result.problem = f"{type(error).__name__}: {error}"
         result.verdict = Verdict.INCONCLUSIVE
-        result.detail = "the suite failed here, not the IUT"
+        result.detail = "the suite itself failed here, not the IUT"
     elif conclusion is not None:
         decisive = conclusion.session or decisive
         tried = conclusion.sessions or tried
@@ -101,7 +101,7 @@ def conclude(
 
 
 def _deaths(sessions: tuple[Session, ...]) -> Iterator[dict[str, Any]]:
-    """How an instance died that these sessions were with, and of what."""
+    """How an instance of these sessions died, and after which message."""
     for session in sessions:
         process = session.instance.process
         if process is None or not process.death:
@@ -196,7 +196,7 @@ def _apply(
         result.verdict = Verdict.INCONCLUSIVE
         result.offending = cause.event
         result.detail += (
-            f". This decides nothing, for the session was spoilt before: {cause.message} "
+            f". This decides nothing, because bytes before it were not readable: {cause.message} "
             f"({cause.requirement})"
         )
     elif about != decides.id:

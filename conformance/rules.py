@@ -1,4 +1,4 @@
-"""The rules of a well-made protocol, which take too long to be checked whenever it is loaded.
+"""The rules of a well-made protocol that take too long to be checked at every load.
 
 Captures and codec are put to the test on one another, the test cases of each role are collected,
 and its mock and what that can do otherwise are imported. Each rule yields lines that begin with
@@ -36,7 +36,7 @@ def broken(protocol: Protocol) -> Iterator[str]:
 def _requirements(protocol: Protocol) -> Iterator[str]:
     for entry in protocol.requirements.values():
         if not entry.text.endswith("."):
-            yield f"{entry.id}: its text is no sentence that ends with a full stop"
+            yield f"{entry.id}: its text is not a sentence that ends with a full stop"
         if not entry.section:
             yield f"{entry.id}: its section is empty"
 
@@ -56,7 +56,7 @@ def _schemas(protocol: Protocol) -> Iterator[str]:
         for where in _undescribed(schema):
             yield f"{file}: {where} has no description"
         if path not in sent and not any(Path(path).name in text for text in texts):
-            yield f"{file}: no message, no other schema and no module uses it"
+            yield f"{file}: it is not used by any message, schema or module"
     for message in protocol.messages.values():
         if message.sender not in protocol.roles:
             continue  # its peer, which nothing binds
@@ -72,13 +72,13 @@ def _modules(protocol: Protocol) -> Iterator[Path]:
 
 
 def _undescribed(node: Any, where: str = "") -> Iterator[str]:
-    """The properties of a schema that say nothing; of one by reference its own schema says it."""
+    """The properties of a schema without a description, except those that are a reference."""
     if isinstance(node, list):
         for item in node:
             yield from _undescribed(item, where)
     elif isinstance(node, dict):
         for name, part in node.get("properties", {}).items():
-            # What tags a message is what the message's own description is about.
+            # The tag of a message is described by the message's own description.
             if isinstance(part, dict) and where and not {"description", "$ref"} & part.keys():
                 yield f"{where}/{name}"
         for key, item in node.items():
@@ -196,7 +196,7 @@ def _decoded(protocol: Protocol, capture: Capture, party: str, data: list[bytes]
 def _both_ways(
     protocol: Protocol, capture: Capture, party: str, data: list[bytes]
 ) -> Iterator[str]:
-    """What one party wrote, written anew from the decoded form, and cut into pieces."""
+    """What one party wrote, encoded again from the decoded form, and cut into pieces."""
     frames = _decoded(protocol, capture, party, data)
     written = []
     for frame in frames:

@@ -31,7 +31,7 @@ from conformance.selection import Collected
 from conformance.testbed import Testbed
 from conformance.verdicts import Verdict
 
-HEARTBEAT = 30.0  # seconds after which a run says where it is, where there is no terminal
+HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
 
 class Runner:
@@ -48,7 +48,7 @@ class Runner:
         self._stack = contextlib.ExitStack()
         self._told = time.monotonic()
         self.report: dict[str, Any] | None = None
-        # What it keeps between runs is of no use here, and would lie where the run was started.
+        # Its cache between runs is useless here, and would lie where the run was started.
         home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
         hypothesis.configuration.set_hypothesis_home_dir(home)
         hypothesis.settings.register_profile(
@@ -56,7 +56,7 @@ class Runner:
             max_examples=configuration.examples,
             deadline=None,
             database=None,
-            # Hypothesis turns it on wherever CI is set, and then heeds no seed.
+            # Hypothesis turns it on wherever CI is set, and then ignores the seed.
             derandomize=False,
             print_blob=False,
             report_multiple_bugs=False,
@@ -72,7 +72,7 @@ class Runner:
     def pytest_unconfigure(self) -> None:
         self._stack.close()
 
-    # What tests are run
+    # Choosing the tests
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
@@ -125,7 +125,7 @@ class Runner:
             raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
         return requirement
 
-    # How they are run
+    # Running them
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> object | None:
@@ -154,7 +154,7 @@ class Runner:
     def _stopped(self, session: pytest.Session) -> bool:
         return bool(self._run.lost or session.shouldfail or session.shouldstop)
 
-    # What came of them
+    # Their results
 
     async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
         """Run one test case, and report it to pytest."""
@@ -202,7 +202,7 @@ class Runner:
             self._lose(result)
 
     def _lose(self, result: Result) -> None:
-        """An IUT that others have started is gone: it may have died of what it was sent.
+        """An IUT that was started by hand is gone: it may have died of what it was sent.
 
         Nothing else can be tried; what has been is reported.
         """
@@ -271,7 +271,7 @@ def purpose(item: pytest.Item) -> str:
 
 
 def _translate(report: pytest.TestReport, result: Result) -> None:
-    """What pytest is to think of a test: it has no words for most verdicts."""
+    """The outcome of a test for pytest, which does not know most verdicts."""
     bad = result.problem or result.verdict == Verdict.FAIL
     if bad:
         report.outcome = "failed"

@@ -24,7 +24,7 @@ Part = str | int
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """One violated keyword: where in the value, which, in words, and what it counts against.
+    """One violated keyword: its place in the value, its name, a message, and the requirement.
 
     `requirement` is the `x-requirement` nearest above the keyword, through references; else None.
     """

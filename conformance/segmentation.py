@@ -1,4 +1,4 @@
-"""How bytes are cut into writes: a stream must mean the same however it arrives."""
+"""How bytes are cut into writes: a stream means the same however it is cut."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Which of a role's test cases a run takes, and how that is said."""
+"""Which of a role's test cases a run takes, and the text that says so."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Selection:
         return cls(**{**raw, **tuples})
 
     def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
-        """Of test cases, each its id and the requirement that it decides: whether it is taken."""
+        """Whether each test case, given by its id and the requirement that it decides, is taken."""
         taken = [self._takes(case, requirement) for case, requirement in cases]
         if not self.shard:
             return taken
@@ -56,7 +56,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected of a role's test cases, and selected of these.
+    """How many of a role's test cases were collected, and how many of these selected.
 
     ``decided`` are the requirements of which some test was selected, ``split`` those of which some
     test was left out.

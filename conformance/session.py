@@ -16,7 +16,7 @@ from conformance.patience import Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Inconclusive, Violation
 
-SAID = 4000  # characters of what a program wrote before it ended that a transcript keeps
+SAID = 4000  # characters of a program's last output that a transcript keeps
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
 
@@ -49,8 +49,8 @@ class Session:
     ) -> None:
         """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
 
-        ``memory`` is what tests have found out about the IUT in this run, ``patience`` what the run
-        has waited for in vain, and ``deciding`` the requirement that the test decides.
+        ``memory`` is what tests have found out about the IUT in this run, ``patience`` what has
+        not come in it before, and ``deciding`` the requirement that the test decides.
         """
         self.instance = instance
         self.memory = {} if memory is None else memory
@@ -96,7 +96,7 @@ class Session:
 
     @property
     def flooded(self) -> bool:
-        """The IUT has written more than a session is followed for."""
+        """The IUT has written more than is read of one session."""
         return bool(self._flooded)
 
     @property
@@ -133,7 +133,7 @@ class Session:
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
-        # Where the protocol's messages go apart, so do those of one call and of the next.
+        # Where the protocol sends its messages one by one, this call waits until the last was read.
         apart = self.protocol.segmentation is not whole
         for number, piece in enumerate(pieces):
             if number or apart:
@@ -168,7 +168,7 @@ class Session:
     def answer(self, name: str, make: Callable[[Message], Any]) -> None:
         """From now on answer every message of a name at once with the message that `make` makes.
 
-        For what a peer has to do all the time whatever a test is about, such as keeping alive.
+        For what a peer has to do throughout every test, such as keeping a connection alive.
         """
         self._answering.append(asyncio.create_task(self._answer(name, make, len(self.received))))
 
@@ -183,7 +183,7 @@ class Session:
             await self._news.wait()
 
     async def operate(self, operation: str, **arguments: Any) -> Answer:
-        """Run an operation of the upper tester; the transcript keeps it and what it came to.
+        """Run an operation of the upper tester; the transcript keeps it and its result.
 
         Raises NotExercised where nothing provides it.
         """
@@ -302,12 +302,12 @@ class Session:
         return True
 
     async def _settled(self) -> None:
-        """Where the stream has ended, give the process a moment to end, too: its end is telling."""
+        """Where the stream has ended, give the process a moment to end: how it ends says why."""
         if self._ended and self.instance.process:
             await self.instance.process.wait(LAST_WORDS)
 
     async def unharmed(self, after: str) -> None:
-        """Raise Violation if the IUT has died, by a signal or by an error that nobody handled."""
+        """Raise Violation if the IUT has died, by a signal or an unhandled error."""
         await self._settled()
         if self.instance.process and self.instance.process.crashed:
             raise Violation(
@@ -320,7 +320,7 @@ class Session:
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         came = f"came {shown}, then" if names else "came"
         if self.judge.spoiled:
-            came += f" bytes that are no message ({self._noise()!r}), then"
+            came += f" bytes that are not a message ({self._noise()!r}), then"
         if not self._ended and (left := self.judge.rest(self.role.name)):
             came += f" {left[0].raw[:60]!r}, whose end has not come, then"
         ending = "the end of the stream" if self._ended else "nothing"
@@ -329,7 +329,7 @@ class Session:
         return f"{came} {ending}{self.instance.describe_end()}" + (f"; {SLOW}" if silent else "")
 
     def _noise(self) -> bytes:
-        """The beginning of the first bytes that are no message."""
+        """The beginning of the first bytes that are not a message."""
         data = (event.data for event in self.theirs if event.message is None)
         return next((some[:60] for some in data if some), b"")
 
@@ -355,7 +355,7 @@ class Session:
                 self._patience.floods += 1
                 self._flooded = (
                     f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
-                    f"{self.now:.1f} s: more than a session is followed for"
+                    f"{self.now:.1f} s: more than is read of one session"
                 )
                 self._news.set()
                 return

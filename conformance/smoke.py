@@ -1,6 +1,6 @@
 """The smoke session: does the IUT start, and does it speak its side of the protocol at all?
 
-Where it does not there is one message that teaches, and no test is run.
+If it does not, one message says what to do, and no test is run.
 """
 
 import importlib
@@ -49,7 +49,7 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     first = repr(next(came, b"")[:FIRST])
     conclude(result, error, iut, decides, folder)
     if error is None and not spoilt:
-        # Whatever else it did wrong is the business of the tests.
+        # Whatever else it did wrong is left to the tests.
         result.verdict = Verdict.PASS
     elif first != "b''" and first not in result.detail:
         result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
@@ -57,10 +57,10 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
 
 
 async def _never_started(iut: Iut) -> Unreachable | None:
-    """Where it ended without a word: does it also end when nobody speaks to it?
+    """Where it ended without sending anything: does it also end when nothing is sent to it?
 
     Then it has never started; otherwise it has died of what it was sent. One that has connected has
-    started, and may well end where nobody speaks to it.
+    started, and may well end where nothing is sent to it.
     """
     said = any(event.data for session in iut.sessions for event in session.theirs)
     connected = not iut.role.serves and iut.testbed.transport in ("tcp", "unix")
@@ -79,7 +79,7 @@ def _other_role(iut: Iut) -> Inconclusive | None:
     role = iut.role
     foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
     messages = iut.configuration.protocol.messages
-    # Where the other side says nothing, what came is no sign of it.
+    # Where the other role sends nothing, what came does not show that the IUT plays it.
     if not foreign or not any(sender == role.peer for sender, _ in messages):
         return None
     own = {name for sender, name in messages if sender == role.name}

@@ -1,8 +1,8 @@
-"""Searches the Python files of a protocol, as text, for what they must define and whom they name.
+"""Searches the Python files of a protocol, as text, for missing definitions and unknown names.
 
 Nothing is imported, so that it costs milliseconds. The ids of requirements stand in these files as
 plain strings: behind certain words (`requirement("…")`, `violates="…"`) every string is one, and
-elsewhere in codecs, oracles and tests each that looks like one and is of an area that there is.
+elsewhere in codecs, oracles and tests each that looks like an id of an area that exists.
 """
 
 import os
@@ -31,7 +31,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
     suite = _Texts(conformance.__path__, protocol.name)
     mocked = _Texts(mocks.__path__, protocol.name)
     areas = {entry.area for entry in protocol.requirements.values()}
-    # Their names look like ids, and stand in codecs and tests.
+    # Names of files look like ids, too, and stand in codecs and tests.
     files = {path.name for path in protocol.folder.rglob("*.json")}
     for file, text in {**suite.texts, **mocked.texts}.items():
         named = {at: name for at, filled, name in _named(text) if not filled}

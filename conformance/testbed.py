@@ -54,7 +54,7 @@ class Testbed:
     async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What the first test case that asks has found out about the IUT, under this name.
 
-        Where that fails the next one that asks tries again.
+        Where that fails, the next one that asks tries again.
         """
         async with self._finding.setdefault(name, asyncio.Lock()):
             if name not in self.memory:
@@ -124,7 +124,7 @@ class Ahead:
 
 
 def _fresh(spare: asyncio.Task[Instance]) -> bool:
-    """It still runs, and has not waited so long that it may be about to give up."""
+    """Whether it still runs, and has not waited so long that it may be about to give up."""
     if spare.exception():
         return False
     process = spare.result().process

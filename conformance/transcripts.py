@@ -64,7 +64,7 @@ class Transcripts:
             for finding in session.judge.findings
             if finding.event is not None
         ]
-        # Of a flood more would be more of the same.
+        # More of a flood would show nothing new.
         usual = FLOOD if any(session.flooded for session in sessions) else KEPT
         kept = _bounded(events, max(marked, default=0), usual)
         session = sessions[-1]
@@ -88,7 +88,7 @@ class Transcripts:
 
 
 def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:
-    """The events of all sessions in the order of time, and where each has come to stand.
+    """The events of all sessions in the order of time, and the index of each.
 
     A connection has its number, and says with which instance of the IUT it was, where there are
     several.
@@ -104,7 +104,7 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
     for number, session in enumerate(sessions):
         at = 0.0
         for index, event in enumerate(session.events):
-            # Never before the one that it follows: the order within a connection is what counts.
+            # Never before its predecessor: the order within a connection is kept.
             at = max(at, session.began - began + event.at)
             details = event.details
             if event.event == "connected" and len(instances) > 1:

@@ -36,12 +36,12 @@ def merge(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def violated(level: str) -> Verdict:
-    """What a violation of a statement of this level is called."""
+    """The verdict of a violated statement of this level."""
     return Verdict.FAIL if level == "must" else Verdict.WARN
 
 
 class Conclusion(Exception):
-    """A test's conclusion other than pass; not a fault of the suite."""
+    """A test's conclusion other than pass; never a fault of the suite."""
 
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
@@ -49,7 +49,7 @@ class Conclusion(Exception):
     awaited: tuple[str, ...] | None = None
     """The names of the messages that did not come within their deadline, where it is about that."""
     sessions: tuple[Any, ...] = ()
-    """All sessions of what was tried, where that is not the test's last."""
+    """All sessions of the attempt, where that is not just the test's last one."""
 
 
 class Violation(Conclusion):
@@ -57,7 +57,7 @@ class Violation(Conclusion):
 
     ``expected`` and ``came`` are plain sentences; ``requirement`` is None for the one that the test
     names; ``event`` is the index of the offending event in the session's transcript. ``explains``:
-    this is why bytes came that are no message, and so counts although they did.
+    this is why bytes came that are not a message, and so counts although they did.
     """
 
     verdict = Verdict.FAIL

@@ -26,7 +26,7 @@ def watch(words: Sequence[str], files: Sequence[Path]) -> int:
             print(f"\nwaiting for a change of {names} (Ctrl-C ends)", flush=True)
             while _stamps(files) == before:
                 time.sleep(_PAUSE)
-            # Whoever writes a file may not be done with it.
+            # A file that has changed may still be being written.
             while (now := _stamps(files)) != before:
                 before = now
                 time.sleep(_PAUSE)

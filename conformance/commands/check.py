@@ -30,7 +30,7 @@ def execute(args: argparse.Namespace) -> int:
         return _judge(args)
     if unknown := sorted(set(names) - set(protocols.names())):
         raise ConfigurationError(f"{unknown[0]}: give captures or protocols, not both")
-    # What is wrong is to be told in full.
+    # Every problem is printed, not only the first.
     protocols.checks.discard(checking.check)
     problems = [problem for name in names for problem in _problems(protocols.load(name))]
     for problem in problems:

@@ -1,7 +1,7 @@
-"""Compare two reports of one role: regressions, fixes, and what is decided no more.
+"""Compare two reports of one role: regressions, fixes, and what is no longer decided.
 
 OLD and NEW are report.json files, or the folders that they were written to. Exit 0 without a
-regression, 1 with one (with --strict also where something is decided no more), 3 where one of the
+regression, 1 with one (with --strict also where something is no longer decided), 3 where one of the
 two runs was itself inconclusive.
 """
 
@@ -21,7 +21,7 @@ from conformance.reporting.text import one_line
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", type=Path)
     parser.add_argument("new", metavar="NEW", type=Path)
-    parser.add_argument("--strict", action="store_true", help="what is decided no more counts, too")
+    parser.add_argument("--strict", action="store_true", help="what is no longer decided counts")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write a page as well")
 

@@ -55,7 +55,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         yield from _comment(f"  {placeholder}: {meaning}")
     yield f"command = {_string(_command(role))}"
     if role.transports == ("none",):
-        yield from _comment("It has no wire: all that is asked of it are operations (see [hooks]).")
+        yield from _comment("It has no wire: it is driven by operations alone (see [hooks]).")
     elif role.serves:
         yield from _comment("Or, instead of a command, where it already listens:")
         yield f"# connect = {_string(_address(role))}"
@@ -68,7 +68,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
     yield '# cwd = "."'
     yield '# env = { LOG_LEVEL = "debug" }'
     yield from _comment(
-        "How many of it are tested at a time, where the suite shall not find out how many can be:"
+        "How many instances are tested at a time; by default the suite finds out how many can be:"
     )
     yield "# workers = 1"
     if role.hooks:
@@ -85,15 +85,15 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         yield from _section(
             "programs",
             "What {program} in the command stands for. Tests that need a program which is not "
-            "declared are not exercised; the first one is used wherever any will do.",
+            "declared are not exercised; the first one is used where any program will do.",
         )
         for name, description in role.programs.items():
             yield from _entry(name, _string(name), description)
     if role.procedures:
         yield from _section(
             "procedures",
-            "The names of what it can be asked to run, where they are others; an empty one says "
-            "that it has none of the kind, and tests that need it are not exercised.",
+            "The names of what it can be asked to run, where they differ; an empty name says "
+            "that it has no such thing, and tests that need it are not exercised.",
         )
         for name, description in role.procedures.items():
             yield from _entry(name, _string(name), description)
@@ -101,8 +101,8 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         yield from _section(
             "hooks",
             "Commands that do to the implementation what its user or a local program would. They "
-            "are run once an operation; {pid} is the process under test. What a hook prints, if it "
-            "is JSON, is the operation's result.",
+            "are run once per operation; {pid} is the process under test. What a hook prints, if "
+            "it is JSON, is the operation's result.",
         )
         for hook in role.hooks.values():
             words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
@@ -115,7 +115,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
             yield from _entry(setting.name, value, f"{setting.description}{choice}")
     yield from _section(
         "unsupported",
-        "Optional parts that it leaves out, and why; they are then not applicable. Named is a "
+        "Optional parts that it leaves out, and why; they are then not applicable. A name is a "
         "feature, or a requirement of level should or may "
         f"(conformance list {role} --requirements).",
     )

@@ -15,9 +15,9 @@ from conformance.harness.instance import transport
 from conformance.protocols import Role, UnknownName
 
 _OF_THE_MOCK = ("mock", "fault", "variant", "mutant", "transport")
-"""The options each of which says that the reference mock is meant."""
+"""The options each of which implies ``--mock``."""
 
-# How a mock is told to speak over a transport other than its own choice, and where.
+# The options by which a mock speaks over a transport other than its default, and where.
 _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host}:{port}"}
 
 
@@ -37,17 +37,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
     parser.add_argument("--fault", metavar="NAME", help="the same, with this fault")
     parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
-    parser.add_argument("--mutant", metavar="JSON", help="the same, changed by machine (prove)")
+    parser.add_argument("--mutant", metavar="JSON", help="the same, with a mutant (of prove)")
     parser.add_argument(
         "--transport", choices=protocols.TRANSPORTS, help="the same, over this transport"
     )
 
 
 def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) -> Configuration:
-    """The IUT that is meant: the command's, the file's or, where it is asked for, the reference
-    mock, with the options over it.
+    """The IUT to test: that of the command, of the file or, where it is asked for, the reference
+    mock; options override the file.
 
-    Raises ConfigurationError or UnknownName where the words make no sense.
+    Raises ConfigurationError or UnknownName for wrong usage.
     """
     file = Path(args.config or configuration.FILE)
     reached = bool(command or args.connect or args.listen)
@@ -101,7 +101,7 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
 
 
 def _unnamed(role: Role) -> str:
-    """What to write where nothing says which implementation of a role is meant."""
+    """What to write where no implementation of a role was given."""
     ways = [f"its command, as in `-- ./my-{role.name}`"]
     if role.transports != ("none",):
         address = "--connect ADDR" if role.serves else "--listen ADDR"
@@ -110,7 +110,7 @@ def _unnamed(role: Role) -> str:
 
 
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
-    """The command line that means the same IUT again: these words, the options, the command."""
+    """The command line that tests the same IUT again: these words, the options, the command."""
     again = [*words, *(["--mock"] if args.mock else [])]
     for option in ("config", "connect", "listen", "fault", "variant", "mutant", "transport"):
         if value := getattr(args, option):
@@ -123,7 +123,7 @@ def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> s
 
 
 def _mock(role: Role, args: argparse.Namespace) -> Configuration:
-    """The reference mock, with what is chosen of its deviations and over what these show over."""
+    """The reference mock with the chosen fault or variant, over a transport that shows it."""
     from mocks import deviations
 
     base = configuration.embedded(role)
@@ -176,8 +176,8 @@ def _timings(given: Sequence[str]) -> dict[str, float]:
 
 
 def _values(base: Configuration, given: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Programs and procedures, which ``--set programs.NAME=VALUE`` and the like give, and all other
-    IXIT values."""
+    """Programs and procedures, given as ``programs.NAME=VALUE`` or ``procedures.NAME=VALUE``, and
+    all other IXIT values."""
     tables = {"programs": dict(base.programs), "procedures": dict(base.procedures)}
     ixit = dict(base.ixit)
     for name, value in _pairs("--set", given).items():
@@ -193,14 +193,14 @@ def _placeholders(found: Configuration) -> None:
     """Raise UnknownName where a word of the command has a placeholder that does not exist."""
     known = [name.strip("{}") for name in placeholders(found.role)]
     for word in found.command:
-        # More braces than one pair, or blanks, are text of a program and none of ours.
+        # Nested braces, or blanks within them, are part of the program's own text.
         match = re.fullmatch(r"[^{}$\s]*\{([a-z_]+)\}[^{}\s]*", word)
         if match and match[1] not in (*known, "python"):
             raise UnknownName(f"placeholder of {found.role}", match[1], known)
 
 
 def placeholders(role: Role) -> list[str]:
-    """What a command of this role may have in braces, with the braces."""
+    """The placeholders that a command of this role may have, with their braces."""
     names = [role.bridge] if role.bridge else []
     if {"tcp", "udp"} & set(role.transports):
         names += [f"{channel}_port" for channel in role.channels] or ["port"]
@@ -211,7 +211,7 @@ def placeholders(role: Role) -> list[str]:
 
 
 def _executable(found: Configuration) -> None:
-    """Raise ConfigurationError where the command evidently starts nothing."""
+    """Raise ConfigurationError where the command cannot be started."""
     if not found.command:
         return
     program = configuration.expand(found.command[0], {})
@@ -230,5 +230,5 @@ def _executable(found: Configuration) -> None:
             )
         where = f" in {folder}" if "/" in program else ""
         raise ConfigurationError(
-            f"the IUT's command {program!r} is no executable that can be found{where}"
+            f"the IUT's command {program!r} was not found, or is not executable{where}"
         )

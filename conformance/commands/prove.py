@@ -2,8 +2,8 @@
 
 Prints the kill matrix. A fault is killed if the requirement that it violates is reported. The sound
 mock must pass everything; a variant must not fail at all, and warn of nothing but the requirement
-that it differs in. With --mutants N, so many changes by machine are tried instead: each is killed
-by whatever finds it, or told as a survivor. Exit 0 if all went well, else 1.
+that it differs in. With --mutants N, that many generated changes are tried instead: each is killed
+by any finding, or reported as a survivor. Exit 0 if all went well, else 1.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def execute(args: argparse.Namespace) -> int:
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
-    # To be told to end is the same as Ctrl-C: whatever runs is ended first.
+    # SIGTERM is treated as Ctrl-C: the runs under way are ended first.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for role, trials in planned.items():
@@ -88,7 +88,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _roles(name: str) -> list[str]:
-    """The roles that are meant and have a mock. Raises UnknownName or ConfigurationError."""
+    """The chosen roles that have a mock. Raises UnknownName or ConfigurationError."""
     known = deviations.roles()
     protocol, _, role = name.partition("/")
     if role:
@@ -148,7 +148,7 @@ def _progress(text: str) -> None:
 
 
 def _summary(trials: Sequence[Trial]) -> str:
-    """How many of each kind went as they must."""
+    """How many trials of each kind had the outcome that they must have."""
     told = []
     for kind, as_it_must in _MUST.items():
         tried = [trial for trial in trials if trial.kind == kind and trial.verdict != proof.IDLE]

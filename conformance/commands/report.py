@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reports", metavar="REPORT", nargs="+", type=Path)
     parser.add_argument("--page", metavar="FILE", type=Path, help=f"default: {PAGE}")
     parser.add_argument("--badge", metavar="FILE", type=Path, help="write a badge, for shields.io")
-    parser.add_argument("--merge", metavar="DIR", type=Path, help="write one report of all")
+    parser.add_argument("--merge", metavar="DIR", type=Path, help="write one merged report")
 
 
 def execute(args: argparse.Namespace) -> int:

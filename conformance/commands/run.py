@@ -1,7 +1,7 @@
 """Test an implementation, and write a report.
 
 COMMAND starts the implementation under test; {port}, {socket}, {program} and other placeholders in
-it are filled in. --mock tests the reference mock; it is never tested unless that is asked for.
+it are filled in. --mock tests the reference mock, which is never tested by default.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from conformance.reporting.summary import terminal_summary
 REPORTS = ("conformance-report", "conformance-report-selection")
 """Where the report of a whole run is written, and that of a selection."""
 
-# What pytest ends with where it was told wrongly, or to do something else than to run tests.
+# pytest's exit codes for wrong usage, and for doing something other than running tests.
 _WITHOUT_REPORT: dict[int, int] = {
     pytest.ExitCode.USAGE_ERROR: USAGE,
     pytest.ExitCode.OK: INCONCLUSIVE,
@@ -42,8 +42,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="warnings and inconclusives fail too")
     selecting.add(parser)
-    parser.add_argument("--examples", type=_positive, metavar="N", help="drawn sessions a property")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn")
+    parser.add_argument("--examples", type=_positive, metavar="N", help="examples of a property")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the examples")
     parser.add_argument(
         "-n",
         dest="workers",
@@ -92,7 +92,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
-    """The configuration of a run: the IUT that is meant, and how to run."""
+    """The configuration of a run: the IUT to test, and how to run."""
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
     role = protocols.role(args.role) if args.role else None

@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def chosen(
     args: argparse.Namespace, configuration: Configuration, folders: Sequence[str]
 ) -> Selection:
-    """The selection that is meant; ``folders`` are where reports of earlier runs may be.
+    """The chosen selection; ``folders`` are where reports of earlier runs may be.
 
     Raises ConfigurationError or UnknownName.
     """
@@ -50,7 +50,7 @@ def _requirements(args: argparse.Namespace, configuration: Configuration) -> tup
 
 
 def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, ...]:
-    """The tests that the latest report has to complain of. Raises ConfigurationError."""
+    """The tests that the latest report lists as failed. Raises ConfigurationError."""
     written = [file for folder in folders if (file := Path(folder, "report.json")).is_file()]
     reports = [stored.load(file) for file in written]
     latest = max(
@@ -74,5 +74,5 @@ def _failed(configuration: Configuration, folders: Sequence[str]) -> tuple[str, 
 def _shard(text: str) -> str:
     part, slash, parts = text.partition("/")
     if not (slash and part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no I/N, such as 1/3")
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, such as 1/3")
     return text

@@ -212,7 +212,7 @@ async def _loses_pieces(iut: Iut) -> bool:
 
 
 async def unharmed(session: Session, after: str) -> None:
-    """Raise Violation if the IUT has died, by a signal or an error that nobody handled."""
+    """Raise Violation if the IUT has died, by a signal or an unhandled error."""
     announced = any(message.name == "EndOfTransmission" for message in session.received)
     if not (session.ended and (announced or await tester.of(session).lives(session))):
         await session.unharmed(after)

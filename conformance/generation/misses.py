@@ -1,8 +1,8 @@
 """Builds near misses of a schema: values in which one keyword is violated, at one known place.
 
 Every kind of near miss (this keyword at this place) comes with a few concrete samples, and only
-those are kept that the validator finds guilty of just that. So what a schema means is decided in
-one place, and no list of exceptions is needed here.
+those are kept in which the validator finds just that violation. So what a schema means is decided
+in one place, and no list of exceptions is needed here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class _Kind:
-    """One keyword violated at one place: what stands there, and the layers around it.
+    """One keyword violated at one place: the bad values there, and the containers around it.
 
     `bad` is None where the samples are all there is. The outermost layer comes first; a layer is a
     form of (container, key), and valid once something valid is put at the key.
@@ -88,7 +88,7 @@ class _Kinds:
         return self._of(self._root.contents, self._forms.nodes.fuel(DEPTH))
 
     def checked(self, kind: _Kind) -> SearchStrategy[NearMiss] | None:
-        """What the validator confirms of a kind."""
+        """The samples of a kind that the validator confirms."""
         around = [layer.simplest for layer in kind.layers]
         samples = [bad for bad in kind.samples if self._is_right(kind.miss(bad, around))]
         if not samples:
@@ -313,7 +313,7 @@ def _texts(keywords: dict[str, Any]) -> Iterator[_Kind]:
 
 
 def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator[_Kind]:
-    """Base64 with a character that is not of its alphabet, without padding, with stray bits."""
+    """Base64 with a character outside its alphabet, without padding, with stray bits."""
     some = text(keywords, max(low, 1), high)
     odd = Form(st.tuples(st.sampled_from("-_!.\n \u00e9"), st.integers(0, 64)), ("-", 0))
     yield from _given("contentEncoding", "base64", some and together(some, odd).map(_replaced))

@@ -1,7 +1,7 @@
 """Flattens a JSON Schema into plain alternatives, which hold no references and no combinators.
 
-A value is valid if it is so for one of the alternatives (for exactly one, where a `oneOf` says so).
-Recursion is counted in *fuel*: a step through a reference that can lead back to itself takes one,
+A value is valid if it fits one of the alternatives (for exactly one, where a `oneOf` says so).
+Recursion is bounded by *fuel*: a step through a reference that can lead back to itself takes one,
 and without fuel there is no alternative. So all that is built from the alternatives is finite.
 """
 
@@ -57,7 +57,7 @@ class Nodes:
         self._recursive = {uri for uri in self._leads if uri in self._reach(uri)}
 
     def fuel(self, depth: int) -> int:
-        """What suffices for `depth` levels of recursion, and for a finite value in any case."""
+        """The fuel for `depth` levels of recursion, and in any case enough for a finite value."""
         return depth + len(self._recursive) if self._recursive else 0
 
     def is_recursive(self, contents: Contents) -> bool:
@@ -133,7 +133,7 @@ def _parts(contents: Contents, where: str) -> Iterator[tuple[Contents, str]]:
 
 
 def apart(one: Node, other: Node) -> bool:
-    """Whether it shows at a glance that no value made for one alternative fits the other.
+    """Whether the top level already shows that no value made for one alternative fits the other.
 
     They allow other types, or other constants, or each requires a member that the other does not
     know, or both require one that has another constant in each.
@@ -196,7 +196,7 @@ def _merge(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _both(keyword: str, one: Any, other: Any) -> Any:
-    """What one keyword asks that is given twice."""
+    """The conjunction of one keyword that is given twice."""
     if one == other:
         return one
     match keyword:

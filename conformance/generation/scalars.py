@@ -49,7 +49,7 @@ def together(*forms: Form) -> Form:
 
 
 def either(forms: list[Form]) -> Form | None:
-    """A value of one of them; None where there is none."""
+    """A value of one of them; None where there are none."""
     return Form(st.one_of(*(form.strategy for form in forms)), forms[0].simplest) if forms else None
 
 
@@ -68,7 +68,7 @@ def _highest(keywords: Keywords) -> float:
 
 
 def integer(keywords: Keywords) -> Form | None:
-    """Integers: of 32 bits where there are no bounds; the edges of smaller types oftener."""
+    """Integers: of 32 bits where there are no bounds; the bounds of smaller types more often."""
     step = keywords.get("multipleOf", 1)
     if not isinstance(step, int):
         raise UnsupportedSchema(
@@ -178,7 +178,7 @@ def _class_of(pattern: str) -> tuple[str, int, int | None] | None:
 def _matching(pattern: str) -> Form:
     strategy = st.from_regex(regex(pattern))
     quick = settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
-    with ThreadPoolExecutor(1) as apart:  # as find() refuses to be called while a test is run
+    with ThreadPoolExecutor(1) as apart:  # as find() refuses to be called within a test
         searched = apart.submit(find, strategy, lambda value: True, settings=quick)
         return Form(strategy, searched.result())
 
@@ -186,7 +186,7 @@ def _matching(pattern: str) -> Form:
 def _base64(pattern: str | None, low: int, high: int | None) -> Form | None:
     """Base64 of bytes; where there is a pattern, of as many bytes as it lets pass.
 
-    Such a pattern is expected to be about the length; what else it asks costs drawing again.
+    Such a pattern is expected to be about the length; anything else is met by drawing again.
     """
     least = 3 * -(-low // 4) - 2 if low else 0
     most = None if high is None else 3 * (high // 4)

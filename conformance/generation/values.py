@@ -26,7 +26,7 @@ ANYTHING = Form(
 
 
 class Forms:
-    """The valid values of one schema and of all that lies below it; None stands for no value.
+    """The valid values of one schema and of all that lies below it; None where there is none.
 
     `extras`: objects that are open to unknown members sometimes have some.
     """
@@ -96,7 +96,7 @@ class Forms:
                 return self.array(node, keywords.get("minItems", 0), keywords.get("maxItems"))
             case "object":
                 return self.object(node)
-        raise UnsupportedSchema(f"the type {name!r} is none of JSON Schema's")
+        raise UnsupportedSchema(f"the type {name!r} is not one of JSON Schema's")
 
     def array(self, node: Node, low: int, high: int | None) -> Form | None:
         """Arrays of `low` to `high` items."""

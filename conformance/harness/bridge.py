@@ -2,7 +2,7 @@
 
 Run as ``python bridge.py ADDRESS``, it connects twice to the unix socket ADDRESS: once for the wire
 (standard input and output) and once for what the suite writes to its standard error. It ends once
-the suite has ended both: while the suite keeps the second, an end of the wire is the IUT's doing.
+the suite has ended both: while the suite keeps the second, only the IUT can end the wire.
 It is started by the IUT, so it imports nothing of the suite and nothing that is slow.
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conformance.harness.links import AddressError, Link, parse_address
 
-KEPT = 4096  # datagrams that wait to be read; of more the oldest are lost, as UDP may lose any
+KEPT = 4096  # datagrams that wait to be read; beyond that the oldest are dropped, as UDP may do
 _TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
@@ -42,7 +42,7 @@ class DatagramLink(Link):
         if data and not self._transport.is_closing():
             self._transport.sendto(data)
         elif not self._transport.is_closing():
-            # asyncio itself sends no empty one.
+            # asyncio itself does not send an empty one.
             with (
                 contextlib.suppress(OSError),
                 self._transport.get_extra_info("socket").dup() as own,
@@ -54,7 +54,7 @@ class DatagramLink(Link):
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
-        """A datagram socket has no direction that could end."""
+        """Nothing: a datagram socket has no direction that could end."""
 
     async def close(self) -> None:
         if not self._shared:
@@ -63,7 +63,7 @@ class DatagramLink(Link):
 
 
 async def connect(address: str) -> DatagramLink:
-    """A link to somebody who receives there."""
+    """A link to a receiver."""
     transport, received = await asyncio.get_running_loop().create_datagram_endpoint(
         _Received, remote_addr=_parse(address)
     )
@@ -71,7 +71,7 @@ async def connect(address: str) -> DatagramLink:
 
 
 class DatagramListener:
-    """Receives the IUT's datagrams. Whoever accepts gets all that come, one session at a time."""
+    """Receives the IUT's datagrams; the session that accepts gets all that come."""
 
     def __init__(self) -> None:
         self._link: DatagramLink | None = None
@@ -99,14 +99,14 @@ class DatagramListener:
 def _parse(address: str) -> tuple[str, int]:
     where = parse_address(address)
     if isinstance(where, str):
-        raise AddressError(f"{address!r} is no address of datagrams: expected HOST:PORT")
+        raise AddressError(f"{address!r} is not an address of datagrams: expected HOST:PORT")
     return where
 
 
 def receives(port: int) -> bool:
-    """Whether some socket is bound to a UDP port; where the system does not tell, it counts as so.
+    """Whether some socket is bound to a UDP port; True where the system does not say.
 
-    The system's tables are looked at, for to send would disturb and to bind would be in the way.
+    It reads the system's tables: sending would disturb the IUT, and binding would take its port.
     """
     known = [table for table in _TABLES if table.is_file()]
     ending = f":{port:04X}"

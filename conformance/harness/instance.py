@@ -49,7 +49,7 @@ async def listen(role: Role, kind: str, address: str) -> AnyListener:
 
 
 def transport(configuration: Configuration) -> str:
-    """How the wire reaches the IUT: a transport, as its address or command tells.
+    """The transport over which the IUT is reached, by its address or command.
 
     Raises ConfigurationError where the role does not speak over that.
     """
@@ -100,7 +100,7 @@ def _placeholder_transport(configuration: Configuration) -> str:
 
 
 def _network(configuration: Configuration) -> str:
-    """What a port is a port of: that which is declared, or the first that the role has."""
+    """What a port is a port of: the declared transport, or the first of the role."""
     declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
     return declared or next(
         (kind for kind in configuration.role.transports if kind in _SOCKETS), "tcp"
@@ -119,7 +119,7 @@ T = TypeVar("T")
 
 
 class Instance:
-    """One running IUT: a process of ours, or a program that somebody else keeps running."""
+    """One running IUT: a process of ours, or a program that was started by hand."""
 
     def __init__(self, configuration: Configuration, kind: str) -> None:
         self.role = configuration.role
@@ -148,7 +148,7 @@ class Instance:
         return self._upper
 
     async def start(self, program: str | None, listeners: Mapping[str, AnyListener]) -> None:
-        """Start the process, if there is a command; be ready for it, if it is to connect."""
+        """Start the process, if there is a command; listen first, if it is to connect."""
         self._listeners = dict(listeners)
         self.program = program
         command = self.configuration.command
@@ -158,7 +158,7 @@ class Instance:
             return
         await self._place(" ".join(command), program)
         argv = [expand(word, self.values) for word in command]
-        # The standard streams belong to the wire, or to the upper tester where it talks so.
+        # The standard streams are the wire, or the upper tester's where that uses them.
         over = self.configuration.upper_tester or self.role.upper_tester
         self.process = await Process.start(
             argv,
@@ -186,7 +186,7 @@ class Instance:
             made = tempfile.TemporaryDirectory(
                 prefix="conformance-", dir="/tmp" if crowded else None
             )
-            # Inside another one: what is written beside it is seen, and gone with it, too.
+            # Inside another one, so that files written beside it are seen, and removed with it.
             inner = Path(self._stack.enter_context(made)) / "own"
             inner.mkdir()
             self.values["directory"] = str(inner)
@@ -286,7 +286,7 @@ class Instance:
             return await self._within_startup(attempt(), f"it did not accept at {address}")
         except Unreachable as error:
             if self.process is None and refused:
-                raise Unreachable(f"nobody accepts at {address}: {refused}") from error
+                raise Unreachable(f"nothing accepts at {address}: {refused}") from error
             raise
 
     async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
@@ -301,7 +301,7 @@ class Instance:
             # A program that connects and ends at once has still connected.
             await asyncio.wait({task}, timeout=0 if task.done() else 0.1)
         finally:
-            # What waits on would take the connection that somebody else waits for later.
+            # A pending accept would take the connection that a later one waits for.
             for waiter in watched:
                 waiter.cancel()
         if task.done():
@@ -310,7 +310,7 @@ class Instance:
         raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{slow}")
 
     def describe_end(self) -> str:
-        """How the process ended and what it said last, to be put behind the text of a verdict."""
+        """How the process ended and its last output, to follow the text of a verdict."""
         if self.process is None:
             return ""
         ended = f"; the process {self.process.exit or 'still runs'}"

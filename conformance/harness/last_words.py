@@ -26,9 +26,9 @@ _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*
 
 
 def telling(output: str) -> str:
-    """The line that says what happened, else the last one; empty where nothing was said.
+    """The line that says what happened, else the last one; empty where there is no output.
 
-    A program that logs on and on is not quoted at length: only this line goes into a verdict.
+    Only this line goes into a verdict, however much a program logs.
     """
     found = _python(output) or _of_a_runtime(output)
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -19,7 +19,7 @@ class Link:
     """One open byte stream. ``read`` returns b"" at the end; a broken connection is an end, too."""
 
     datagrams = False
-    """What is written together comes together, and apart from anything else."""
+    """Each write arrives as one unit: message boundaries are preserved."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Link:
             return b""
 
     async def read_exactly(self, size: int) -> bytes:
-        """So many bytes, or fewer where the stream ended before."""
+        """That many bytes, or fewer where the stream ended before."""
         try:
             return await self._reader.readexactly(size)
         except (OSError, asyncio.IncompleteReadError) as error:
@@ -63,7 +63,7 @@ class Link:
         if self._unread is None:
             await asyncio.sleep(0.001)
             return
-        # No event tells that a peer has read.
+        # No event says that a peer has read.
         while self._unread() > 0 and loop.time() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.0002)
 
@@ -79,7 +79,7 @@ class Link:
 
     async def close(self) -> None:
         """Close both directions, dropping what was not written yet."""
-        # A pipe's transport that has already closed fails here on the loop that it has let go of.
+        # A pipe's transport that has already closed has dropped its loop, and fails here.
         with contextlib.suppress(AttributeError):
             self._writer.transport.abort()
         # A pipe's reading end is a transport of its own.
@@ -90,7 +90,7 @@ class Link:
 
 
 class NoWire(Link):
-    """What stands for the stream of an IUT that has none: silent, and ended with its process."""
+    """Stands for the stream of an IUT without a wire: silent, and ended with its process."""
 
     def __init__(self, end: Callable[[], Awaitable[object]]) -> None:
         self._end = end
@@ -100,7 +100,7 @@ class NoWire(Link):
         return b""
 
     async def write(self, data: bytes) -> bool:
-        raise TypeError("an IUT without a wire is not written to")
+        raise TypeError("an IUT without a wire cannot be written to")
 
     async def taken(self) -> None:
         pass
@@ -147,7 +147,7 @@ def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
 
 
 class AddressError(Exception):
-    """An address that is none of HOST:PORT and unix:PATH."""
+    """An address that is neither HOST:PORT nor unix:PATH."""
 
 
 def parse_address(address: str) -> tuple[str, int] | str:
@@ -163,13 +163,13 @@ def parse_address(address: str) -> tuple[str, int] | str:
     host, _, port = plain.rpartition(":")
     if not host or "/" in host or not port.isdigit() or int(port) > 65535:
         raise AddressError(
-            f"{address!r} is no address: expected HOST:PORT, http://HOST:PORT or unix:PATH"
+            f"{address!r} is not an address: expected HOST:PORT, http://HOST:PORT or unix:PATH"
         )
     return host.strip("[]"), int(port)
 
 
 async def connect(address: str) -> Link:
-    """Connect once. Raises OSError where nobody accepts."""
+    """Connect once. Raises OSError where nothing accepts."""
     where = parse_address(address)
     if isinstance(where, str):
         return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
@@ -177,7 +177,7 @@ async def connect(address: str) -> Link:
 
 
 def reason(error: OSError) -> str:
-    """Why an address cannot be used, in the system's words: asyncio puts its own in their place."""
+    """Why an address cannot be used, in the system's words, which asyncio replaces by its own."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return error.strerror or str(error)
@@ -225,15 +225,15 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
 
 @contextlib.contextmanager
 def reserved_port(kind: int = socket.SOCK_STREAM) -> Iterator[int]:
-    """A free port, given to nobody else who asks here, in whatever process, until it is let go.
+    """A free port, reserved among all processes that ask here until it is released.
 
-    What is to listen there is yet to start, so that the system would hand it out again meanwhile.
+    The program that is to listen there has not started yet, so the system might hand it out again.
     """
     with socket.socket(socket.AF_UNIX) as mark:
         while True:
             port = free_port(kind)
             try:
-                # An abstract address: of the same network as the port, and gone with the process.
+                # An abstract address has the port's network namespace, and ends with the process.
                 mark.bind(f"\0conformance-port-{port}")
             except OSError as error:
                 if error.errno == errno.EADDRINUSE:

@@ -1,8 +1,8 @@
 """Shared-memory objects as the suite sees them: opened by name, read and written by the byte.
 
 An object may be the IUT's, which can shorten or remove it at any time. So its bytes are read and
-written through its file, where what is gone is an error and no signal; mapped is it for its mutex
-only. No object is ever unlinked but by ``remove``: Python's resource tracker knows of none.
+written through its file, where lost bytes are an error and not a signal; only for its mutex it is
+mapped. Objects are unlinked by ``remove`` alone: Python's resource tracker does not know of them.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class NoObject(Exception):
 
 
 class Locked(Exception):
-    """Somebody else has held the mutex for as long as one was willing to wait."""
+    """The mutex did not become free in time."""
 
 
 class SharedObject:
@@ -44,12 +44,12 @@ class SharedObject:
 
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
-        """Open what somebody else has created. Raises NoObject."""
+        """Open an existing object. Raises NoObject."""
         return cls._opened(name, os.O_RDWR, mutex_at)
 
     @classmethod
     def create(cls, name: str, size: int, mutex_at: int) -> "SharedObject":
-        """Create one of so many zeros, with a mutex that is free. Raises NoObject."""
+        """Create an object of ``size`` zero bytes, with a free mutex. Raises NoObject."""
         created = cls._opened(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, mutex_at, size)
         mutex.initialise(created._mutex)
         return created
@@ -67,7 +67,7 @@ class SharedObject:
                 os.ftruncate(descriptor, create)
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise NoObject(f"{path} is no shared-memory object")
+                raise NoObject(f"{path} is not a shared-memory object")
             if not mutex_at + mutex.SIZE <= status.st_size <= LARGEST:
                 raise NoObject(f"{path} has {status.st_size} bytes")
             return cls(name, descriptor, mutex_at)
@@ -76,7 +76,7 @@ class SharedObject:
             raise
 
     def close(self) -> None:
-        """Let go of it; the object stays."""
+        """Close it; the object stays."""
         del self._view
         self._map.close()
         os.close(self._descriptor)
@@ -86,13 +86,13 @@ class SharedObject:
         return os.pread(self._descriptor, self.size, 0)
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write some bytes of it. Raises NoObject where they would lie beyond its end."""
+        """Write some of its bytes. Raises NoObject where they would lie beyond its end."""
         if not 0 <= offset <= offset + len(data) <= os.fstat(self._descriptor).st_size:
             raise NoObject(f"{self.name} has no {len(data)} bytes at {offset}")
         os.pwrite(self._descriptor, data, offset)
 
     def trylock(self) -> bool:
-        """Lock its mutex unless somebody has. Raises NoObject or mutex.BrokenMutex."""
+        """Lock its mutex if it is free. Raises NoObject or mutex.BrokenMutex."""
         if os.fstat(self._descriptor).st_size < self.size:
             raise NoObject(f"{self.name} has been cut short")
         locked = mutex.trylock(self._mutex)
@@ -100,15 +100,15 @@ class SharedObject:
         return locked
 
     def unlock(self) -> None:
-        """Raises mutex.BrokenMutex, also where somebody has written over it."""
+        """Raises mutex.BrokenMutex, also where it was written over."""
         mutex.unlock(self._mutex, self._held)
 
     @contextlib.asynccontextmanager
     async def locked(self, within: float) -> AsyncIterator[None]:
-        """Hold its mutex. Raises Locked where it does not become free in so many seconds."""
+        """Hold its mutex. Raises Locked where it does not become free within that many seconds."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within
-        # No event tells that another process has let go of it.
+        # No event says that another process has unlocked it.
         while not self.trylock():
             if loop.time() > deadline:
                 raise Locked(f"the mutex of {self.name} was still held after {within:g} s")
@@ -120,7 +120,7 @@ class SharedObject:
 
 
 def inode(name: str) -> int | None:
-    """The inode of the object that has this name now; None where none has."""
+    """The inode of the object that has this name now; None where there is no such object."""
     try:
         return _path(name).lstat().st_ino
     except (OSError, NoObject):
@@ -134,10 +134,10 @@ def remove(name: str) -> None:
 
 
 def _path(name: str) -> Path:
-    """The file of an object. Raises NoObject where the name, which may be the IUT's, is none."""
+    """The file of an object. Raises NoObject where the name, which may be the IUT's, is invalid."""
     plain = name.removeprefix("/")
     if not FOLDER.is_dir():
         raise NoObject(f"there is no {FOLDER} on this platform")
     if not plain or "/" in plain or "\0" in plain or plain in (".", "..") or len(plain) > 255:
-        raise NoObject(f"{name[:80]!r} is no name of a shared-memory object")
+        raise NoObject(f"{name[:80]!r} is not a name of a shared-memory object")
     return FOLDER / plain

@@ -16,7 +16,7 @@ TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, tha
 GRACE = 0.5  # seconds that an IUT has to end by itself, and again after SIGTERM
 _MARK = "CONFORMANCE_IUT"
 
-# How runtimes report that a program died of an error that it did not handle: Python, Rust, Go, C++,
+# How runtimes report that a program died of an unhandled error: Python, Rust, Go, C++,
 # Java, Node.js, .NET, the shell. A program that closes on purpose says something of its own.
 _UNHANDLED = re.compile(
     r"Traceback \(most recent call last\)|panicked at|^panic: |^fatal error: |terminate called|"
@@ -46,7 +46,7 @@ class Tail:
 class Process:
     """A running IUT. ``standard`` is the link over its standard input and output.
 
-    They are the wire, or the upper tester's, or nobody's: then ``stdout`` keeps what it prints.
+    They are the wire, or the upper tester's, or unused: then ``stdout`` keeps what it prints.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Process:
     ) -> "Process":
         """Start it. With ``standard`` its stdin and stdout become a link, else stdout is kept.
 
-        Raises Unreachable where there is nothing to start.
+        Raises Unreachable where it cannot be started.
         """
         mark = uuid.uuid4().hex
         theirs_in, ours_in = os.pipe()
@@ -129,7 +129,7 @@ class Process:
 
     @property
     def crashed(self) -> bool:
-        """It died, by a signal or by an error that nobody handled, before we made it end."""
+        """Whether it died, by a signal or an unhandled error, before we ended it."""
         code = self._process.returncode
         if self._ended or not code:
             return False
@@ -137,12 +137,12 @@ class Process:
 
     @property
     def peak(self) -> int:
-        """The largest size in bytes that it has had in memory; 0 where nobody can tell."""
+        """The largest size in bytes that it has had in memory; 0 where it is not known."""
         return peak(self.pid)
 
     @property
     def death(self) -> str:
-        """How it died by itself, once it was ended; empty where it did not."""
+        """How it died by itself, known once it was ended; empty where it did not."""
         code = self._process.returncode or 0
         died = code < 0 or (code > 0 and _UNHANDLED.search(self.stderr.text) is not None)
         return self.exit or "" if self._early and died else ""
@@ -152,7 +152,7 @@ class Process:
         await self._process.wait()
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for its end; False where it still runs after so many seconds."""
+        """Wait for its end; False where it still runs after that many seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._process.wait()
@@ -160,7 +160,7 @@ class Process:
 
     async def end(self) -> None:
         """End it and everything it started: end of input first, then SIGTERM, then SIGKILL."""
-        # What it does at the end of its input, which comes next, is an end that we have asked for.
+        # An end that follows the end of its input, which comes next, is one that we have asked for.
         self._early = self._process.returncode is not None
         try:
             self.standard.finish()
@@ -177,7 +177,7 @@ class Process:
             sweep(_MARK, self._mark)
         await self._process.wait()
         await self.standard.close()
-        # What it wrote last is worth reading; a grandchild that keeps the pipe open is not.
+        # Its last output is worth waiting for; a grandchild that keeps the pipe open is not.
         if self._readers:
             await asyncio.wait(self._readers, timeout=0.2)
         for reader in self._readers:
@@ -190,7 +190,7 @@ class Process:
 
 
 def peak(pid: int) -> int:
-    """The largest size in bytes that a process has had in memory; 0 where nobody can tell."""
+    """The largest size in bytes that a process has had in memory; 0 where it is not known."""
     try:
         status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
     except OSError:
@@ -200,7 +200,7 @@ def peak(pid: int) -> int:
 
 
 def sweep(variable: str, mark: str) -> None:
-    """Kill every process that was started with this mark in its environment, wherever it went."""
+    """Kill every process that was started with this mark in its environment, in whatever group."""
     wanted = f"{variable}={mark}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ _CLOSED = "the IUT closed its upper tester's stream"
 
 @dataclass(frozen=True)
 class Answer:
-    """What an operation came to: its result, or the error it ended with, and its warnings."""
+    """The outcome of an operation: its result, or the error it ended with, and its warnings."""
 
     ok: bool
     result: Any = None
@@ -31,7 +31,7 @@ class Answer:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What there is to tell of it."""
+        """The outcome as the transcript keeps it."""
         told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}
         return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
 
@@ -55,7 +55,7 @@ class UpperTester:
         self._reader = asyncio.create_task(self._read(standard)) if standard else None
 
     def offers(self, operation: str) -> bool:
-        """Whether there is a way to run an operation."""
+        """Whether an operation can be run."""
         return operation in self._configuration.hooks or self._standard is not None
 
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
@@ -154,7 +154,7 @@ class UpperTester:
                 future.set_exception(Inconclusive(_CLOSED))
 
     def _answered(self, line: bytes) -> None:
-        # Anything else that it prints there is not ours to judge.
+        # Anything else that it prints there is not judged.
         with contextlib.suppress(ValueError, RecursionError):
             raw = json.loads(line)
             if isinstance(raw, dict) and isinstance(number := raw.get("id"), int):

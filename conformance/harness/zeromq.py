@@ -17,7 +17,7 @@ from conformance.harness.links import Link, parse_address
 SERVICE = b"service"
 """The name by which we ask for a server: where one address has several, a proxy looks at it."""
 
-_SETTLE = 0.05  # seconds in which a publisher that has connected takes notice of our subscription
+_SETTLE = 0.05  # seconds in which a publisher that has connected learns of our subscription
 
 
 class ZeroLink(Link):
@@ -48,7 +48,7 @@ class ZeroLink(Link):
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
-        """A socket of ZeroMQ has no direction that could end."""
+        """Nothing: a socket of ZeroMQ has no direction that could end."""
 
     async def close(self) -> None:
         if not self._shared:
@@ -103,7 +103,7 @@ class ZeroListener:
 
 
 def _connected(socket: Any) -> asyncio.Task[None]:
-    """Ends once somebody at the other side has agreed to speak ZeroMQ."""
+    """Ends once a peer has completed ZeroMQ's handshake."""
     monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
 
     async def wait() -> None:

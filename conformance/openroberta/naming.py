@@ -86,4 +86,4 @@ def json_object(data: bytes) -> dict[str, Any] | None:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")

@@ -105,7 +105,7 @@ def _result(report: Report, case: Case, at: int) -> dict[str, Any]:
 
 
 def _description(case: Case) -> str:
-    """In Markdown, of which a code block keeps what an IUT has chosen from meaning anything."""
+    """In Markdown; a code block keeps text from an IUT from being markup."""
     parts = []
     if case.requirement:
         entry = case.requirement

@@ -1,4 +1,4 @@
-"""A report as test cases, for the tools that know of nothing else: JUnit XML and Allure.
+"""A report as test cases, for the formats that know only those: JUnit XML and Allure.
 
 Such tools know only tests, while a requirement may also be violated by what the oracle saw in a
 session of another test: so a requirement whose verdict no test of its own has becomes a test case
@@ -13,7 +13,7 @@ from typing import Any
 from conformance.reporting.wording import Report, area, run_word
 
 ERROR = "error"
-"""What a case comes to that decides nothing of the IUT although it was to; no verdict of a test."""
+"""The result of a case that should have decided something of the IUT, and could not."""
 
 
 @dataclass(frozen=True, slots=True)

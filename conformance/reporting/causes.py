@@ -1,4 +1,4 @@
-"""What is wrong with an IUT, one entry for each thing that is to be mended."""
+"""What is wrong with an IUT, one entry for each thing to mend."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
 
 
 def _known(report: Report) -> Iterator[dict[str, Any]]:
-    """What fails as it is known to, in the form of a cause."""
+    """A known failure, in the form of a cause."""
     for entry in report["requirements"]:
         if entry["verdict"] != "known":
             continue

@@ -9,11 +9,11 @@ from conformance.reporting.text import one_line
 
 TITLES = {
     "regressions": "Regressions: violated now",
-    "lost": "Decided no more",
+    "lost": "No longer decided",
     "fixes": "Fixed",
     "gained": "Decided now",
     "added": "New requirements",
-    "removed": "Requirements that are no more",
+    "removed": "Requirements that no longer exist",
 }
 MOST = 40  # changes of a kind that a terminal shows
 

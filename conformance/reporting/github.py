@@ -17,7 +17,7 @@ from conformance.reporting.wording import (
     worst_first,
 )
 
-MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub drops what comes after
+MOST_ANNOTATIONS = 10  # of one kind in one step: GitHub drops the rest
 MOST_ROWS = 100  # of the step summary's table: GitHub refuses a summary above one mebibyte
 
 

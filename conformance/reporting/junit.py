@@ -1,4 +1,4 @@
-"""Writes junit.xml, for the many tools that read nothing else.
+"""Writes junit.xml, for the many tools that read that format.
 
 Only a violated must is a failure, and only a run that decided nothing has an error: a warning is a
 test that passed, with output; whatever was not decided, and a known failure, is skipped.

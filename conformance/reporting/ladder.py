@@ -2,8 +2,8 @@
 
 A transcript may hold a flood, and every byte of it may have been chosen by the IUT. The file is
 read twice, once to count its events and once to parse those that are shown, so that memory is
-bounded however long it is. What has the most room are the offending events, which are marked; what
-finds none is still in the file.
+bounded however long it is. Offending events, which are marked, are given room first; what
+finds no room is still in the file.
 """
 
 import base64
@@ -30,7 +30,7 @@ _FIXED = frozenset(("at", "connection", "from", "text", "hex", "base64", "messag
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is wrong with an event, and what leads to the wrong member of its decoded form."""
+    """What is wrong with an event, and the path of the wrong member of its decoded form."""
 
     text: str
     path: places.Path = ()

@@ -19,7 +19,7 @@ _DUMPED = 4096  # bytes of one event that are shown in hex
 def ladder(
     events: Sequence[Event], iut: str, *, width: int, dump: bool, marks: Mapping[int, Sequence[str]]
 ) -> Iterator[str]:
-    """The lines of a ladder: the role ``iut`` at the right, whoever it speaks with at the left.
+    """The lines of a ladder: the role ``iut`` at the right, its peer at the left.
 
     ``marks`` maps the index of an event to what is wrong with it; ``dump`` adds the bytes in hex.
     """
@@ -71,7 +71,7 @@ def _label(event: Event) -> str:
 
 
 def _short(event: Event) -> str:
-    """The value without what the rung says already; the bytes as text where there is no value."""
+    """The value without what the line says already; the bytes as text where there is no value."""
     if event.data is None:
         return _json(event.details) if event.details else ""
     if event.message is None:

@@ -1,4 +1,4 @@
-"""Markdown in which nothing that an IUT has chosen means anything."""
+"""Markdown in which text from an IUT has no markup."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[st
 
 
 def escaped(text: object, limit: int = 200) -> str:
-    """Text that Markdown and HTML leave alone: each mark that could mean something is an entity."""
+    """Text without markup: each character that could mean something is an entity."""
     return re.sub(
         r"[^\w ,;–—…()/-]", lambda match: f"&#{ord(match[0])};", one_line(text, limit)
     ).replace("_", "&#95;")

@@ -1,4 +1,4 @@
-"""Writes index.html: the whole report as one file that needs nothing else and trusts nobody.
+"""Writes index.html: the whole report as one self-contained file that trusts no input.
 
 Three layers keep what an IUT said from acting: ``visible`` is applied to every value that the
 template prints, Jinja2 escapes the result, and the policy of the page allows no style or script but
@@ -89,7 +89,7 @@ def render(report: Report, folder: Path) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """A template of ours, which makes every value that it prints visible, and escapes it."""
+    """A template that makes every value that it prints visible, and escapes it."""
     environment = Environment(
         loader=FileSystemLoader(locate.reports()),
         autoescape=True,

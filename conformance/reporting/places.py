@@ -14,7 +14,7 @@ _DECODER = JSONDecoder()
 def in_text(text: str, path: Path, start: int = 0) -> Range | None:
     """Where in a JSON text the value at a path stands, from its first character to behind its last.
 
-    ``start`` is where the text begins. None where it is no JSON, or has nothing at that path.
+    ``start`` is where the text begins. None where it is not JSON, or has nothing at that path.
     """
     try:
         at = _skip(text, start)

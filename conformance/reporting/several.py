@@ -16,7 +16,7 @@ _AS_VERDICTS = {"conformant": "pass", "nonconformant": "fail", "inconclusive": "
 
 
 def tables(reports: Sequence[Named], page: Path) -> Iterator[Table]:
-    """What each program came to, then requirements by programs for each role."""
+    """The verdict of each program, then requirements by programs for each role."""
     yield Table(
         "Programs",
         ("Report", "Role", "Program", "Verdict", "In one line"),
@@ -53,14 +53,14 @@ def _verdict(verdict: str) -> Cell:
 
 
 def _link(path: Path, report: Report, page: Path) -> Cell:
-    """To the page of a report, by the way that leads there from the page of all."""
+    """The relative address of a report's page from the page of all."""
     folder = path if path.is_dir() else path.parent
     file = os.path.relpath(folder / "index.html", page.absolute().parent)
     return Cell(str(path), file=file)
 
 
 def badge(reports: Iterable[Report]) -> dict[str, Any]:
-    """The endpoint of a badge at shields.io: the worst verdict, and how much it rests on."""
+    """The endpoint of a badge at shields.io: the worst verdict, and the numbers it rests on."""
     listed = list(reports)
     order = ("nonconformant", "inconclusive", "conformant")
     verdict = min((report["verdict"] for report in listed), key=order.index)

@@ -33,7 +33,7 @@ def terminal_summary(
     that nothing an IUT said can pass for a line of the suite or for a workflow command.
     """
     lines = list(_lines(report, folder, colour, width))
-    # "##[...]" is a workflow command wherever in a line it stands.
+    # "##[...]" is a workflow command anywhere in a line.
     return "\n".join(line.replace("##[", "## [") for line in lines)
 
 
@@ -101,13 +101,13 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
 
 
 def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
-    """A cause: what it is, what it said, what stands under it, and how to see it again."""
+    """A cause: its message, last output, consequences, and how to reproduce it."""
     ids = list(dict.fromkeys(entry["requirement"] for entry in cause["consequences"]))
     if cause["kind"] == "death":
         yield f"{verdict}  {one_line(cause['what'], 160)}"
         if cause["said"]:
             yield f"      > {one_line(cause['said'], 2 * width - 16)}"
-        yield f"      {len(cause['tests'])} tests met it, of {_named(ids)}"
+        yield f"      {len(cause['tests'])} tests ended with it, of {_named(ids)}"
     else:
         entry = wrong[cause["requirement"]]
         where = f"{entry['level']}, section {entry['section']}"

@@ -1,4 +1,4 @@
-"""Writes a page of tables: several reports beside each other, or what is between two."""
+"""Writes a page of tables: several reports beside each other, or the changes between two."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables of verdicts: several reports beside each other, or what is between two."""
+"""Tables of verdicts: several reports beside each other, or the changes between two."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
-"""Makes text that an IUT may have chosen safe to show: visible, bounded, on one line if need be.
+"""Makes text from an IUT safe to show: visible, bounded, on one line if need be.
 
-Escaping for HTML, XML or Markdown is the business of whoever writes that format; this comes first.
+Escaping for HTML, XML or Markdown is left to the writer of that format; this comes first.
 """
 
 import re

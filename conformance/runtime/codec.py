@@ -42,7 +42,7 @@ class Decoder:
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes; where one object cannot be read, nothing behind it can be."""
         if self._lost:
-            return [Frame(data, error="bytes that follow what is no MessagePack")]
+            return [Frame(data, error="bytes that follow what is not MessagePack")]
         self._held += data
         frames = []
         try:

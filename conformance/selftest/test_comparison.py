@@ -84,7 +84,7 @@ def test_what_is_lost_counts_only_where_it_is_strict() -> None:
     lost = compare(report("pass"), report("not-exercised"), "old.json")
     assert (lost.bad(strict=False), lost.bad(strict=True)) == (
         "",
-        "1 decided no more since old.json",
+        "1 no longer decided since old.json",
     )
     assert Comparison("x").bad(strict=True) == ""
 

@@ -87,7 +87,7 @@ def name_of(value: Any) -> str | None:
 
 
 class _Bad(ValueError):
-    """A line that is no message, and the statement that it violates."""
+    """A line that is not a message, and the statement that it violates."""
 
     def __init__(self, error: str, requirement: str = TAGGED) -> None:
         super().__init__(error)

@@ -91,7 +91,7 @@ _UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come bef
 _NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
 _NO_PRESS = "a touch began with {event}, not with Pressed"
 _END = "the end of its stream"
-_BROKEN = "a line that is no message"
+_BROKEN = "a line that is not a message"
 
 SESSION = Course(
     "a session",
@@ -262,7 +262,7 @@ class Oracle:
             yield Finding("roles.own-messages", f"there is no {what} {name[:64]!r}")
 
     def broken(self, sender: str) -> None:
-        """A line that is no message changes nothing, but whoever reads it may end the session."""
+        """A line that is not a message changes nothing, but its reader may end the session."""
         self._run.step(sender, _BROKEN)
 
     def closed(self, sender: str) -> Iterator[Finding]:

@@ -118,7 +118,7 @@ class Session(session.Session):
         """A message that means nothing here."""
 
     def undecodable(self, frame: Frame) -> None:
-        self.end(frame.error or "bytes that are no message")
+        self.end(frame.error or "bytes that are not a message")
 
     # The end
 

@@ -82,6 +82,6 @@ async def _taken(session: Session, before: int) -> int:
 
 
 def _memory(session: Session) -> int:
-    """The largest size in bytes that the IUT's process has had in memory; 0 if nobody can tell."""
+    """The largest size in bytes that the IUT's process has had in memory; 0 if it is not known."""
     process = session.instance.process
     return process.peak if process else 0

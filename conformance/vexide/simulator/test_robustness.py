@@ -48,7 +48,7 @@ MALFORMED = {
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
-    """A line that is no message is ignored, logged, or ends the session; nothing dies or hangs."""
+    """A malformed line is ignored, logged, or ends the session; nothing dies or hangs."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)

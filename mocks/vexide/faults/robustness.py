@@ -30,7 +30,7 @@ class UnknownWordHangs(Hanging):
 
 @fault("malformed-dies", violates="robustness.malformed-line")
 class MalformedDies(Session):
-    """Dies of a line that is no message."""
+    """Dies of a line that is not a message."""
 
     def malformed(self, frame: Frame) -> None:
         die()

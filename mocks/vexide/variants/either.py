@@ -95,7 +95,7 @@ def _reversed(value: Any) -> Any:
 
 @variant("closes-on-malformed", of="robustness.malformed-line")
 class ClosesOnMalformed(Session):
-    """Closes upon a line that is no message, and upon a message whose values do not fit."""
+    """Closes upon a line that is not a message, and upon a message whose values do not fit."""
 
     def malformed(self, frame: Frame) -> None:
         self.close()

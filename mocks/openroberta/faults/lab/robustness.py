@@ -59,7 +59,7 @@ class NoChunks(Lab):
 
 @fault("malformed-is-fine", violates="robustness.malformed")
 class MalformedIsFine(Lab):
-    """Answers a body that is no JSON with repeat."""
+    """Answers a body that is not JSON with repeat."""
 
     def malformed(self) -> Any:
         return self.command("repeat")

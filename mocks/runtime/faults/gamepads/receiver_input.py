@@ -183,7 +183,7 @@ class OneWarning(Receiver):
 
 @fault("noise-ends-it", violates="receiver.odd-messages")
 class NoiseEndsIt(Receiver):
-    """Receives nothing more after bytes that are no message."""
+    """Receives nothing more after bytes that are not a message."""
 
     deaf = False
 

@@ -63,7 +63,7 @@ class DiesOfNotifications(Client):
 
 @fault("dies-of-noise", violates="robustness.broken-bytes")
 class DiesOfNoise(Client):
-    """Dies of what is no MessagePack."""
+    """Dies of what is not MessagePack."""
 
     def unreadable(self, frame: Frame) -> None:
         die()

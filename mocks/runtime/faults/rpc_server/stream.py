@@ -166,7 +166,7 @@ class PatienceForTen(Server):
 
 @fault("dies-of-broken-bytes", violates="robustness.broken-bytes")
 class DiesOfBrokenBytes(Server):
-    """Dies of what is no MessagePack."""
+    """Dies of what is not MessagePack."""
 
     def unreadable(self, frame: Frame) -> None:
         die()

@@ -54,7 +54,7 @@ class Oracle:
         yield Finding("framing.layout", f"a {sender} sent a {name}, which is its peer's")
 
     def broken(self, sender: str) -> None:
-        """A frame that is no message answers no Ping."""
+        """A frame that is not a message answers no Ping."""
 
     def closed(self, sender: str) -> Iterator[Finding]:
         yield from ()
