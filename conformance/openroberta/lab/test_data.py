@@ -193,7 +193,7 @@ MALFORMED = {
 
 @requirement("robustness.malformed")
 async def test_malformed(iut: Iut) -> None:
-    """A body that is not JSON object gets an error, and the next robot is served."""
+    """A body that is not a JSON object gets an error, and the next robot is served."""
     async with playing(iut) as tester:
         for body in MALFORMED.values():
             robot = tester.robot()
