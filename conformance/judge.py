@@ -9,7 +9,7 @@ from conformance.captures import Capture
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.protocols import MessageType, Protocol
 
-MOST = 100  # findings kept of one session; a peer that breaks every message needs no more
+MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ class Judge:
         }
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
-        self._exercised: set[str] = set()
+        self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self._found: dict[str, set[tuple[str, str]]] = {role: set() for role in self._judged}
         self.findings: list[Finding] = []
         self.spoiled = False
         """Bytes came that are not a message: whatever else is found may only follow from that."""
@@ -94,7 +95,11 @@ class Judge:
     @property
     def exercised(self) -> set[str]:
         """The requirements that this session has put to the test so far."""
-        return self._exercised | (self._oracle.exercised if self._oracle else set())
+        return set().union(*(self.exercised_by(role) for role in self._judged))
+
+    def exercised_by(self, role: str) -> set[str]:
+        """Those of them that one judged role was put to the test of, besides its peer's."""
+        return self._exercised[role] | (self._oracle.exercised if self._oracle else set())
 
     def decode(self, sender: str, data: bytes) -> list[Frame]:
         """Cut the next bytes of one side into frames."""
@@ -151,7 +156,7 @@ class Judge:
         default = self._protocol.schema_requirement
         schema = self._protocol.schemas.schema(known.schema)
         errors, marks = schema.check(value)
-        self._exercised |= marks | {default}
+        self._exercised[known.sender] |= marks | {default}
         # Where the whole message is known to follow another convention, one finding says so.
         dialect = getattr(self._protocol.oracle, "dialect", None)
         reading = errors and dialect and dialect(known.sender, known.name, value)
@@ -164,11 +169,10 @@ class Judge:
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
         # Always run to the end: the state of an oracle must not depend on who is judged.
         for finding in list(findings):
-            known = any(
-                entry.requirement == finding.requirement and entry.message == finding.message
-                for entry in self.findings
-            )
-            if sender in self._judged and not known and len(self.findings) < MOST:
+            found = self._found.get(sender)
+            key = (finding.requirement, finding.message)
+            if found is not None and key not in found and len(found) < MOST:
+                found.add(key)
                 self.findings.append(replace(finding, event=index))
 
 

@@ -35,11 +35,11 @@ class Seen:
 
 @dataclass
 class _Connection:
-    """One connection: a judge for each party, whose findings are its own."""
+    """One connection: its judge, and who has said which of its findings so far."""
 
     number: int
-    judges: dict[str, Judge]
-    told: dict[str, int] = field(default_factory=dict)
+    judge: Judge
+    told: int = 0
     latest: dict[str, int] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
 
@@ -69,7 +69,7 @@ class Watch:
         self._writer = Writer(
             record, protocol.name, f"{' and '.join(self.parties)}, live", {"running": True}
         )
-        self._conversations = {role: protocol.conversation(running=True) for role in self.roles}
+        self._conversation = protocol.conversation(running=True)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[tuple[int, Side, Event] | None] = queue.SimpleQueue()
         self._backlog = 0
@@ -106,6 +106,8 @@ class Watch:
         """Judge what still waits, and stop."""
         self._waiting.put(None)
         self._thread.join()
+        for connection in self._open.values():
+            self._exercise(connection)
         self._writer.close()
 
     def _put(
@@ -147,39 +149,33 @@ class Watch:
     def _judge(self, number: int, side: Side, event: Event) -> None:
         connection = self._open.get(number)
         if connection is None:
-            judges = {
-                role: Judge(
-                    self.protocol,
-                    [role],
-                    transport=self._transport,
-                    conversation=self._conversations[role],
-                )
-                for role in (side.server, side.client)
-                if role in self.protocol.roles
-            }
-            connection = self._open[number] = _Connection(number, judges)
+            judge = Judge(
+                self.protocol,
+                self.protocol.roles,
+                transport=self._transport,
+                conversation=self._conversation,
+            )
+            connection = self._open[number] = _Connection(number, judge)
         index = self._record(event)
         if event.sender is not None:
-            for judge in connection.judges.values():
-                self._feed(judge, connection, index, event)
-            self._settle(connection)
-            connection.ended |= {event.sender} if event.event == "closed" else set()
+            self._feed(connection, index, event.sender, event)
         if event.event == CUT or connection.ended == {side.server, side.client}:
+            self._exercise(connection)
             del self._open[number]
 
-    def _feed(self, judge: Judge, connection: _Connection, index: int, event: Event) -> None:
-        sender = str(event.sender)
+    def _feed(self, connection: _Connection, index: int, sender: str, event: Event) -> None:
+        judge = connection.judge
         if event.data is not None:
             connection.latest[sender] = index
-            frames = judge.decode(sender, event.data)
-            for frame in frames:
+            for frame in judge.decode(sender, event.data):
+                self.messages[sender] += frame.name is not None
                 judge.frame(index, sender, frame)
-            if judge is next(iter(connection.judges.values())):
-                self.messages[sender] += sum(frame.name is not None for frame in frames)
         elif event.event == "closed":
             for frame in judge.rest(sender):
                 judge.frame(connection.latest.get(sender, index), sender, frame)
             judge.closed(index, sender)
+            connection.ended.add(sender)
+        self._settle(connection, sender)
 
     def _record(self, event: Event) -> int:
         self._recorded += len(event.data or b"")
@@ -187,13 +183,17 @@ class Watch:
             return self._writer.events - 1
         return self._writer.add(event)
 
-    def _settle(self, connection: _Connection) -> None:
-        """Keep what the judges have found and put to the test since."""
-        for role, judge in connection.judges.items():
-            self.exercised[role] |= judge.exercised
-            for finding in judge.findings[connection.told.get(role, 0) :]:
-                self._keep(role, connection.number, finding)
-            connection.told[role] = len(judge.findings)
+    def _exercise(self, connection: _Connection) -> None:
+        """Keep what a connection has put to the test."""
+        for role in self.roles:
+            self.exercised[role] |= connection.judge.exercised_by(role)
+
+    def _settle(self, connection: _Connection, sender: str) -> None:
+        """Keep what the judge has found about a party since."""
+        found = connection.judge.findings
+        for finding in found[connection.told :]:
+            self._keep(sender, connection.number, finding)
+        connection.told = len(found)
 
     def _keep(self, role: str, number: int, finding: Finding) -> None:
         key = (role, finding.requirement, finding.message)
