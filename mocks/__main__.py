@@ -10,7 +10,7 @@ import asyncio
 import functools
 import os
 import signal
-from typing import Any
+from typing import Any, NoReturn
 
 from conformance import locate
 from mocks import deviations, streams
@@ -69,9 +69,18 @@ async def _play(module: Any, args: argparse.Namespace, peer: type[Any]) -> int:
     return status
 
 
-if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    if not sys.stdout.closed:
-        sys.stdout.flush()
+def play(argv: list[str]) -> NoReturn:
+    """The whole life of a process that is a mock."""
+    code = main(argv)
+    flush()
     # The interpreter would take a moment to tidy up what the system takes back anyway.
     os._exit(code)
+
+
+def flush() -> None:
+    if not sys.stdout.closed:
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    play(sys.argv[1:])

@@ -122,13 +122,19 @@ def _ioctl_count(fd: int, request: int) -> Callable[[], int]:
     return count
 
 
+async def pipe(read_fd: int) -> asyncio.StreamReader:
+    """What reads a pipe that is ours from now on."""
+    reader = asyncio.StreamReader(limit=CHUNK)
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", buffering=0)
+    )
+    return reader
+
+
 async def pipes(read_fd: int, write_fd: int) -> Link:
     """A link over two pipes that are ours from now on."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=CHUNK)
-    await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", buffering=0)
-    )
+    reader = await pipe(read_fd)
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
         os.fdopen(write_fd, "wb", buffering=0),

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.harness import links
+from conformance.harness import forked, links
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, that are kept
@@ -50,7 +50,11 @@ class Process:
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, mark: str, standard: links.Link, used: bool
+        self,
+        process: asyncio.subprocess.Process | forked.Forked,
+        mark: str,
+        standard: links.Link,
+        used: bool,
     ) -> None:
         self._process = process
         self._mark = mark
@@ -74,31 +78,24 @@ class Process:
         mark = uuid.uuid4().hex
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
+        ours_error, theirs_error = os.pipe()
+        whole = {**os.environ, **env, _MARK: mark}
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=theirs_in,
-                stdout=theirs_out,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=cwd or None,
-                env={**os.environ, **env, _MARK: mark},
-                start_new_session=True,
-            )
-            link = await links.pipes(ours_out, ours_in)
+            process = await _spawn(argv, whole, cwd, [theirs_in, theirs_out, theirs_error])
         except (OSError, ValueError) as error:
-            os.close(ours_in)
-            os.close(ours_out)
+            for pipe in (ours_in, ours_out, ours_error):
+                os.close(pipe)
             reason = getattr(error, "strerror", None) or str(error)
             raise Unreachable(f"{argv[0]} cannot be started: {reason}") from error
         except asyncio.CancelledError:
             sweep(_MARK, mark)
             raise
         finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
+            for pipe in (theirs_in, theirs_out, theirs_error):
+                os.close(pipe)
+        link = await links.pipes(ours_out, ours_in)
         started = cls(process, mark, link, standard)
-        assert process.stderr is not None
-        started._read(process.stderr.read, started.stderr)
+        started._read((await links.pipe(ours_error)).read, started.stderr)
         if not standard:
             started._read(lambda _: link.read(), started.stdout)
         return started
@@ -187,6 +184,26 @@ class Process:
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+async def _spawn(
+    argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: list[int]
+) -> asyncio.subprocess.Process | forked.Forked:
+    """Start a program in a session of its own. Raises OSError or ValueError."""
+    if tuple(argv[:3]) == forked.MOCK:
+        # Where none can be forked it is started as any other program.
+        with contextlib.suppress(OSError):
+            return await forked.fork(argv[3:], env, cwd, streams)
+    stdin, stdout, stderr = streams
+    return await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=cwd or None,
+        env=env,
+        start_new_session=True,
+    )
 
 
 def peak(pid: int) -> int:

@@ -1,0 +1,91 @@
+"""Mocks that are forked from one that has imported everything, in the place of `python -m mocks`.
+
+A run against the reference mock starts hundreds of it, and a start is mostly imports.
+"""
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+MOCK = (sys.executable, "-m", "mocks")
+"""How the command of a mock begins."""
+
+_asking: socket.socket | None = None
+"""Where the nursery of this process, and of those that it was forked from, takes requests."""
+
+
+class Forked:
+    """A mock that was forked, as ``asyncio.subprocess.Process`` has a process."""
+
+    def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self.pid = pid
+        self.returncode: int | None = None
+        self._writer = writer
+        self._ended = asyncio.create_task(self._end(reader))
+
+    async def _end(self, reader: asyncio.StreamReader) -> None:
+        told = await _line(reader)
+        # A nursery that is gone has ended its mocks before.
+        self.returncode = -signal.SIGKILL if told is None else told
+        self._writer.close()
+
+    async def wait(self) -> int | None:
+        await asyncio.shield(self._ended)
+        return self.returncode
+
+
+async def fork(
+    arguments: Sequence[str], env: Mapping[str, str], cwd: str, streams: Sequence[int]
+) -> Forked:
+    """Start ``python -m mocks`` with these arguments and standard streams. Raises OSError."""
+    ours, theirs = socket.socketpair()
+    try:
+        request = {"arguments": list(arguments), "env": dict(env), "cwd": cwd or "."}
+        with theirs:
+            _ask(json.dumps(request).encode(), [*streams, theirs.fileno()])
+        reader, writer = await asyncio.open_unix_connection(sock=ours)
+    except BaseException:
+        ours.close()
+        raise
+    try:
+        pid = await _line(reader)
+        if pid is None:
+            raise OSError("no mock was forked")
+    except BaseException:
+        # The mock is ended when nobody is left to hear of it.
+        writer.close()
+        raise
+    return Forked(pid, reader, writer)
+
+
+def _ask(request: bytes, descriptors: list[int]) -> None:
+    global _asking
+    if _asking is not None:
+        with contextlib.suppress(ConnectionError):
+            socket.send_fds(_asking, [request], descriptors)
+            return
+    # Requests are taken whole, so that several processes can ask on one socket.
+    _asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        subprocess.Popen(
+            [sys.executable, "-m", "mocks.nursery", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+    socket.send_fds(_asking, [request], descriptors)
+
+
+async def _line(reader: asyncio.StreamReader) -> int | None:
+    """A number on a line; None at the end of the stream."""
+    try:
+        return int(await reader.readline())
+    except (OSError, ValueError):
+        return None
