@@ -81,7 +81,7 @@ async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) ->
 
 @requirement("end.reason-ascii")
 async def test_reason(iut: Iut) -> None:
-    """What is said as a reason, if anything, is ASCII."""
+    """The reason given in an end of transmission, if any, is ASCII."""
     message = _announcement(await shut_down(iut))
     reason = message.value["reason"]
     check(reason.isascii(), "ASCII text", f"{reason[:80]!r} came", message.event)
@@ -97,13 +97,13 @@ async def test_length_of_the_reason(iut: Iut) -> None:
 
 @requirement("frame.variable-length")
 async def test_length_of_the_answer(iut: Iut) -> None:
-    """The same where an end of transmission is answered by one."""
+    """An end of transmission that answers one says the length of its reason."""
     _fits(await ordinary(iut))
 
 
 @requirement("frame.variable-length")
 async def test_length_of_a_refusal(iut: Iut) -> None:
-    """The same where a peer is refused."""
+    """An end of transmission that refuses a peer says the length of its reason."""
     async with iut.session() as session:
         await session.send(UNKNOWN["32-bit"])
         await session.until_closed()
@@ -135,7 +135,7 @@ async def test_closes_after_it(iut: Iut) -> None:
 
 @requirement("end.nothing-after")
 async def test_nothing_after_it(iut: Iut) -> None:
-    """Not even what is asked for, or due, comes after it."""
+    """After an end of transmission nothing comes, not even an answer that was asked for."""
     session = await shut_down_busy(iut)
     last = _announcement(session)
     later = [message for message in session.received if message.event > last.event]

@@ -85,7 +85,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_cut_messages(iut: Iut) -> None:
-    """So are messages that are cut at one place each, wherever that is."""
+    """Messages that are cut at one place each, anywhere, are taken as if they came whole."""
     said_to_it = await script(iut)
     async with iut.session(segmentation=inside_contents) as session:
         await _cut(iut, session, said_to_it)
@@ -93,7 +93,7 @@ async def test_cut_messages(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_cut_messages_of_a_later_connection(iut: Iut) -> None:
-    """The same in a connection that is not the first."""
+    """Messages that are cut anywhere are taken in a later connection as well."""
     said_to_it = await script(iut)
     async with tester.of(iut).later(iut, inside_contents) as session:
         await _cut(iut, session, said_to_it)
@@ -150,7 +150,7 @@ async def test_a_message_and_a_half(iut: Iut) -> None:
 
 @requirement("frame.fixed-lengths")
 async def test_every_fixed_size(iut: Iut) -> None:
-    """Of a message as many bytes are taken as its size identifier says, if it is unknown as well.
+    """As many bytes are taken of a message as its size identifier says, also of an unknown one.
 
     One upon which the connection is closed shows nothing, and is left out.
     """
@@ -191,7 +191,7 @@ async def test_unknown_messages(iut: Iut) -> None:
 
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages_of_a_later_connection(iut: Iut) -> None:
-    """Nor do they in a connection that is not the first."""
+    """Unknown messages of every size change nothing in a later connection either."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
         await session.send(*UNKNOWN.values())

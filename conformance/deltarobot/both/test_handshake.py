@@ -88,7 +88,7 @@ async def test_identifiers(iut: Iut) -> None:
 
 @requirement("handshake.unasked")
 async def test_unasked(iut: Iut) -> None:
-    """Both come while the peer is still silent; once it speaks, it is served."""
+    """Magic and version come while the peer is still silent; once it speaks, it is served."""
     async with iut.session() as session:
         await greeted(session, "unasked, from a side that waits as well", "handshake.unasked")
         await answer_handshake(session)
@@ -123,7 +123,7 @@ async def test_different_message_first(iut: Iut, kind: str) -> None:
 
 @requirement("handshake.closes-different")
 async def test_different_message_between(iut: Iut) -> None:
-    """The same where it comes between magic and version."""
+    """A peer that sends something else between magic and version is not served."""
     async with iut.session() as session:
         await session.send(MAGIC, UNKNOWN["64-bit"], VERSION)
         await refused(iut, session, "an unknown message between magic and version")
@@ -132,7 +132,7 @@ async def test_different_message_between(iut: Iut) -> None:
 @requirement("handshake.closes-different")
 @explore(near=drawn.near_handshakes())
 async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> None:
-    """Whatever is not quite right with a handshake, the connection is closed."""
+    """A handshake that is wrong in any small way gets the connection closed."""
     refusal, what, messages = near
     async with iut.session() as session:
         await session.send(*messages)
@@ -163,7 +163,7 @@ async def test_silent_peer(iut: Iut) -> None:
 
 @requirement("handshake.closes-silent")
 async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
-    """So is one in a connection that is not the first."""
+    """A peer that says nothing at all is dropped in a later connection as well."""
     async with tester.of(iut).later(iut) as session:
         await dropped(iut, session, "a peer that says nothing in a later connection")
 
@@ -186,7 +186,7 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
 
 @requirement("handshake.closes-partial")
 async def test_half_a_handshake_in_a_later_connection(iut: Iut) -> None:
-    """What was sent in one connection does not count for the next, which is dropped like any."""
+    """Half a handshake does not complete that of an earlier connection: the peer is dropped."""
     async with tester.of(iut).later(iut) as session:
         await session.send(VERSION)
         await unserved(iut, session, "only a version in a later connection")

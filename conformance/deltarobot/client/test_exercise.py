@@ -112,7 +112,7 @@ async def test_desired_direction(iut: Iut) -> None:
 
 @requirement("progress.unused-value")
 async def test_unused_value(iut: Iut) -> None:
-    """Whatever stands in U, position and directions are taken, and the session goes on."""
+    """Any value of U in position and directions is accepted, and the session goes on."""
     odd = [1.0, "NaN", "Infinity", "-Infinity", "NaN:7f800001", DENORMAL, -0.0]
     async with exercising(iut) as session:
         for number, u in enumerate(odd):
@@ -132,7 +132,7 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
-    """The same in position and directions."""
+    """Zeros, denormals and the largest numbers in position and directions are seen as such."""
     await _vectors_seen(iut, EDGES)
 
 
@@ -146,7 +146,7 @@ async def test_curve_of_no_numbers(iut: Iut) -> None:
 
 @requirement("frame.not-finite")
 async def test_progress_of_no_numbers(iut: Iut) -> None:
-    """The same in position and directions."""
+    """Infinities and NaN in position and directions are seen as such."""
     await _vectors_seen(iut, NO_NUMBERS)
 
 
@@ -171,7 +171,7 @@ async def test_cut_exercise(iut: Iut) -> None:
 
 @requirement("messages.type-identifier")
 async def test_unknown_messages_change_nothing(iut: Iut) -> None:
-    """What looks like a curve or a position inside an unknown message is none."""
+    """Bytes like a curve or a position inside an unknown message change nothing."""
     if (await refused(iut)).closed:
         raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
     inner = frame(0xF009, b"\0" * 12) + frame(0x4003, b"\0" * 16)
@@ -181,7 +181,7 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
 
 @requirement("messages.whole-identifier")
 async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
-    """Nor is a known type of another size a curve, a position or a direction."""
+    """A known type of another size is not taken for a curve, a position or a direction."""
     async with opened(iut) as session:
         await _unmoved(iut, session, *OTHER_SIZES.values())
 

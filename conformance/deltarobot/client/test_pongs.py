@@ -41,7 +41,7 @@ async def test_one_ping_after_another(iut: Iut) -> None:
 
 @requirement("pong.each")
 async def test_bursts(iut: Iut) -> None:
-    """So does each of two pings that come in one write, and of a thousand."""
+    """Each of two pings that come in one write gets one pong, and so does each of a thousand."""
     async with in_many_reads(iut), opened(iut) as session:
         for count in (2, 1000):
             numbers = [(0xABCDE << 44) + (count << 20) + 7 * number for number in range(count)]
@@ -82,7 +82,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 @requirement("pong.each")
 @explore(plan=drawn.of_a_server(), cuts=generation.cuts())
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
-    """Whatever a server says in whatever order, each of its pings is answered."""
+    """Among any messages of a server, in any order, each of its pings is answered."""
     if UNKNOWN["64-bit"] in await refused(iut):
         plan = [message for message in plan if "data" not in message]
     async with in_many_reads(iut), iut.session() as session:
@@ -125,7 +125,7 @@ async def test_prompt(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
-    """What only a client may send is ignored where it comes from a server."""
+    """Messages that only a client may send are ignored where they come from a server."""
     async with opened(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
         await goes_on(iut, session, "pongs from a server")

@@ -139,7 +139,7 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_progress(iut: Iut) -> None:
-    """The same in position and directions."""
+    """Zeros, denormals and the largest numbers in position and directions come as they are."""
     async with opened(iut) as session:
         await begin(session)
         first, second, third = EDGES
@@ -150,7 +150,7 @@ async def test_floats_of_progress(iut: Iut) -> None:
 
 @requirement("frame.floats")
 async def test_floats_of_its_own_exercise(iut: Iut) -> None:
-    """What the server tells of an exercise of its own is not what only another reading explains."""
+    """The floats of an exercise of the server's own do not only make sense in another encoding."""
     async with opened(iut) as session:
         await running(session)
         await drained(session, min(_LOOK, session.seconds("exercise")))
@@ -245,7 +245,7 @@ async def test_progress_goes_on(iut: Iut) -> None:
 
 @requirement("progress.continuous")
 async def test_progress_of_the_next_exercise(iut: Iut) -> None:
-    """So they do in the second exercise of a session."""
+    """Position and directions come again and again in the second exercise of a session, too."""
     async with opened(iut) as session:
         for _ in range(2):
             await begin(session)
@@ -257,7 +257,7 @@ async def test_progress_of_the_next_exercise(iut: Iut) -> None:
 
 @requirement("progress.continuous")
 async def test_progress_of_a_later_connection(iut: Iut) -> None:
-    """And in a later connection, in an exercise of the server's own as well."""
+    """Progress comes in a later connection as well, also of an exercise of the server's own."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
         await running(session)
@@ -325,7 +325,7 @@ FOREIGN = (
 
 @requirement("robustness.foreign-messages")
 async def test_foreign_messages(iut: Iut) -> None:
-    """What only a server may send is ignored where it comes from a client, and not passed on."""
+    """Messages that only a server may send are ignored from a client, and not passed on."""
     async with opened(iut) as session:
         if session.instance.upper.offers("exercise"):
             await begin(session)

@@ -29,7 +29,7 @@ async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> N
 
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages_stop_nothing(iut: Iut) -> None:
-    """Whatever came again and again before unknown messages does so behind them."""
+    """What came again and again before unknown messages goes on after them."""
     async with opened(iut) as session:
         pauses = {"Ping": await _pause(session, "Ping", session.seconds("response"))}
         if session.instance.upper.offers("exercise"):

@@ -49,7 +49,7 @@ async def test_pings_come(iut: Iut) -> None:
 
 @requirement("ping.sent")
 async def test_pings_during_an_exercise(iut: Iut) -> None:
-    """Nor do they stop while an exercise goes on."""
+    """Pings do not stop while an exercise goes on."""
     async with opened(iut) as session:
         await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
         await session.watch("Curve", within=session.seconds("response"))
@@ -134,7 +134,7 @@ async def test_missing_pongs(iut: Iut) -> None:
 
 @requirement("robustness.odd-pongs")
 async def test_wrong_pongs(iut: Iut) -> None:
-    """Nor does one that answers with another number, each time with another one."""
+    """A client that answers pings with wrong numbers does not affect the next one."""
     wrong = itertools.cycle((1, 1 << 32, 1 << 63))
     async with iut.session() as session:
         session.answer("Ping", lambda m: pong((m.value["number"] + next(wrong)) % 2**64))
@@ -147,7 +147,7 @@ async def test_wrong_pongs(iut: Iut) -> None:
 
 @requirement("robustness.odd-pongs")
 async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
-    """Nor does one that sends pongs of its own, or the same one again and again."""
+    """A client that sends unasked pongs, or one again and again, does not affect the next one."""
     async with opened(iut) as session:
         await session.send(*map(pong, (0, 2**64 - 1, *[7] * 100)))
         await session.watch("Ping", within=session.seconds("ping"))

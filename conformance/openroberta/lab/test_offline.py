@@ -39,7 +39,7 @@ async def test_offline(iut: Iut) -> None:
 
 @requirement("offline.noticed")
 async def test_one_of_three_offline(iut: Iut) -> None:
-    """So is one of three robots, although others go on, from before it and after it."""
+    """One of three robots is seen as offline although the others go on pushing."""
     async with playing(iut) as tester:
         robots = [await tester.linked() for _ in range(3)]
         leaves = robots.pop(1)
@@ -60,7 +60,7 @@ async def pushes(tester: RobotsTester, robot: Robot) -> None:
 
 @requirement("offline.not-early")
 async def test_not_early(iut: Iut) -> None:
-    """It is not so while its pushes are held, nor just after one was answered."""
+    """A robot is not seen as offline while its pushes are held, nor just after an answer."""
     async with playing(iut) as tester:
         tester.worth(3 * tester.seconds("push_hold"), "push_hold")
         robot = await tester.linked()

@@ -62,7 +62,7 @@ async def test_repeat_when_entered(iut: Iut) -> None:
 
 @requirement("register.repeat")
 async def test_repeat_late_in_its_time(iut: Iut) -> None:
-    """The same where the token is entered when half of the time is over."""
+    """A robot gets repeat also where its token is entered when half of the time is over."""
     async with playing(iut) as tester:
         at_most(tester, "register_hold")
         robot = tester.robot()
@@ -87,7 +87,7 @@ async def test_not_unasked(iut: Iut) -> None:
 
 @requirement("register.not-unasked")
 async def test_not_unasked_after_abort(iut: Iut) -> None:
-    """Nor does it after an abort, with the same token."""
+    """After an abort a token that registers again gets no repeat before it was entered."""
     async with playing(iut) as tester:
         robot = tester.robot()
         await aborted(tester, await robot.register())

@@ -24,7 +24,7 @@ async def test_command(iut: Iut) -> None:
 
 @requirement("run.command")
 async def test_command_again(iut: Iut) -> None:
-    """So it is for a second program, and a third one, once the one before was run."""
+    """A second and a third program are announced, too, once the one before was run."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         for number in range(3):
@@ -131,7 +131,7 @@ async def test_running(iut: Iut) -> None:
 
 @requirement("running.until-push")
 async def test_running_until_push(iut: Iut) -> None:
-    """It is seen as running no more when it pushes again, with or without an exit value."""
+    """A robot is no longer seen as running when it pushes again, with or without an exit value."""
     async with playing(iut) as tester:
         robot = await tester.linked(nepoexitvalue=None)
         for value in (None, 0):

@@ -58,7 +58,7 @@ async def test_posted(iut: Iut, known: bool) -> None:
 @requirement("sensors.accepted")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 async def test_over_websocket(iut: Iut, known: bool) -> None:
-    """The same over a websocket, which stays open."""
+    """Sensor data are accepted over a websocket, which stays open."""
     path = address(iut, "sensor_url", "/ws/")
     async with playing(iut) as tester:
         robot = tester.robot()

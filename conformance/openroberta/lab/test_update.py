@@ -34,7 +34,7 @@ async def test_command(iut: Iut) -> None:
 
 @requirement("update.command")
 async def test_command_after_a_program(iut: Iut) -> None:
-    """So it is after a program was run, and not for another robot."""
+    """An update is announced after a program was run as well, and to no other robot."""
     async with playing(iut) as tester:
         robot, other = await tester.linked(), await tester.linked()
         await robot.fetch()

@@ -109,7 +109,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
 
 @requirement("http.persistence")
 async def test_kept_open(iut: Iut) -> None:
-    """It may keep the connection open, unless the robot asked for its end."""
+    """A lab may keep the connection open, unless the robot asked for its end."""
 
     async def answers(asked: Exchange, value: Any) -> None:
         kept = {**value["headers"], "Connection": "keep-alive"}

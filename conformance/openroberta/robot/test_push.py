@@ -112,7 +112,7 @@ async def test_configuration(iut: Iut) -> None:
 @requirement("robustness.unknown-command")
 @pytest.mark.parametrize("cmd", ["stopprogram", "", None, 7, ["repeat"]], ids=repr)
 async def test_unknown_command(iut: Iut, cmd: Any) -> None:
-    """Nor does one that there is not, be it no string at all."""
+    """A command that does not exist, even one that is not a string, does not stop the robot."""
     async with playing(iut) as tester:
         push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))

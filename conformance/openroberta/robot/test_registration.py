@@ -135,7 +135,7 @@ async def test_no_storm(iut: Iut, answer: str) -> None:
 
 @requirement("robustness.no-storm")
 async def test_no_storm_of_pushes(iut: Iut) -> None:
-    """So does one whose lab is gone while it pushes."""
+    """A robot whose lab is gone while it pushes does not flood it with requests."""
     async with playing(iut) as tester:
         tries = [await tester.link()]
         for _ in range(TRIES):

@@ -41,7 +41,7 @@ async def test_requests_file(iut: Iut) -> None:
 
 @requirement("run.requests-file")
 async def test_requests_file_when_registered_again(iut: Iut) -> None:
-    """It does so as well when it has updated and registered again."""
+    """A robot that has updated and registered again asks for the program when told download."""
     async with playing(iut) as tester:
         push = await tester.link_again(await tester.run(await tester.link()))
         if push is None:
@@ -80,7 +80,7 @@ async def test_pushes_after(iut: Iut) -> None:
 
 @requirement("run.pushes-after")
 async def test_pushes_after_an_empty_program(iut: Iut) -> None:
-    """So they do after a program of no bytes."""
+    """Pushes go on after a program of no bytes."""
     async with playing(iut) as tester:
         await tester.run(await tester.link(), b"")
 
@@ -197,7 +197,7 @@ async def test_executes(iut: Iut) -> None:
 
 @requirement("run.executes")
 async def test_executes_while_fetching(iut: Iut) -> None:
-    """It is not run before it has come as a whole."""
+    """A program is not run before it has come as a whole."""
     async with playing(iut) as tester:
         push = await tester.link()
         before = len(await executed(tester))

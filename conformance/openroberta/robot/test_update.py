@@ -31,7 +31,7 @@ async def test_gets(iut: Iut) -> None:
 
 @requirement("update.gets")
 async def test_gets_after_a_program(iut: Iut) -> None:
-    """So it does after pushes and a program."""
+    """Told update after pushes and a program, the robot fetches the files."""
     async with playing(iut) as tester:
         push = await tester.repeats(await tester.link(), 1)
         await updated(tester, await tester.run(push))

@@ -159,7 +159,7 @@ async def test_unclosed_brackets(iut: Iut) -> None:
 
 @requirement("catalog.no-limit")
 async def test_more_than_16_parameters(iut: Iut) -> None:
-    """What is no Smart Device may have 17 parameters, or 40."""
+    """A peripheral that is not a Smart Device may have 17 parameters, or 40."""
     async with memory_tester(iut, None) as tester:
         with counting_as("catalog.no-limit"):
             await understood(tester, "many.yaml")

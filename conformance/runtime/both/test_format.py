@@ -21,7 +21,7 @@ async def test_fields_apart(iut: Iut) -> None:
 @requirement("format.fields-apart")
 @explore(text=drawn.catalogs())
 async def test_any_catalog(iut: Iut, text: str) -> None:
-    """Nor with any other legal catalog; every parameter is in the blocks that it belongs to."""
+    """With any legal catalog no two fields share a byte, and every parameter is in its blocks."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         path = Path(folder) / "catalog.yaml"
         path.write_text(text, encoding="utf-8")

@@ -38,7 +38,7 @@ UNBOUNDED: list[tuple[str, Any]] = [
 
 @requirement("catalog.clamped")
 async def test_clamped(iut: Iut) -> None:
-    """What is stored of a number beyond a bound is the bound, at either side and for any type."""
+    """A number beyond a bound is stored as the bound, at either side and for any type."""
     async with memory_tester(iut) as tester:
         for name, value, bound in BEYOND:
             buffer = await tester.make("arm")
@@ -62,7 +62,7 @@ async def test_clamped_is_stamped(iut: Iut) -> None:
 
 @requirement("catalog.clamped")
 async def test_clamped_without_control_block(iut: Iut) -> None:
-    """So it is with what is no Smart Device."""
+    """A number beyond a bound is clamped also where the peripheral is not a Smart Device."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("panel")
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):

@@ -48,7 +48,7 @@ async def test_every_bit(iut: Iut) -> None:
 
 @requirement("buffers.on-demand")
 async def test_sees_what_is_there(iut: Iut) -> None:
-    """Whatever another process puts into a buffer, the next look at it shows."""
+    """A value that another process puts into a buffer shows at the next look."""
     async with memory_tester(iut) as tester:
         buffer, other = await tester.make("arm"), await tester.make("arm")
         for number in range(1, 6):

@@ -81,7 +81,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_afterwards(iut: Iut) -> None:
-    """Nor has one on a buffer that was valid when it was looked at before."""
+    """An operation on a buffer that was valid at an earlier look, and is not now, is aborted."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await set_value(buffer, "angle", 0.25)
@@ -99,7 +99,7 @@ async def test_invalid_afterwards(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
-    """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
+    """An operation on a buffer that became invalid while it waited for the mutex is aborted."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for name, arguments in OPERATIONS.items():
@@ -127,7 +127,7 @@ async def test_nothing_else(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
-    """Nor does set_value change more of what is no Smart Device, nor does a list of any."""
+    """Without a control block set_value changes its value alone, and a list changes nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("panel")
         before = await buffer.look()

@@ -21,7 +21,7 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
-    """What cannot be done fails, changes nothing, and the next operation succeeds."""
+    """An operation that cannot be done fails and changes nothing; the next one succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         before = await buffer.look()
@@ -47,7 +47,7 @@ async def test_unknown_buffers(iut: Iut) -> None:
 
 @requirement("robustness.foreign-objects")
 async def test_foreign_objects(iut: Iut) -> None:
-    """What else lies under /dev/shm does not keep a consumer from its buffers."""
+    """Other objects under /dev/shm do not keep a consumer from its buffers."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         uid = new_uid()

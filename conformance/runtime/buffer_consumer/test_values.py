@@ -38,7 +38,7 @@ async def test_get_value(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_get_value_of_every_type(iut: Iut) -> None:
-    """So it does for every type, for single values and arrays."""
+    """get_value gets the value of every type, of single values and arrays."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
@@ -49,7 +49,7 @@ async def test_get_value_of_every_type(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_get_value_after_set_value(iut: Iut) -> None:
-    """What was written does not count as sensed."""
+    """get_value gets the sensed value, not the one that was written."""
     async with memory_tester(iut) as tester:
         for type_, names in {"arm": ["angle", "trim", "grip"], "panel": ["level"]}.items():
             buffer = await tester.make(type_)
@@ -87,7 +87,7 @@ async def test_negative_values(iut: Iut) -> None:
 
 @requirement("set-value.bit")
 async def test_bits(iut: Iut) -> None:
-    """The bit of what is written joins those that were set; the same value sets it as well."""
+    """A write adds its bit to those that are set, also a write of the same value."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         bits = buffer.bits

@@ -55,7 +55,7 @@ async def test_values_of_every_type(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_values_one_after_the_other(iut: Iut) -> None:
-    """What was set before stays when other parameters are set."""
+    """Values that were set before stay when other parameters are set."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         first, second = {"angle": 0.5, "touched": True}, {"ticks": 99, "trim": [1, 2, 3, 4]}
@@ -67,7 +67,7 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
 
 @requirement("set-data.bits")
 async def test_bits(iut: Iut) -> None:
-    """The bits of what is set join those that were set before; the same value sets one, too."""
+    """set_data adds its bits to those that are set, also for the same value."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         bits = buffer.bits
@@ -221,7 +221,7 @@ async def test_set_valid(iut: Iut) -> None:
 
 @requirement("set-sub.fields")
 async def test_set_sub_state(iut: Iut) -> None:
-    """Other parameters and other delays make other bytes, and the same ones the same."""
+    """Other parameters and other delays give other bytes, and the same ones give the same."""
     params = [["angle"], [], ["angle", "light"], ["light"], ["ticks"], ["angle"]]
     delays = [40, 0, 256, 296, 65535, 40]
     async with memory_tester(iut) as tester:

@@ -89,7 +89,7 @@ async def test_views_stay(iut: Iut) -> None:
 
 @requirement("lifecycle.removed-at-exit")
 async def test_removed_at_exit(iut: Iut) -> None:
-    """Once the owner has ended, no buffer is left: of none that is connected, and of no other."""
+    """Once the owner has ended, no buffer is left, whether its peripheral was connected or not."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffers = [

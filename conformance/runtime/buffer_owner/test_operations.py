@@ -30,7 +30,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 
 @requirement("operations.mutex")
 async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
-    """Nor do a disconnect and a connect, which set the valid bit."""
+    """A disconnect and a connect, which set the valid bit, wait for the mutex as well."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
@@ -61,7 +61,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_after_failures(iut: Iut) -> None:
-    """After an operation that fails the mutex is free, too."""
+    """The mutex is free after an operation that fails."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, arguments in WRONG.items():
@@ -94,7 +94,7 @@ async def test_invalid_buffer(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_valid_after_disconnect(iut: Iut) -> None:
-    """Nor has any on a buffer whose peripheral is disconnected, and all have after it is back."""
+    """No operation has a result while the peripheral is disconnected, and all have afterwards."""
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
@@ -112,7 +112,7 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
 
 @requirement("operations.validity")
 async def test_invalid_meanwhile(iut: Iut) -> None:
-    """Nor has one on a buffer that became invalid while the operation waited for the mutex."""
+    """An operation on a buffer that became invalid while it waited for the mutex is aborted."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name in await offered(tester, buffer):

@@ -16,7 +16,7 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
 
 @requirement("robustness.odd-operations")
 async def test_odd_operations(iut: Iut) -> None:
-    """What cannot be done fails, changes nothing, and the next operation succeeds."""
+    """An operation that cannot be done fails and changes nothing; the next one succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for what, (name, arguments) in ODD.items():

@@ -46,7 +46,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("log.extra-present")
 async def test_extra_is_there(iut: Iut) -> None:
-    """It has extra as well, also where the program gave no context."""
+    """A message has extra, also where the program gave no context."""
     async with publishing(iut) as session:
         message = await logged(session, "without context")
         check("extra" in message.value, "extra, empty", "it was left out", message.event)
@@ -109,7 +109,7 @@ async def test_words(iut: Iut) -> None:
 
 @requirement("log.level")
 async def test_levels(iut: Iut) -> None:
-    """Each of the five levels is the one at which was logged."""
+    """Each of the five levels is published as the level of its message."""
     for level, message in (await _levels(iut)).items():
         word = message.value.get("level")
         check(word == level, f"the level {level}", f"{shown(word)} came", message.event)
@@ -117,7 +117,7 @@ async def test_levels(iut: Iut) -> None:
 
 @requirement("log.each-once")
 async def test_every_level(iut: Iut) -> None:
-    """What is logged at any level is published, but perhaps for the lowest."""
+    """Messages of every level are published, except perhaps the lowest."""
     came = await _levels(iut)
     left = [level for level in LEVELS if level not in came]
     for level in left:
@@ -148,7 +148,7 @@ async def test_timestamp_separator(iut: Iut) -> None:
 
 @requirement("log.timestamp")
 async def test_timestamps(iut: Iut) -> None:
-    """It is the time at which was logged, and another one when it is logged again."""
+    """The timestamp is the time of the log call, and a call at another time has another one."""
     told: list[datetime] = []
     async with publishing(iut) as session:
         for number in range(2):
@@ -198,7 +198,7 @@ def _near(came: datetime, before: datetime, after: datetime) -> bool:
 
 @requirement("log.context")
 async def test_context(iut: Iut) -> None:
-    """What the program knows besides stands in extra, whatever its names; the rest stays right."""
+    """Further values of a log call stand in extra under any names, and change nothing else."""
     async with publishing(iut) as session:
         for number, extra in enumerate(CONTEXT):
             message = await logged(session, f"step {number}", extra=extra, level="error")
@@ -214,7 +214,7 @@ async def test_context(iut: Iut) -> None:
 
 @requirement("log.context")
 async def test_context_of_others(iut: Iut) -> None:
-    """What was known of one message is not told of the next."""
+    """The context of one message does not appear in the next."""
     async with publishing(iut) as session:
         await logged(session, "one", extra={"conformance_only": 1, "step": 1}, level="error")
         for extra in ({"step": 2}, {}):
@@ -226,7 +226,7 @@ async def test_context_of_others(iut: Iut) -> None:
 
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
-    """What is logged twelve times in a row, at each of three levels, gives as many messages."""
+    """The same message logged twelve times at each of three levels is published as often."""
     async with publishing(iut) as session:
         for level in LEVELS[2:]:
             for _ in range(12):

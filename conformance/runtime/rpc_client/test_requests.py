@@ -50,7 +50,7 @@ async def test_ids_in_flight(iut: Iut) -> None:
 
 @requirement("rpc.ids-differ")
 async def test_ids_of_later_calls(iut: Iut) -> None:
-    """So does that of a call that is made while an old one still waits."""
+    """The id of a call that is made while an old one still waits differs from that one's."""
     async with calling(iut) as caller:
         await caller.calls(2)
         for number in range(20):
@@ -76,7 +76,7 @@ async def test_content(iut: Iut) -> None:
 @requirement("rpc.request-content")
 @pytest.mark.parametrize("size", [5_000, 100_000])
 async def test_long_argument(iut: Iut, size: int) -> None:
-    """So it has where one is longer than a buffer may be."""
+    """A request has its arguments also where one is longer than a buffer may be."""
     async with calling(iut) as caller:
         argument = "0123456789" * (size // 10)
         before = caller.session.size
@@ -143,7 +143,7 @@ async def test_notifying_ends(iut: Iut) -> None:
 
 @requirement("rpc.notification-waits-for-nothing")
 async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
-    """So it does while calls wait, with a client of which several can wait at the same time."""
+    """A notification ends at once also while calls wait, if several can wait at a time."""
     async with calling(iut) as caller:
         waiting = await caller.calls(2)
         await _notifies(caller)

@@ -34,7 +34,7 @@ async def test_in_reverse(iut: Iut) -> None:
 
 @requirement("rpc.matching")
 async def test_in_any_order(iut: Iut) -> None:
-    """So do thirty whose responses come together in any order, some of them errors."""
+    """Thirty calls get their own results in whatever order these come, some of them errors."""
     async with calling(iut) as caller:
         calls = list(enumerate(await caller.calls(30)))
         shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
@@ -82,7 +82,7 @@ async def test_errors(iut: Iut) -> None:
 
 @requirement("rpc.failure")
 async def test_errors_with_results(iut: Iut) -> None:
-    """So it does where a result stands beside the error."""
+    """A call fails where its response has a result beside the error."""
     async with calling(iut) as caller:
         for error in ("failed", {"message": "failed"}, False):
             call = await caller.call("method")
@@ -153,7 +153,7 @@ async def test_together(iut: Iut) -> None:
 
 @requirement("encoding.segmentation")
 async def test_long_response(iut: Iut) -> None:
-    """So is one of a hundred kilobytes."""
+    """A response of a hundred kilobytes is read however it is cut."""
     async with calling(iut) as caller:
         call = await caller.call("method")
         await caller.session.send(call.answer(None, "0123456789" * 10_000))

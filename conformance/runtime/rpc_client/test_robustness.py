@@ -87,7 +87,7 @@ BROKEN = {
 @requirement("robustness.broken-bytes")
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_broken_bytes(iut: Iut, kind: str) -> None:
-    """Whatever is done about bytes that are no response, the client does not die of it."""
+    """Bytes that are not a response may be refused, but do not kill the client."""
     async with calling(iut) as caller:
         await caller.call("method")
         await caller.session.send_bytes(BROKEN[kind])

@@ -38,7 +38,7 @@ async def test_results(iut: Iut) -> None:
 
 @requirement("rpc.result")
 async def test_result_after_failure(iut: Iut) -> None:
-    """A call that succeeds has nil for its error after one that failed, too."""
+    """The response to a call that succeeds after one that failed has nil for its error."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         for number in range(2):
@@ -151,7 +151,7 @@ ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", 
 
 @requirement("rpc.unknown-procedure")
 async def test_unknown_procedures(iut: Iut) -> None:
-    """What is not offered is answered with an error, also where the language knows the name."""
+    """A procedure that is not offered gets an error, also where the language knows the name."""
     async with iut.session() as session:
         for number, name in enumerate(ABSENT_NAMES):
             outcome = await call(session, number, name)
@@ -226,7 +226,7 @@ async def test_argument_count(iut: Iut) -> None:
 
 @requirement("rpc.notification-calls")
 async def test_notifications_call(iut: Iut) -> None:
-    """What a procedure does it does for a notification, too, once for each."""
+    """A notification runs its procedure, once."""
     async with iut.session() as session:
         count = await procedure(iut, session, "count")
         for number, times in enumerate((1, 3, 0)):

@@ -71,7 +71,7 @@ async def test_together(iut: Iut) -> None:
 
 @requirement("encoding.segmentation")
 async def test_long_request(iut: Iut) -> None:
-    """So is one of half a megabyte, and the short one behind it."""
+    """A request of half a megabyte is read however it is cut, and so is the one behind it."""
     text = "0123456789" * 50_000
     async with iut.session() as session:
         echo = await echoing(iut, session)

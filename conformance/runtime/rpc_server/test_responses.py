@@ -54,7 +54,7 @@ async def test_ids(iut: Iut) -> None:
 
 @requirement("rpc.response-id")
 async def test_ids_together(iut: Iut) -> None:
-    """The same where all of them wait at the same time."""
+    """A response has the id of its request also where several wait at the same time."""
     async with iut.session() as session:
         await session.send(*(request(number, usual(iut)) for number in IDS))
         await answers(session, IDS)
@@ -74,7 +74,7 @@ async def test_one_after_another(iut: Iut) -> None:
 @requirement("rpc.each-answered")
 @explore(plan=drawn.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
-    """Whatever requests and notifications come, however cut, all requests are answered right."""
+    """All of any requests and notifications, however they are cut, are answered right."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         requests = {number: params for number, params in enumerate(plan) if params is not None}
@@ -129,7 +129,7 @@ async def test_notifications(iut: Iut) -> None:
 
 @requirement("rpc.notification-unanswered")
 async def test_notifications_alone(iut: Iut) -> None:
-    """The same where nothing but notifications comes, one of them wrongly called."""
+    """Notifications alone are not answered, even if one of them has wrong arguments."""
     async with iut.session() as session:
         await session.send(*[notification(method, 1, 2, 3) for method in [*names(iut), ABSENT]])
         absent(await session.watch(RESPONSE), "no answer to a notification")
@@ -160,7 +160,7 @@ async def test_two_clients(iut: Iut) -> None:
 
 @requirement("rpc.clients-apart")
 async def test_slow_client(iut: Iut) -> None:
-    """The same where the first is answered only after the second."""
+    """Clients are kept apart also where the first is answered only after the second."""
     async with _two_clients(iut) as (one, other):
         sleep = await procedure(iut, one, "sleep")
         echo = await echoing(iut, one)

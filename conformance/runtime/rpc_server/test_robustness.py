@@ -143,7 +143,7 @@ BROKEN: dict[str, bytes] = {
 
 @requirement("robustness.broken-bytes")
 async def test_broken_bytes(iut: Iut) -> None:
-    """Whatever is done about bytes that are no request, the next client is served."""
+    """After bytes that are not a request, the next client is served."""
     async with iut.instance() as instance:
         for what, data in BROKEN.items():
             async with iut.connect(instance) as session:

@@ -130,7 +130,7 @@ async def test_goes_on(iut: Iut) -> None:
 
 @requirement("update.first-values")
 async def test_first_values(iut: Iut) -> None:
-    """The values that a device has when it is connected are told, of a second one as well."""
+    """The values of a newly connected device are sent, also of a second device."""
     values = {"a": 7, "b": True, "c": -0.5, "d": [1, 2]}
     async with operated(iut) as session:
         for uid in (ONE, OTHER):
@@ -140,7 +140,7 @@ async def test_first_values(iut: Iut) -> None:
 
 @requirement("update.changed")
 async def test_changes(iut: Iut) -> None:
-    """What has changed is told, with its new value, one parameter after another."""
+    """A changed value is sent, one parameter after another."""
     async with operated(iut) as session:
         await connect(session, ONE, {"a": 0, "b": False, "c": 0.5})
         told = Told(session, ONE)

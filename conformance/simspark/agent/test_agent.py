@@ -54,7 +54,7 @@ async def test_ordinary_session(iut: Iut, statement: str) -> None:
 
 @requirement("agents.understood")
 async def test_what_it_perceives(iut: Iut) -> None:
-    """It knows the latest value of a hinge, wherever that stands in a group."""
+    """The agent knows the latest value of a hinge, at any place in a group of perceptors."""
     async with established(iut) as tester:
         await tester.knows("a first group of perceptors")
         await tester.knows("a later group of perceptors")

@@ -11,7 +11,7 @@ from conformance.simspark.monitor.tester import Tester, connected, introduced
 
 @requirement("monitors.understood")
 async def test_introduction(iut: Iut) -> None:
-    """It knows the environment and the state."""
+    """The monitor knows the environment and the state."""
     async with connected(iut) as tester:
         await tester.introduce()
         await _knows_the_introduction(tester)
@@ -32,7 +32,7 @@ async def _knows_the_introduction(tester: Tester) -> None:
 
 @requirement("monitors.published-forms")
 async def test_introduction_in_one_list(iut: Iut) -> None:
-    """It knows environment and state also where both come in one list."""
+    """The monitor knows environment and state also where both come in one list."""
     async with connected(iut) as tester:
         await tester.introduce(merged=True)
         await _knows_the_introduction(tester)
@@ -40,7 +40,7 @@ async def test_introduction_in_one_list(iut: Iut) -> None:
 
 @requirement("monitors.published-forms")
 async def test_types_in_updates(iut: Iut) -> None:
-    """It applies updates in which nodes keep their types."""
+    """The monitor applies updates in which nodes keep their types."""
     async with introduced(iut) as tester:
         typed = f"(nd TRF (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd StaticMesh))"
         graph = f"((nd TRF (nd Light))(nd TRF (nd StaticMesh)){typed})"
@@ -50,7 +50,7 @@ async def test_types_in_updates(iut: Iut) -> None:
 
 @requirement("monitors.published-forms")
 async def test_meshes_in_another_order(iut: Iut) -> None:
-    """It takes meshes with their visibility before the model, and without materials."""
+    """The monitor takes meshes with visibility before the model, and without materials."""
     async with introduced(iut) as tester:
         ball = "(nd StaticMesh (setVisible 1) (load models/soccerball.obj) (sSc 0.1 0.1 0.1))"
         post = "(nd SMN (setVisible 0)(setTransparent)(load StdCapsule 0.01 0.1)(sSc 1 1 1))"
@@ -61,7 +61,7 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
 
 @requirement("monitors.published-forms")
 async def test_exponents(iut: Iut) -> None:
-    """It takes numbers with an exponent."""
+    """The monitor takes numbers with an exponent."""
     async with introduced(iut) as tester:
         turned = "1 0 0 0 0 1 -8.74228e-08 0 0 8.74228e-08 1 0"
         moved = messages.update(1e-05, 2, 0.042, "(nd)", turned=turned)
@@ -193,7 +193,7 @@ async def test_unknown_parts(iut: Iut) -> None:
 @requirement("monitors.understood")
 @explore(moves=strategies.moves())
 async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
-    """Whatever course a game takes, it knows the latest of everything."""
+    """In any course of a game the monitor knows the latest of everything."""
     async with introduced(iut) as tester:
         known: dict[str, Any] = {"play_mode": "BeforeKickOff"}
         for move in moves:

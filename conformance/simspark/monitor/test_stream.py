@@ -93,21 +93,21 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @requirement("robustness.malformed")
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
-    """It closes upon a malformed text, or follows what comes next."""
+    """The monitor closes upon a malformed text, or follows what comes next."""
     await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
-    """It does not die of a length of gigabytes."""
+    """The monitor does not die of a length of gigabytes."""
     await _outlives(iut, length.to_bytes(4, "big") + b"((time 1))" * 6000, f"{length:#x}")
 
 
 @requirement("robustness.wrong-length")
 @pytest.mark.parametrize("kind", hostile.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:
-    """It does not die of a length that is wrong."""
+    """The monitor does not die of a length that is wrong."""
     await _outlives(iut, hostile.LENGTHS[kind], f"a length that is {kind}")
 
 
@@ -136,7 +136,7 @@ ODD = {
 @requirement("robustness.odd-scenes")
 @pytest.mark.parametrize("kind", ODD)
 async def test_odd_scenes(iut: Iut, kind: str) -> None:
-    """It closes upon a scene or a state that it cannot use, or follows what comes next."""
+    """The monitor closes upon a scene or state that it cannot use, or follows what comes next."""
     async with connected(iut) as tester:
         early = kind.startswith("an update before")
         if early:

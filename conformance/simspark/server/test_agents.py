@@ -37,7 +37,7 @@ async def test_perceptors_keep_coming(iut: Iut) -> None:
 
 @requirement("agents.perceptors")
 async def test_perceptors_of_several_agents(iut: Iut) -> None:
-    """So is every agent: of the same team, of the other, and one that comes after one has left."""
+    """Every agent is sent perceptors: of either team, and one that comes after one has left."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as first,
@@ -75,7 +75,7 @@ async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
 
 @requirement("agents.joints")
 async def test_hinges_of_every_agent(iut: Iut) -> None:
-    """The second agent is sent them, too."""
+    """The second agent is sent its hinges as well."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as first,
@@ -244,7 +244,7 @@ async def test_commands_of_a_trainer_from_an_agent(iut: Iut) -> None:
 
 @requirement("monitors.not-for-agents")
 async def test_an_agent_does_not_move_the_ball(iut: Iut) -> None:
-    """Nor do they move the ball, or another agent."""
+    """A trainer's commands from an agent move neither the ball nor another agent."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,

@@ -137,7 +137,7 @@ async def test_ball_is_pushed_back(iut: Iut) -> None:
 
 @requirement("ball.vel")
 async def test_ball_is_pushed_up(iut: Iut) -> None:
-    """Upwards, too."""
+    """The ball is given an upward velocity."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)

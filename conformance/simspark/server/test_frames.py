@@ -62,7 +62,7 @@ async def test_cut_at_every_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_byte_by_byte(iut: Iut) -> None:
-    """It counts where every byte comes alone."""
+    """A command counts where every byte comes alone."""
     async with watching(iut) as watch:
         await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
         await _shows(watch, 3, 4, "a command that came byte by byte")
@@ -108,7 +108,7 @@ async def test_agents_cut_into_pieces(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_two_streams_at_once(iut: Iut) -> None:
-    """What one monitor has half said does not mix with what another says."""
+    """Half a message of one monitor does not mix with that of another."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,

@@ -95,7 +95,7 @@ async def test_kick_off_right(iut: Iut) -> None:
 
 @requirement("kick-off.none")
 async def test_kick_off_by_a_coin(iut: Iut) -> None:
-    """One of the teams gets it, each time."""
+    """A kick-off without a side is given to one of the teams, each time."""
     async with watching(iut) as watch:
         for _ in range(4):
             modes = [_kick_off(watch, "left"), _kick_off(watch, "right")]

@@ -230,7 +230,7 @@ async def test_kill_the_selected(iut: Iut) -> None:
 
 @requirement("kill.named")
 async def test_full_graph_after_a_kill(iut: Iut) -> None:
-    """What is removed is removed from the scene graph, and not just put elsewhere."""
+    """A removed player is gone from the scene graph, and not just elsewhere."""
     async with match(iut) as game:
         left, _ = await _placed(game)
         fulls = game.watch.view.fulls

@@ -46,7 +46,7 @@ WRONG = (
 
 @requirement("trainer.errors-silent")
 async def test_errors_are_not_returned(iut: Iut) -> None:
-    """Whatever is wrong with a command, nothing comes back but the states, which go on."""
+    """Wrong commands bring nothing back but the states, which go on."""
     async with watching(iut) as watch:
         for text in WRONG:
             await watch.command(text)
@@ -88,7 +88,7 @@ async def test_unknown_commands(iut: Iut) -> None:
 @requirement("robustness.unknown-commands")
 @explore(commands=strategies.wrong_commands())
 async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
-    """Nor do commands that are nearly right."""
+    """Commands that are nearly right do not disturb the server."""
     async with watching(iut) as watch:
         for command in commands:
             await watch.session.send([command])
@@ -137,7 +137,7 @@ async def test_unknown_effectors(iut: Iut) -> None:
 @requirement("robustness.unknown-effectors")
 @pytest.mark.parametrize("text", OUT_OF_RANGE)
 async def test_values_out_of_range(iut: Iut, text: str) -> None:
-    """So is one that is initialised again, or names numbers out of range; and others with it."""
+    """An agent that initialises again, or sends numbers out of range, is served on, like others."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
         await agent.send(expressions(text))
         for _ in range(4):

@@ -103,7 +103,7 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
 
 @requirement("full.on-request")
 async def test_full_on_request(iut: Iut) -> None:
-    """It comes again whenever a trainer asks for it, whichever of them."""
+    """The full scene graph comes whenever any trainer asks for it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as first,

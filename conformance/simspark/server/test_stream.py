@@ -62,7 +62,7 @@ async def test_states_keep_coming(iut: Iut) -> None:
 
 @requirement("monitors.keeps-sending")
 async def test_states_keep_coming_to_all(iut: Iut) -> None:
-    """They do so to each of several monitors, also once one of them has gone."""
+    """States keep coming to each of several monitors, also once one of them has gone."""
     async with iut.instance() as instance, watching(iut, instance, begins=False) as one:
         async with watching(iut, instance, begins=False) as other:
             await other.some(8)
@@ -88,7 +88,7 @@ async def test_rate(iut: Iut) -> None:
 
 @requirement("state.partial")
 async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
-    """What changes is sent to each monitor, whoever caused it."""
+    """A change is sent to each monitor, whoever caused it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,
@@ -115,7 +115,7 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
 
 @requirement("state.time-goes-on")
 async def test_time_does_not_run_back(iut: Iut) -> None:
-    """In the course of a game the time stands or goes on."""
+    """In the course of a game the time never runs backwards."""
     async with watching(iut) as watch:
         await watch.begin()
         await watch.some(25)

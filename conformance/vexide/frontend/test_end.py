@@ -23,7 +23,7 @@ async def test_exited_is_a_normal_end(iut: Iut) -> None:
 
 @requirement("exit.internal-error")
 async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
-    """So has that of a program that crashed: a Log of level Error comes before Exited."""
+    """A crashed program ends a session normally: a Log of level Error, then Exited."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(log("the program panicked", "Error"), EXITED)
@@ -54,14 +54,14 @@ async def test_simulator_closes(iut: Iut, when: str) -> None:
 
 @requirement("robustness.input-end")
 async def test_simulator_closes_before_the_handshake(iut: Iut) -> None:
-    """The same where the simulator closes the stream instead of answering the Handshake."""
+    """When the simulator closes the stream instead of answering, the frontend ends, too."""
     async with opened(iut, starting=False) as session:
         await _both_end(session)
 
 
 @requirement("robustness.input-end")
 async def test_simulator_closes_inside_a_line(iut: Iut) -> None:
-    """The same where the stream ends in the middle of an event."""
+    """When the stream ends in the middle of an event, the frontend ends, too."""
     async with in_setup(iut, starting=False) as session:
         await session.send_bytes(b'{"Log": {"level": "Info", "mess')
         await _both_end(session)

@@ -70,7 +70,7 @@ async def test_null_target_position(iut: Iut) -> None:
 
 @requirement("encoding.optional-absent")
 async def test_absent_target_position(iut: Iut) -> None:
-    """So is one whose target position is left out."""
+    """A motor status without a target position is taken like one with null."""
     without = moved()
     del without["Motor"]["target_position"]
     await _without_target(iut, without, "absent")
@@ -114,7 +114,7 @@ async def test_unsettled_event(iut: Iut, event: str) -> None:
 
 @requirement("events.undefined-tolerated")
 async def test_unsettled_events_while_running(iut: Iut) -> None:
-    """The same holds while the program runs."""
+    """Events whose meaning is open keep the session while the program runs."""
     async with in_setup(iut) as session:
         await starts(session)
         await session.send(*UNSETTLED.values())
@@ -147,7 +147,7 @@ async def test_log_while_running(iut: Iut, level: str) -> None:
 @requirement("log.tolerated")
 @pytest.mark.parametrize("message", MESSAGES)
 async def test_log_of_any_text(iut: Iut, message: str) -> None:
-    """Whatever the text of a Log is, the session goes on."""
+    """The session goes on after a Log with any text."""
     async with in_setup(iut) as session:
         await session.send(log(MESSAGES[message]))
         await starts(session, to=f"after a Log with a text that is {message}")

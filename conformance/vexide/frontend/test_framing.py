@@ -114,7 +114,7 @@ async def test_ready_in_the_middle(iut: Iut) -> None:
 
 @requirement("framing.segmentation")
 async def test_ready_behind_the_handshake(iut: Iut) -> None:
-    """Ready counts in one write with the Handshake event as well."""
+    """A Ready that comes in one write with the Handshake event counts."""
     async with opened(iut) as session:
         await session.send(GREETING, READY, segmentation=whole)
         await started(session, to="after a Ready that came in one write with the Handshake")

@@ -66,7 +66,7 @@ async def test_waits_for_the_answer(iut: Iut) -> None:
 
 @requirement("handshake.nothing-before")
 async def test_user_cannot_hurry(iut: Iut) -> None:
-    """What the user does meanwhile is not sent before the simulator has answered."""
+    """Actions of the user are not sent before the simulator has answered the Handshake."""
     async with iut.session() as session:
         await begun(session)
         upper = session.instance.upper

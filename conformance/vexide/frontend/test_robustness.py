@@ -120,7 +120,7 @@ async def test_second_handshake(iut: Iut, second: Any) -> None:
 
 @requirement("robustness.second-handshake")
 async def test_handshake_twice_in_one_write(iut: Iut) -> None:
-    """The same where both come in one write."""
+    """Two Handshakes in one write: the second is ignored, logged, or ends the session."""
     async with opened(iut, starting=False) as session:
         await session.send(answer(), answer(), log("greeted twice"), segmentation=whole)
         await lives_on(iut, session, "a Handshake that came twice at once")

@@ -109,7 +109,7 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
 @requirement("screen.drawing")
 @pytest.mark.parametrize("name", DRAWINGS)
 async def test_drawing(iut: Iut, name: str) -> None:
-    """What is drawn on a cleared screen shows where it is to be, in its colour, and only there."""
+    """A drawing on a cleared screen shows at its place, in its colour, and nowhere else."""
     event, spots = DRAWINGS[name]
     async with in_setup(iut) as session:
         await starts(session)

@@ -89,7 +89,7 @@ async def test_waits_for_ready(iut: Iut) -> None:
 
 @requirement("start.waits-for-ready")
 async def test_waits_for_ready_in_silence(iut: Iut) -> None:
-    """Nor does it come when the simulator says nothing at all after the handshake, for a while."""
+    """No StartExecution comes while the simulator says nothing after the handshake."""
     async with in_setup(iut) as session:
         await _no_start(session, session.seconds("response"))
         await starts(session)
@@ -126,7 +126,7 @@ async def test_competition_mode(iut: Iut) -> None:
 
 @requirement("setup.competition-mode")
 async def test_competition_mode_when_ready_comes_at_once(iut: Iut) -> None:
-    """It comes before StartExecution also where Ready comes with the handshake."""
+    """A CompetitionMode comes before StartExecution also where Ready comes at once."""
     async with opened(iut) as session:
         await session.send(answer(), READY)
         start = await started(session)
@@ -193,7 +193,7 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
 
 @requirement("setup.starting-state")
 async def test_controller_before_start(iut: Iut) -> None:
-    """What the controller is at before the start, the simulator is told before StartExecution."""
+    """The simulator is told the state of the controller before StartExecution."""
     async with opened(iut) as session:
         await user(session, "controller", **raw(axis1=65)["ControllerUpdate"])
         await session.send(answer(), SIGNATURE)

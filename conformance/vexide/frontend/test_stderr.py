@@ -24,7 +24,7 @@ TEXTS = {
 @requirement("stderr.unstructured")
 @pytest.mark.parametrize("text", TEXTS)
 async def test_text_on_stderr(iut: Iut, text: str) -> None:
-    """What is written on standard error, though it looks like an event, changes nothing."""
+    """Text on standard error that looks like an event changes nothing."""
     async with in_setup(iut) as session:
         await complain(session, TEXTS[text])
         ended = await session.until_closed(session.seconds("quiet"))

@@ -25,14 +25,14 @@ STATES = {
 @requirement("controller.ranges")
 @pytest.mark.parametrize("state", STATES)
 async def test_controller_ranges(iut: Iut, state: str) -> None:
-    """Whatever the user does with the controller, each value that is sent is within its range."""
+    """Each value of the controller's state is within its range, whatever the user does."""
     await _control(iut, state)
 
 
 @requirement("controller.flags-zero")
 @pytest.mark.parametrize("state", ["rest", "forward", "button"])
 async def test_controller_flags(iut: Iut, state: str) -> None:
-    """Whatever the user does with the controller, its flags are 0."""
+    """The flags of the controller's state are 0, whatever the user does."""
     await _control(iut, state)
 
 

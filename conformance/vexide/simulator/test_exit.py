@@ -249,7 +249,7 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
 
 @requirement("session.independent")
 async def test_setup_is_not_carried_over(iut: Iut) -> None:
-    """What one session set is not there in the next: mode, battery, controller and card."""
+    """Mode, battery, controller and card of one session are not carried over to the next."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         async with iut.instance("probe") as running:
             async with iut.connect(running) as session:

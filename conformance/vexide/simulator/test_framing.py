@@ -35,7 +35,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
 @requirement("framing.json-lines")
 @pytest.mark.parametrize("program", ["draw", "drive", "crash", "bytes"])
 async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
-    """The same holds for what programs of several kinds bring about."""
+    """Every line that programs of several kinds bring about is JSON."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         await shows(iut, session)

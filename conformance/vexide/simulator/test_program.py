@@ -46,7 +46,7 @@ def either(iut: Iut, program: str) -> str | None:
 
 @requirement("serial.bytes-exact")
 async def test_text_arrives(iut: Iut) -> None:
-    """What the program prints arrives on serial channel 1, once and complete."""
+    """Printed text arrives on serial channel 1, once and complete."""
     async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
@@ -83,7 +83,7 @@ async def test_serial_is_base64(iut: Iut) -> None:
 
 @requirement("log.not-for-serial")
 async def test_print_is_no_log(iut: Iut) -> None:
-    """What the program prints comes as Serial and not as a Log of the simulator's own."""
+    """Printed text comes as Serial, and not as a Log of the simulator."""
     async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
@@ -107,7 +107,7 @@ async def test_print_is_no_log(iut: Iut) -> None:
     ("program", "event"), [("draw", "ScreenDraw"), ("drive", "DeviceUpdate"), ("print", "Serial")]
 )
 async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
-    """What the program changes is reported while it runs."""
+    """Changes that the program makes are reported while it runs."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
         came = await session.watch(event, within=session.seconds("program"))

@@ -41,7 +41,7 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
 
 @requirement("ready.once")
 async def test_ready_once(iut: Iut) -> None:
-    """One Ready comes, whatever is set up after it and however often."""
+    """Ready comes once, whatever is set up after it."""
     async with opened(iut) as session:
         await make_ready(session, motor(session, 1))
         await session.send(motor(session, 1), competition(enabled=False), competition())
@@ -231,7 +231,7 @@ async def test_start_before_ready_is_ignored(iut: Iut) -> None:
 
 @requirement("start.ignored-before-ready")
 async def test_start_with_the_handshake(iut: Iut) -> None:
-    """Nor does one that comes in one write with the Handshake, whenever Ready follows."""
+    """A StartExecution in one write with the Handshake has no effect, whenever Ready follows."""
     program = await visible_program(iut)
     for last in (False, False, True):
         async with opened(iut, program=program) as session:
