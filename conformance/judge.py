@@ -59,7 +59,7 @@ class Judge:
     """Applies codec, schemas and oracle to one session.
 
     ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
-    A ``fragment`` is no session but a list of messages: schemas apply, the oracle does not.
+    A ``fragment`` is not a session but a list of messages: schemas apply, the oracle does not.
     ``transport`` is what it goes over, where that is not the first transport of its roles.
     ``conversation`` is what its oracle shares with the oracles of other sessions of the same IUT.
     """

@@ -56,5 +56,5 @@ async def bind(address: str) -> Datagrams:
 def _place(address: str) -> tuple[str, int]:
     path, host, port = parse(address)
     if path:
-        raise ValueError(f"{address!r} is no address of datagrams: HOST:PORT was expected")
+        raise ValueError(f"{address!r} is not an address of datagrams: HOST:PORT was expected")
     return host, port

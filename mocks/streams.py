@@ -189,7 +189,7 @@ def parse(address: str) -> tuple[str, str, int]:
         return address.removeprefix("unix:"), "", 0
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no address: HOST:PORT or unix:PATH was expected")
+        raise ValueError(f"{address!r} is not an address: HOST:PORT or unix:PATH was expected")
     return "", host.strip("[]") or "127.0.0.1", int(port)
 
 

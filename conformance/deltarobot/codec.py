@@ -162,7 +162,7 @@ class Decoder:
     def _lose(self, identifier: int) -> None:
         self.lost = (
             f"{identifier:#06x} has the undefined size identifier {identifier >> 12:#x}: "
-            "where this message ends, and all that follows, cannot be told"
+            "the end of this message, and all that follows, cannot be known"
         )
 
 

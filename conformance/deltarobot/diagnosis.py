@@ -43,7 +43,7 @@ def _identifier(data: bytes, at: int) -> int:
 
 
 def _length(data: bytes, at: int) -> int:
-    """How long a message is; everything that is left where that cannot be told."""
+    """How long a message is; everything that is left where that is not known."""
     size = data[at + 1] >> 4
     if size == VARIABLE:
         return 6 + int.from_bytes(data[at + 2 : at + 6], "little")
@@ -77,7 +77,7 @@ def meant(words: Sequence[bytes]) -> str | None:
 
 
 def _sensible(words: Sequence[bytes], form: str) -> float:
-    """How many of the numbers, in parts of all, are coordinates that somebody would use."""
+    """The share of the numbers that are plausible coordinates."""
     data = b"".join(words)
     size = struct.calcsize(form)
     numbers = [number for (number,) in struct.iter_unpack(form, data[: len(data) // size * size])]

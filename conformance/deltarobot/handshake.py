@@ -62,5 +62,5 @@ async def greeted(
 
 
 def said(session: Session) -> bytes:
-    """All bytes of the IUT that could be cut into messages, and those that are none."""
+    """All bytes of the IUT, whether they could be cut into messages or not."""
     return b"".join(event.data or b"" for event in session.theirs)

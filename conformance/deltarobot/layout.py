@@ -1,4 +1,4 @@
-"""Reads and writes the contents of binary messages as the schema file of each lays them out.
+"""Reads and writes the contents of binary messages by the layouts in their schema files.
 
 A schema file with the keyword `x-wire` is that of one message; its `title` is the message's name.
 A message has numbers, or one text, or one array:
@@ -13,7 +13,7 @@ Numbers stand one behind the other, without padding. A FIELD is one of
 
 The decoded form is an object of the identifier and the fields. It keeps every bit: a byte of a text
 that is not ASCII becomes the character of its number; what is left at the end becomes the member
-`rest`, in hex; a float that is no finite number becomes a text, as the type of floats says.
+`rest`, in hex; a float that is not a finite number becomes a string, as the schema of floats says.
 """
 
 import json
@@ -97,7 +97,7 @@ def _shown(code: str, value: Any, pattern: int) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """How one message lies on the wire. `size` is that of its contents, None where it varies."""
+    """The layout of one message. `size` is that of its contents, None where it varies."""
 
     name: str
     identifier: int
@@ -105,7 +105,7 @@ class Layout:
     read: _Read
     """Takes data and where in it the contents begin and end; they have their size."""
     write: _Write
-    """The contents of a decoded form. Raises ValueError where it has no such form."""
+    """The contents of a decoded form. Raises ValueError where the form is wrong."""
 
     @property
     def key(self) -> str:
@@ -116,7 +116,7 @@ class Layout:
 def load(folder: Path) -> dict[int, Layout]:
     """The layouts of all schema files below a folder, by identifier.
 
-    Raises ValueError, naming the file, where one has no layout that can be followed.
+    Raises ValueError, naming the file, where a layout cannot be read.
     """
     found: dict[int, Layout] = {}
     for file in sorted(folder.rglob("*.json")):
@@ -125,7 +125,7 @@ def load(folder: Path) -> dict[int, Layout]:
             try:
                 layout = of(schema["title"], schema["x-wire"])
             except (KeyError, TypeError, ValueError, struct.error) as error:
-                raise ValueError(f"{file}: no layout that can be followed: {error!r}") from error
+                raise ValueError(f"{file}: its x-wire cannot be read: {error!r}") from error
             if layout.identifier in found:
                 raise ValueError(f"{file}: {layout.key} is {found[layout.identifier].name} already")
             found[layout.identifier] = layout

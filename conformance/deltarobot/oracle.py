@@ -30,8 +30,8 @@ PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirecti
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
-_RANDOM = 5  # pings after which equal steps between them are no accident
-_FEW = 2  # different ones among those, which are no accident either; nor are as many repetitions
+_RANDOM = 5  # pings after which equal steps between them are not chance
+_FEW = 2  # different ones among those, which are not chance either; nor are as many repetitions
 
 
 class Phase(StrEnum):
@@ -105,7 +105,7 @@ class Oracle:
         self._pings: deque[int] = deque(maxlen=_RANDOM)
         self._unanswered: Counter[int] = Counter()
         self._answered: set[int] = set()
-        self._strange: dict[bytes, str] = {}  # what begins messages that are no pings
+        self._strange: dict[bytes, str] = {}  # what begins messages that are not pings
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         yield from self._course(sender, name)
@@ -118,7 +118,7 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         if name == TRUNCATED:
-            # Whoever is left alone need not finish what it was about to say.
+            # A side whose peer has gone need not finish its message.
             if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
                 what = f"the stream ended inside a message that begins {value['begins']}"
                 yield Finding("frame.whole-messages", what)
@@ -136,7 +136,7 @@ class Oracle:
             known = int(value["identifier"], 16) & 0xFFF in _types()
             about = "messages.whole-identifier" if known else "messages.type-identifier"
             self._strange[bytes.fromhex(value["data"])[:8]] = about
-            # Not disturbed: whoever ends the connection because of it owes a word.
+            # Not disturbed: a side that ends the connection because of it must say so.
             what = f"{value['identifier']} came, which version 1 does not have"
             yield Finding("messages.defined-only", what)
 
@@ -164,7 +164,7 @@ class Oracle:
         """What holds for a message of any name."""
         side = self._sides[sender]
         found = side.walk.step(sender, name)
-        # Who insists on the usual order of the handshake has its reason, be that right or not.
+        # A side that insists on the usual order of the handshake has a reason, right or wrong.
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
         yield from found
         if side.phase is Phase.OPEN:
@@ -212,12 +212,12 @@ class Oracle:
         self.exercised |= {"pong.each", "pong.number"}
         if self._unanswered[number]:
             self._unanswered.subtract([number])
-            self._unanswered = +self._unanswered  # without those that wait no more
+            self._unanswered = +self._unanswered  # without those that are answered
             self._answered.add(number)
             return
         self._sides[CLIENT].disturbed = True
         if wrong := self._strange.get(number.to_bytes(8, "little")):
-            yield Finding(wrong, f"a message that is no ping was answered by the pong {number}")
+            yield Finding(wrong, f"a message that is not a ping was answered by the pong {number}")
         elif number in self._answered:
             yield Finding("pong.each", f"the ping {number} was answered more than once")
         else:
@@ -232,10 +232,10 @@ class Oracle:
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")
         reason = value["reason"]
-        # A string of C may bring its end along. Other control characters are no human's to read:
+        # A string of C may bring its end along. Other control characters are not readable text:
         # they are the length of a string, or half of a letter in UTF-16.
         if _UNREADABLE.search(reason.rstrip("\0")):
-            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is no readable text")
+            yield Finding("end.reason-ascii", f"{reason[:80]!r} came, which is not readable text")
 
 
 _RULES = {

@@ -1,4 +1,4 @@
-"""What becomes of a peer whose handshake is wrong, or does not come."""
+"""Refusal: how the IUT treats a peer whose handshake is wrong, or does not come."""
 
 from conformance.deltarobot import tester
 from conformance.deltarobot.service import unharmed
@@ -23,7 +23,7 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
 
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
-    """Raise Violation if a peer is served, or else is not dropped, that says no more."""
+    """Raise Violation if a peer that sends nothing more is served, or is not dropped."""
     sign = await session.watch(*tester.of(session).signs, within=session.seconds("quiet"))
     if sign and not await _serves_anybody(iut):
         came = f"{sign.name} came: the peer is served"
@@ -32,7 +32,7 @@ async def unserved(iut: Iut, session: Session, what: str) -> None:
 
 
 async def _serves_anybody(iut: Iut) -> bool:
-    """Whether a peer that has not said a word is served as well, so that this shows nothing."""
+    """Whether a peer that has sent nothing is served as well, so that service shows nothing."""
 
     async def find() -> bool:
         async with iut.session() as session:
@@ -43,7 +43,7 @@ async def _serves_anybody(iut: Iut) -> bool:
 
 
 async def dropped(iut: Iut, session: Session, what: str) -> None:
-    """Raise Violation unless a peer that says no more is dropped within the declared patience.
+    """Raise Violation unless a peer that sends nothing more is dropped within the declared time.
 
     Raises Inconclusive where none is declared and it is kept for as long as a test may wait.
     """

@@ -1,4 +1,4 @@
-"""Whether the IUT serves its peer, understands what comes next, and has come to no harm."""
+"""Whether the IUT serves its peer, understands what comes next, and is still alive."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -161,7 +161,7 @@ async def goes_on(iut: Iut, session: Session, after: str) -> None:
 
 
 async def _stopped(iut: Iut, session: Session, after: str) -> None:
-    """Raise Violation, as the IUT serves this session no more, or say why that decides nothing."""
+    """Raise Violation, as the IUT no longer serves this session, or why that decides nothing."""
     await unharmed(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
@@ -186,7 +186,7 @@ def _why(session: Session) -> str:
 async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
     """What is sent here is too long for one read of the IUT.
 
-    Where it does not understand what comes in pieces, be it ever so short, a Violation is one of
+    Where it does not understand even short messages in pieces, a Violation is one of
     frame.segmentation.
     """
     try:
@@ -208,7 +208,7 @@ async def _loses_pieces(iut: Iut) -> bool:
     return False
 
 
-# Whether it has come to harm
+# Whether it is still alive
 
 
 async def unharmed(session: Session, after: str) -> None:

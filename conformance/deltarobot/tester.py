@@ -1,4 +1,4 @@
-"""What the tester does otherwise for each role: keep it busy, see that it serves and understands.
+"""What the tester does for each role in its own way: keep it busy, see that it serves.
 
 An IUT shows that it serves its peer by what only its role sends: a client by its pongs, a server by
 pings and exercise data.
@@ -24,9 +24,9 @@ class Tester(ABC):
     signs: ClassVar[tuple[str, ...]]
     """By which messages the IUT shows that it serves its peer."""
     unseen: ClassVar[str]
-    """What is said of one that shows it in no session."""
+    """The text for an IUT that never shows it."""
     silent: ClassVar[str]
-    """What is said of one that shows it no more."""
+    """The text for an IUT that no longer shows it."""
     foreign: ClassVar[dict[str, Any]]
     """A message that only the IUT's peer may send, and not before the handshake."""
     script: ClassVar[list[Any]]
@@ -78,7 +78,7 @@ class Tester(ABC):
     async def all_understood(  # noqa: B027
         self, session: Session, after: str, times: int = 1
     ) -> None:
-        """Raise Violation unless all that so many scripts ask for has been answered."""
+        """Raise Violation unless everything that the scripts ask for has been answered."""
 
     async def follows(self, iut: Iut, session: Session, after: str) -> None:  # noqa: B027
         """Raise Violation unless the IUT, which serves, understands what comes next.

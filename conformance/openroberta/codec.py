@@ -25,7 +25,7 @@ INCIDENTAL = ("content-length",)
 """Members of a decoded form that only say how it was written: JSON has many ways."""
 
 LIMIT = 8 * 1024 * 1024  # bytes of one message that are held; the largest of a test has a quarter
-_HELLO = b"\x16\x03"  # how a TLS connection begins, for which a plain port is no place
+_HELLO = b"\x16\x03"  # how a TLS connection begins, which does not belong on a plain port
 _RESPONSE = b"HTTP/"
 _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a method
 _WRONG = "http.messages"
@@ -40,7 +40,7 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 def request(
     method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """A request; a body that is no bytes is sent as JSON."""
+    """A request; a body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = {"host": "127.0.0.1", **(headers or {})}
     if body is not None and not isinstance(body, bytes):
@@ -52,7 +52,7 @@ def request(
 def response(
     status: int, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> dict[str, Any]:
-    """A response; a body that is no bytes is sent as JSON."""
+    """A response; a body that is not bytes is sent as JSON."""
     content = b"" if body is None else _bytes(body)
     given = dict(headers or {})
     if body is not None and not isinstance(body, bytes):
@@ -89,7 +89,7 @@ def _bytes(body: Any) -> bytes:
 
 
 def content(value: Mapping[str, Any]) -> bytes:
-    """The bytes of a decoded message's body. Raises ValueError where they are no Base64."""
+    """The bytes of a decoded message's body. Raises ValueError where they are not Base64."""
     if "json" in value:
         return _bytes(value["json"])
     return base64.b64decode(value.get("base64", ""), validate=True)
@@ -131,7 +131,7 @@ class Decoder:
     """One direction of one connection; which one shows in how it begins.
 
     Messages over `limit` bytes are an `Oversized`, and nothing is decoded any more; the same is so
-    after a `TlsHello`, and after bytes that are no HTTP. `lost`: what is wrong then, else empty.
+    after a `TlsHello`, and after bytes that are not HTTP. `lost`: what is wrong then, else empty.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:

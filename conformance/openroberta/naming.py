@@ -77,7 +77,7 @@ def with_body(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def json_object(data: bytes) -> dict[str, Any] | None:
-    """What these bytes say as a JSON object in UTF-8; None if they are none."""
+    """The JSON object in UTF-8 that these bytes are; None if they are not one."""
     try:
         parsed = json.loads(data.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError):

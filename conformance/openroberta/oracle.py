@@ -209,7 +209,7 @@ class Oracle:
         if name == "Register":
             robot.registered = data
         elif robot.step is Step.NEW and self._conversation.running:
-            # Its registration was before there was anybody to see it.
+            # It registered before the session was watched.
             robot.walk.state, robot.registered = Step.LINKED, data
         elif robot.step is Step.NEW and (other := self._linked()):
             what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
@@ -239,7 +239,7 @@ class Oracle:
 
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
         if not self._asked:
-            # Whoever is told nothing sensible may be refused, and a quiet connection, too.
+            # A robot that sends nothing sensible may be refused, and so may a quiet connection.
             if not is_error(name, value) and not self._deaf:
                 yield Finding("http.messages", f"{name} came, and nothing was asked")
             return
@@ -283,7 +283,7 @@ class Oracle:
         """Whether a request that lacks mandatory fields was answered with an error."""
         for each in missing:
             if name == "Abort":
-                continue  # an error, or the end of its time: that cannot be told without a clock
+                continue  # an error, or the end of its time: only a clock can tell them apart
             self.exercised.add(f"refuses.{each}")
             if name in COMMANDS:
                 what = f"{asked.name} without {each} was answered with {name}"

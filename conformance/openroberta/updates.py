@@ -5,7 +5,7 @@ from conformance.openroberta.naming import UPDATE
 
 
 def update_paths(configuration: Configuration) -> list[str]:
-    """The declared paths below /rest/update/, be they given in full or not."""
+    """The declared paths below /rest/update/, whether given in full or not."""
     declared = [text.strip() for text in configuration.value("update_paths").split(",")]
     paths = [text.rpartition(UPDATE)[2].strip("/") for text in declared]
     return [path for path in paths if path]

@@ -97,12 +97,12 @@ class Decoder:
         return Frame(raw, name, value)
 
     def end(self) -> list[Frame]:
-        # Whoever ends a websocket need not say so.
+        # A websocket may be ended without a close frame.
         return []
 
 
 def _size(data: bytes) -> int | None:
-    """The bytes of the frame that begins here; None while that cannot be told."""
+    """The bytes of the frame that begins here; None while it is incomplete."""
     if len(data) < 2:
         return None
     length, masked = data[1] & 0x7F, bool(data[1] & 0x80)

@@ -248,7 +248,7 @@ def _bytes_of(event: Mapping[str, Any]) -> bytes | None:
             return bytes.fromhex(value)
         case "base64", str(value):
             return base64.b64decode(value, validate=True)
-    raise ValueError(f"{forms[0]} is no string")
+    raise ValueError(f"{forms[0]} is not a string")
 
 
 def _compact(value: Any) -> str:

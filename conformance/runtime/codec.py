@@ -7,7 +7,7 @@ a dollar sign:
     {"$ext": [5, "00ff"]}       an extension type, with its number
     {"$float": "nan"}           nan, inf or -inf
     {"$raw": "ff"}              a str that is not UTF-8, in hex
-    {"$map": [[1, "one"]]}      a map with keys that are no strings, begin with a dollar sign, or
+    {"$map": [[1, "one"]]}      a map with keys that are not strings, begin with a dollar sign, or
                                 stand there twice
 
 All encodings of one value have the same decoded form. A message is known by its shape (`shapes`).

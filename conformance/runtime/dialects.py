@@ -1,6 +1,6 @@
 """Reads messages that come in another form than the standard's: in an envelope, or with bins.
 
-What is meant is clear, so it is read and judged, and one finding tells of the form: such a frame
+Its meaning is clear, so it is read and judged, and one finding names the form: such a frame
 has its message and, as its error, what is wrong with it.
 """
 

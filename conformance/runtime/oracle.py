@@ -5,7 +5,7 @@ Rules for this module:
 
 - A finding is about the message at hand and its sender.
 - A call, which is one id, changes its state only through CALL.
-- Once a client has sent what is no request, a server may answer as it likes: nothing that follows
+- After something other than a request, a server may answer as it likes: nothing that follows
   tells an answer to that from a mistake.
 - What a schema asks, only the schema says.
 """
@@ -68,7 +68,7 @@ _OWN = {
     "gamepad-sender": ("gamepad.form", "a map with gamepads"),
     "update-publisher": ("update.form", "a map with sd and aliases"),
 }
-"""By sender: what an object that is none of its messages violates, and what it should have been."""
+"""By sender: what an object that is not one of its messages violates, and what was expected."""
 
 _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
     REQUEST: lambda value: value[2:3],
@@ -109,7 +109,7 @@ class Oracle:
         if sender in (CLIENT, SERVER) and foreign:
             requirement = "rpc.own-direction"
         if not foreign and any(mark(key) for key in _keys(value)):
-            yield Finding("encoding.strings", f"the keys of a map are no strings: {shown(value)}")
+            yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
         yield Finding(requirement, f"{wanted} was expected, {shown(value)} came{wrapped}")
 
@@ -126,7 +126,7 @@ class Oracle:
         return sender == SERVER and name == NOTIFICATION and is_notification(value)
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        """A client may go at any time; a server that goes first owes what it has not answered."""
+        """A client may go at any time; a server that goes first leaves requests unanswered."""
         if sender == SERVER and CLIENT not in self._gone and self._open and not self._lenient:
             waiting = ", ".join(map(str, list(self._open)[:5]))
             text = f"the server ended the stream, and did not answer {waiting}"
@@ -231,7 +231,7 @@ class Oracle:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """The members of a map; none of what is no map, or has other keys than strings."""
+    """The members of a map; none where it is not a map, or has other keys than strings."""
     return value if isinstance(value, dict) and not mark(value) else {}
 
 

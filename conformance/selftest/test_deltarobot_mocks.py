@@ -153,5 +153,5 @@ async def test_pictures() -> None:
 async def test_vectors_of_the_upper_tester() -> None:
     assert vector([1, 2.5, "NaN"]) == [1.0, 2.5, "NaN"]
     for wrong in ([1, 2], "abc", None):
-        with pytest.raises(ValueError, match="no array of X, Y and Z"):
+        with pytest.raises(ValueError, match="not an array of X, Y and Z"):
             vector(wrong)

@@ -84,7 +84,7 @@ def test_the_page_says_what_a_reader_wants(sample: dict[str, Any]) -> None:
     assert text.index(f'id="{failed}"') < text.index('id="test-', text.index(f'id="{failed}"') + 5)
     assert text.index('class="cause fail"') < text.index('id="requirements"')
     assert "Offending event 3" in shown
-    assert "63 61 66 e9 20 ff  fe 22" in shown  # what is no UTF-8 is there byte for byte
+    assert "63 61 66 e9 20 ff  fe 22" in shown  # what is not UTF-8 is there byte for byte
 
 
 def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:

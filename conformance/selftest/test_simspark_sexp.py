@@ -66,7 +66,7 @@ def test_a_hundred_thousand_levels_take_no_stack() -> None:
 
 @pytest.mark.parametrize("value", [[1], [None], ["a b"], ["("], [""], ["ä"], [{"a": "b"}]])
 def test_what_cannot_be_written(value: list[object]) -> None:
-    with pytest.raises(ValueError, match=r"no atom|neither"):
+    with pytest.raises(ValueError, match=r"not an atom|neither"):
         write(value)
 
 

@@ -43,7 +43,7 @@ _EFFECTOR = re.compile(r"he[12]|[lr]ae[1-4]|[lr]le[1-7]|beam|say|syn|pass|catch|
 def encode(value: Any) -> bytes:
     """The bytes of a message in its decoded form. Raises ValueError where it cannot be one."""
     if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r:.80} is no list of expressions")
+        raise ValueError(f"{value!r:.80} is not a list of expressions")
     return frame(write(value))
 
 

@@ -104,7 +104,7 @@ def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
             what = f"a StdUnitCylinder has the parameters {_shown(values[1:])}, not two numbers"
             yield Finding("nodes.cylinder", what)
     for item in node.stray:
-        yield Finding("graph.nodes", f"{_shown(item)} stands in a node {kind}, and is none itself")
+        yield Finding("graph.nodes", f"{_shown(item)} stands in a node {kind}, and is not a node")
 
 
 def _wrong_matrix(m: Matrix) -> Iterator[Finding]:

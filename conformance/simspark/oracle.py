@@ -183,7 +183,7 @@ class Oracle:
         elif word == "playMode" and self.play_modes and len(command) > 1:
             self.exercised.add("play-mode.known")
             if command[1] not in self.play_modes:
-                what = f"the play mode {command[1]!r:.60} is none of those that it was sent"
+                what = f"the play mode {command[1]!r:.60} is not one of those that it was sent"
                 yield Finding("play-mode.known", what)
 
     # A server, to a monitor

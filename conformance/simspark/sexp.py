@@ -4,7 +4,7 @@ Neither recurses of its own, so depth costs memory and no stack. A text whose br
 not go very deep, as that of every sound message, is rewritten as JSON by a few replacements, for
 nothing reads nested lists faster than Python's own reader of JSON. Any other is read token by
 token; only where that fails, too, a further look tells what is wrong and where. White space is as
-in ASCII; all else but brackets is atoms, for the specification knows no quotes and no comments.
+in ASCII; all else but brackets is atoms, as the specification has no quotes and no comments.
 """
 
 import json
@@ -23,7 +23,7 @@ DEEP = 200  # levels up to which Python's own reader, which does recurse, is tru
 
 
 class SexpError(ValueError):
-    """Bytes that are no sequence of S-expressions: at which offset, in bytes, and why.
+    """Bytes that are not a sequence of S-expressions: at which offset, in bytes, and why.
 
     `ascii` is False where the byte is not ASCII.
     """
@@ -130,7 +130,7 @@ def write(expressions: Iterable[Expression]) -> bytes:
         for item in waiting[-1]:
             if isinstance(item, str):
                 if not _ATOM.fullmatch(item):
-                    raise ValueError(f"{item[:80]!r} is no atom")
+                    raise ValueError(f"{item[:80]!r} is not an atom")
                 pieces.append(item)
                 pieces.append(" ")
             elif isinstance(item, list | tuple):

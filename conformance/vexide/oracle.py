@@ -391,7 +391,7 @@ class Oracle:
         if pixels is not None and len(pixels) % 4:
             yield Finding(
                 "screen.pixel-buffer",
-                f"the buffer has {len(pixels)} bytes, which is no whole number of 32-bit pixels",
+                f"the buffer has {len(pixels)} bytes, which is not a whole number of 32-bit pixels",
             )
 
     def _controller(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
@@ -443,7 +443,7 @@ def _port(port: Any) -> tuple[str, int]:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes of Base64 text; None where it is none, which its schema has reported."""
+    """The bytes of Base64 text; None where it is not Base64, which its schema has reported."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

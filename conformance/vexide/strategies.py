@@ -15,7 +15,7 @@ FULL = 14.0  # Wh
 
 Command = Any
 
-# A command that opens or moves on the session is no part of its setup.
+# A command that opens or moves on the session is not part of its setup.
 _ORDERED = ("Handshake", "StartExecution", "Ready", "Exited")
 
 

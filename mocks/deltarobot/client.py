@@ -64,7 +64,7 @@ class Client(Session):
         self.send(message("Pong", number=number))
 
     def curve(self, value: Any) -> None:
-        # What is no whole point at the end of the contents is no point.
+        # What is not a whole point at the end of the contents is not a point.
         self.view.curve = value["points"]
 
     def position(self, value: Any) -> None:

@@ -94,5 +94,5 @@ class Machine:
 def vector(given: Any) -> Vector:
     """Three coordinates out of JSON. Raises ValueError."""
     if not isinstance(given, list) or len(given) != 3:
-        raise ValueError(f"{str(given)[:80]} is no array of X, Y and Z")
+        raise ValueError(f"{str(given)[:80]} is not an array of X, Y and Z")
     return [c if isinstance(c, str) else float(c) for c in given]

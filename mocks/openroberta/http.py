@@ -80,7 +80,7 @@ class Caller:
         stream.write(data)
         answer = await self.next()
         if answer is None and reused:
-            # The lab has closed a connection that it kept until now: that is no answer at all.
+            # The lab has closed a connection that it kept until now: that is not an answer at all.
             await self.close()
             stream = await self.open()
             stream.write(data)

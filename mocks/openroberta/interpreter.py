@@ -41,5 +41,5 @@ async def run(data: bytes, say: Callable[[str], None], motors: dict[str, float])
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not math.isfinite(seconds):
-        raise ValueError(f"{text} is no time")
+        raise ValueError(f"{text} is not a time")
     return min(max(seconds, 0.0), LONGEST)

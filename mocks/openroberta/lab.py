@@ -69,7 +69,7 @@ class Lab(UserSide):
         served.send(answer)
 
     def other(self, frame: Frame, served: Served) -> bool:
-        """What is no request: messages of a websocket, a TLS hello, more than can be held."""
+        """What is not a request: messages of a websocket, a TLS hello, more than can be held."""
         if frame.name == "SensorFrame":
             self.sensed(frame.value.get("json"))
             return True

@@ -41,7 +41,7 @@ class Consumer(Asked):
         return max(found, key=len)
 
     def open(self, name: str, type_: str) -> Buffer:
-        """Open what must be there. Raises ValueError where it is not, or is no buffer."""
+        """Open what must be there. Raises ValueError where it is not, or is not a buffer."""
         peripheral = self.peripheral(type_)
         layout = self.layout(peripheral)
         try:

@@ -16,7 +16,7 @@ class Owner(Owning, Asked):
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         if not buffer.layout.control:
-            raise ValueError(f"{buffer.peripheral.name} is no Smart Device")
+            raise ValueError(f"{buffer.peripheral.name} is not a Smart Device")
         fields = {
             "control.uid": uid,
             "control.subscription": self.bits(buffer.peripheral, params),

@@ -103,12 +103,12 @@ class Server(Session):
         self.call(method, params, lambda error, result: None)
 
     def malformed(self, value: Any) -> None:
-        """An object that is no request: answered by an error where it has something like an id."""
+        """An object that is not a request: answered by an error where it seems to have an id."""
         if isinstance(value, list) and len(value) > 1 and type(value[1]) is int:
             self.answer(value[1], {"message": "malformed request"}, None)
 
     def unreadable(self, frame: Frame) -> None:
-        """Bytes that are no MessagePack: nothing behind them can be told apart any more."""
+        """Bytes that are not MessagePack: nothing behind them can be told apart any more."""
         note(f"{self.number}: {frame.error}")
         self.close()
 

@@ -22,7 +22,7 @@ def numbers(values: Sequence[Any], count: int) -> list[float]:
     try:
         found = [float(value) for value in values[:count]]
     except (TypeError, ValueError):
-        raise Wrong(f"{str(values)[:60]} are no numbers") from None
+        raise Wrong(f"{str(values)[:60]} are not numbers") from None
     if len(found) < count or not all(map(isfinite, found)):
         raise Wrong(f"{str(values)[:60]} are not {count} finite numbers")
     return found
@@ -46,7 +46,7 @@ class Trainer(Referee):
     def execute(self, command: Any) -> None:
         """One command; whatever is wrong with it is told to nobody but the log."""
         if not isinstance(command, list) or not command or not isinstance(command[0], str):
-            self.complain(f"{str(command)[:60]} is no command")
+            self.complain(f"{str(command)[:60]} is not a command")
             return
         action = self.actions().get(command[0])
         try:

@@ -125,7 +125,7 @@ def _fits(session: Session) -> None:
 
 @requirement("end.closes")
 async def test_closes_after_it(iut: Iut) -> None:
-    """Whoever has said that it will close the connection closes it."""
+    """A side that has announced the end of the connection closes it."""
     session = await shut_down(iut)
     _announcement(session)
     check(
@@ -194,7 +194,7 @@ WHERE = {
 @requirement("end.abrupt")
 @pytest.mark.parametrize("where", WHERE)
 async def test_abrupt_end(iut: Iut, where: str) -> None:
-    """A peer that is gone without a word is no reason to die, and a server serves the next one."""
+    """A peer that goes without an end of transmission kills nothing; a server serves the next."""
     last = WHERE[where]
     async with iut.session() as session:
         if last is not None:

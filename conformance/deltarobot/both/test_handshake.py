@@ -181,7 +181,7 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
     """A peer that stops in the middle of its handshake is dropped."""
     async with iut.session() as session:
         await session.send_bytes(PARTS[part])
-        await dropped(iut, session, f"a handshake of {PARTS[part].hex(' ')} and no more")
+        await dropped(iut, session, f"a handshake of {PARTS[part].hex(' ')} and nothing more")
 
 
 @requirement("handshake.closes-partial")

@@ -71,7 +71,7 @@ async def _harmless(iut: Iut, session: Session, after: str) -> None:
 
 
 async def _taken(session: Session, before: int) -> int:
-    """The memory in bytes that it has taken once it takes no more, or too much."""
+    """The memory in bytes that it has taken, once that no longer grows or is too much."""
     deadline = session.now + session.instance.configuration.max_wait
     while True:
         await session.until_closed(session.seconds("quiet"))

@@ -1,4 +1,4 @@
-"""What a client makes of the exercise that it is told, as its application sees it."""
+"""An exercise as the client's application sees it."""
 
 import asyncio
 import contextlib
@@ -47,9 +47,9 @@ async def exercising(iut: Iut) -> AsyncIterator[Session]:
 
 @requirement("exercise.curve-shown")
 async def test_curve(iut: Iut) -> None:
-    """The application sees all points of a curve, in their order, be they few or many."""
+    """The application sees all points of a curve in their order, however many there are."""
     for points in (many(1), POINTS, POINTS[1:2] * 3, many(10_000)):
-        # In a session each: that a curve replaces another is no must.
+        # In a session each: that a curve replaces another is not a must.
         async with in_many_reads(iut), opened(iut) as session:
             await session.send(curve(*points))
             await sees(session, "curve", points)
@@ -57,7 +57,7 @@ async def test_curve(iut: Iut) -> None:
 
 @requirement("exercise.curve-replaced")
 async def test_next_curve(iut: Iut) -> None:
-    """The curve of the next exercise takes the place of the one before, be it shorter or longer."""
+    """The curve of the next exercise replaces the one before, whether shorter or longer."""
     async with opened(iut) as session:
         for points in (POINTS, POINTS[1:2], many(20)):
             await session.send(curve(*points))

@@ -97,7 +97,7 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
 
 @requirement("pong.number")
 async def test_all_bits_of_the_number(iut: Iut) -> None:
-    """The pong has the number of its ping, be it 0 or 2^64 - 1, alone or with others."""
+    """The pong has the number of its ping, also 0 and 2^64 - 1, alone or among others."""
     async with opened(iut) as session:
         for number in NUMBERS:
             await session.send(ping(number))

@@ -194,7 +194,7 @@ async def sees(
 
 
 async def told(session: Session) -> set[str]:
-    """What of the exercise its application tells of: it need not keep what it has no use for."""
+    """The values of the exercise that its application shows: it need not keep all of them."""
     if not session.instance.upper.offers("state"):
         return set()
     state = await session.instance.upper("state")

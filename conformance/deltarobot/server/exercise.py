@@ -33,11 +33,11 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if session.ended and not any(message.name in TESTER.signs for message in session.received):
         await session.unharmed("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
-    raise Violation("the exercise to show", "nothing of it came", "exercise.curve-first")
+    raise Violation("the exercise to show", "no message about it came", "exercise.curve-first")
 
 
 async def proceed(session: Session) -> None:
-    """Give an exercise that was begun by hand a state to tell of, where it takes one."""
+    """Give an exercise that was begun by hand a state to report, where it takes one."""
     if session.instance.upper.offers("progress"):
         await session.instance.upper("progress", **STATE)
 
@@ -123,4 +123,4 @@ async def comes_again(session: Session, name: str) -> None:
     came = sum(message.name == name for message in session.received)
     if came <= count and session.ended:
         raise Inconclusive(f"the server ended the session after {came} of {name}")
-    check(came > count, f"{name} again and again", f"it came {came} times, then no more")
+    check(came > count, f"{name} again and again", f"it came {came} times and then stopped")

@@ -46,7 +46,7 @@ async def test_curve_first(iut: Iut) -> None:
     """The first message of an exercise is its curve."""
     async with opened(iut) as session:
         by_hand = session.instance.upper.offers("exercise")
-        # One that tells of its progress all the time shows no beginning but the curve.
+        # A server that always sends progress shows the beginning by the curve alone.
         earlier = by_hand and await session.watch(*PROGRESS) is not None
         first = await running(session)
         if first.name != "Curve" and (earlier or not by_hand):
@@ -63,7 +63,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
     async with opened(iut) as session:
         await begin(session)
         await stopped(session)
-        # One that tells of its progress all the time shows no beginning but the curve.
+        # A server that always sends progress shows the beginning by the curve alone.
         quiet = await session.watch(*PROGRESS) is None
         first = await begin(session, [*SQUARE, [2.0, 2.0, 2.0]])
         came = f"{first.name} came first"
@@ -110,7 +110,7 @@ def _words(contents: bytes) -> list[bytes]:
 
 @requirement("exercise.curve-values")
 async def test_points_of_a_curve(iut: Iut) -> None:
-    """All points of the curve come, in their order, be they few or many."""
+    """All points of the curve come in their order, however many there are."""
     async with opened(iut) as session:
         for count in (1, 2, 85, 1000):
             points = [[float(number), -0.5 * number, 0.25] for number in range(count)]

@@ -1,4 +1,4 @@
-"""Pings: that they come, and what is made of pongs."""
+"""Pings: that they come, and how pongs are taken."""
 
 import itertools
 from typing import Any
@@ -123,7 +123,7 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
 
 @requirement("robustness.odd-pongs")
 async def test_missing_pongs(iut: Iut) -> None:
-    """A client that answers no ping does no harm to the next one."""
+    """A client that answers no ping does not affect the next one."""
     async with iut.session() as session:
         await session.send(*HANDSHAKE)
         await greeted(session)

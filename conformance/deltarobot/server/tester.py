@@ -26,7 +26,7 @@ class ServerTester(Tester):
 
     signs = ("Ping", *EXERCISE)
     unseen = "no ping and no exercise data come"
-    silent = "sends nothing any more"
+    silent = "does not send anything any more"
     foreign: ClassVar = pong(1)
     script: ClassVar = [*OF_EACH_SIZE.values(), *reversed(OF_EACH_SIZE.values())]
     asks = False

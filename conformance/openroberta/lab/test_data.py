@@ -1,4 +1,4 @@
-"""What a lab makes of data objects: those that lack something, and those that have more."""
+"""Data objects that lack fields, and those that have more, as a lab takes them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ async def refused(robot: Robot, cmd: str, without: str) -> None:
             await exchange.refused()
             break
         except Inconclusive:
-            # Held until its time was over each time: that is no error.
+            # Held until its time was over each time: that is not an error.
             if not tries_left:
                 raise exchange.violation("an error", exchange.session.received[-1], None) from None
 
@@ -61,7 +61,7 @@ test_without_menuversion = refusal_of("menuversion")
 
 @requirement("refuses.thrown-away")
 async def test_thrown_away(iut: Iut) -> None:
-    """Requests without a field register nobody, and a correct one with that token is held."""
+    """Requests without a field do not register, and a correct one with that token is held."""
     async with playing(iut) as tester:
         robot = tester.robot()
         for name in ("robot", "battery", "menuversion"):
@@ -73,7 +73,7 @@ async def test_thrown_away(iut: Iut) -> None:
             message = await push.session.watch("Repeat", within=after(tester, "push_hold"))
             check(
                 message is None,
-                "nobody to be registered by a request without a field",
+                "no registration by a request without a field",
                 f"{robot.token} could push ({'entered' if entered.ok else 'not entered'})",
             )
         exchange = await robot.register()
@@ -84,7 +84,7 @@ async def test_thrown_away(iut: Iut) -> None:
 
 @requirement("refuses.thrown-away")
 async def test_thrown_away_while_pushing(iut: Iut) -> None:
-    """A push without a field does no harm to its robot: the next one is served.
+    """A push without a field does not affect its robot: the next one is served.
 
     Neither is it believed, nor does it end the push that is held.
     """

@@ -1,4 +1,4 @@
-"""What a lab makes of HTTP in all its spellings, and of what is none."""
+"""HTTP in all its forms, and what is not HTTP, as a lab takes it."""
 
 from collections.abc import Callable, Sequence
 
@@ -180,7 +180,7 @@ HALVES: dict[str, Sequence[bytes]] = {
 
 @requirement("robustness.half-requests")
 async def test_half_requests(iut: Iut) -> None:
-    """A request that breaks off, or does not end, keeps nobody else from being served."""
+    """A request that breaks off, or does not end, does not keep others from being served."""
     async with playing(iut) as tester:
         for what, pieces in HALVES.items():
             left, stays = await tester.connection(), await tester.connection()

@@ -30,7 +30,7 @@ async def goes(tester: RobotsTester, robot: Robot) -> None:
 
 @requirement("offline.noticed")
 async def test_offline(iut: Iut) -> None:
-    """A robot whose push was answered and that pushes no more is seen as offline."""
+    """A robot that does not push again after an answer is seen as offline."""
     async with playing(iut) as tester:
         robot = await tester.linked()
         await answered(tester, robot)

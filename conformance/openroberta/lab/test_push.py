@@ -1,4 +1,4 @@
-"""Pushes: how long they are held, what the lab takes from them, and what becomes of lost ones."""
+"""Pushes: how long they are held, what the lab takes from them, and lost ones."""
 
 import asyncio
 
@@ -178,7 +178,7 @@ async def test_repeated_push(iut: Iut) -> None:
         first = await robot.push()
         await first.session.taken()
         told = await robot.commanded("run", "Download", "robustness.repeated-push")
-        check(told.exchange is not first, "the newest push to be told", "another was")
+        check(told.exchange is not first, "the newest push to be answered", "another was")
         message = await first.session.watch(within=latest)
         check(
             message is not None or first.session.ended,

@@ -36,7 +36,7 @@ async def test_held(iut: Iut) -> None:
 
 @requirement("register.aborted")
 async def test_aborted(iut: Iut) -> None:
-    """A registration whose token nobody enters is answered with abort when its time is over."""
+    """A registration whose token is not entered is answered with abort when its time is over."""
     async with playing(iut) as tester:
         high, _ = at_most(tester, "register_hold")
         took = await aborted(tester, await tester.robot().register())
@@ -134,7 +134,7 @@ async def test_after_a_lost_connection(iut: Iut) -> None:
 
 @requirement("token.links")
 async def test_token_of_nobody(iut: Iut) -> None:
-    """A token that no robot has links nobody: the robot that waits goes on waiting."""
+    """Entering a token that no robot has links none: the robot that waits goes on waiting."""
     async with playing(iut) as tester:
         robot = tester.robot()
         own = robot.token
@@ -144,7 +144,7 @@ async def test_token_of_nobody(iut: Iut) -> None:
             await tester.upper("pair", token=token)
         message = await exchange.session.watch(within=tester.seconds("quiet"))
         if message is not None:
-            raise exchange.wrong("no answer upon the token of somebody else", message)
+            raise exchange.wrong("no answer upon another robot's token", message)
         await robot.linked_by(exchange)
 
 
@@ -196,7 +196,7 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
             same = content(again.value) == content(file.value)
             check(same, "the program of its own token", "another came", again.event)
         strange = await (await tester.robot().download()).session.watch("File")
-        check(strange is None, "no program for a token that nobody registered", "a file came")
+        check(strange is None, "no program for a token that was not registered", "a file came")
         # The other one has its own, whatever this one asks for: it comes back when it has run it.
         message = await (await second.push()).session.watch("Download", "Refusal")
         check(
@@ -246,14 +246,14 @@ async def test_run_before_the_token(iut: Iut) -> None:
 
 @requirement("robustness.unknown-token")
 async def test_push_of_nobody(iut: Iut) -> None:
-    """A push whose token nobody registered, or whose registration is held, gets no command."""
+    """A push whose token is not registered, or whose registration is held, gets no command."""
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.push()
         message = await exchange.session.watch(within=after(tester, "push_hold"))
         check(
             message is None or message.name == "Abort" or is_error(message.name, message.value),
-            "an error or abort upon a push of nobody",
+            "an error or abort upon a push of an unknown token",
             f"{message.name if message else ''} came",
         )
         waits = await robot.ask(naming.PUSHCMD, robot.object("register"))

@@ -1,4 +1,4 @@
-"""Programs: that a push is told of them, that they come byte for byte, and that they are run."""
+"""Programs: they are announced by a push, come byte for byte, and are run."""
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -48,7 +48,7 @@ async def test_immediately(iut: Iut) -> None:
 
 
 async def told_at_once(robot: Robot, period: float) -> None:
-    """Have programs run until one is told at once. Raises Violation where none is."""
+    """Have programs run until one is announced at once. Raises Violation where none is."""
     took, after = [], []
     for _ in range(TRIES):
         told = await robot.commanded("run", "Download", "run.command")
@@ -67,7 +67,7 @@ async def told_at_once(robot: Robot, period: float) -> None:
 async def fetched(tester: RobotsTester, robot: Robot) -> tuple[str, bytes, Message]:
     """A program as the user's operation told it, and the file that came.
 
-    Raises NotExercised where the operation tells nothing of the program.
+    Raises NotExercised where the operation does not return the program.
     """
     told, file = await robot.fetch()
     if not isinstance(told, dict) or not isinstance(told.get("base64"), str):

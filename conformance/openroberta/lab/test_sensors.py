@@ -41,7 +41,7 @@ async def token_of(tester: RobotsTester) -> str:
 @requirement("sensors.accepted")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 async def test_posted(iut: Iut, known: bool) -> None:
-    """Sensor data that is posted is taken; that of an unknown robot harms nobody."""
+    """Posted sensor data is accepted; that of an unknown robot affects no other."""
     path = address(iut, "sensor_path", "/rest/sensorlogging")
     async with playing(iut) as tester:
         robot = tester.robot()

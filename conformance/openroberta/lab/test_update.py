@@ -57,7 +57,7 @@ def paths(iut: Iut) -> list[str]:
 
 
 async def got(tester: RobotsTester, path: str) -> Message:
-    """A file, as a robot gets it that nobody knows. Raises Violation where it does not come."""
+    """A file, as an unregistered robot gets it. Raises Violation where it does not come."""
     exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
     return await exchange.answer("File")
 

@@ -81,7 +81,7 @@ async def test_patient(iut: Iut) -> None:
 @requirement("register.after-abort")
 @pytest.mark.parametrize("times", [1, 3])
 async def test_after_abort(iut: Iut, times: int) -> None:
-    """A robot whose registration was aborted, be it thrice, registers again or stops."""
+    """A robot whose registration was aborted, even three times, registers again or stops."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
         for _ in range(times):

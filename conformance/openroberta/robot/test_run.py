@@ -127,7 +127,7 @@ async def test_silent_while_running(iut: Iut) -> None:
 @requirement("run.stores-bytes")
 @pytest.mark.parametrize("framing", ["length", "chunks", "close"])
 async def test_stores_bytes(iut: Iut, framing: str) -> None:
-    """A program arrives byte for byte, however its end is told."""
+    """A program arrives byte for byte, however its end is marked."""
     if iut.configuration.value("program"):
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
     async with playing(iut) as tester:

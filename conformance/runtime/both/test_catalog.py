@@ -81,7 +81,7 @@ async def test_without_bounds(iut: Iut) -> None:
 
 @requirement("catalog.optional-access")
 async def test_name_and_type_are_enough(iut: Iut) -> None:
-    """A parameter of which only name and type are told is one."""
+    """A parameter with only a name and a type is a parameter."""
     async with memory_tester(iut, None) as tester:
         await understood(tester, "minimal.yaml", access=False)
 
@@ -126,7 +126,7 @@ async def test_other_types(iut: Iut) -> None:
 
 @requirement("catalog.arrays")
 async def test_arrays(iut: Iut) -> None:
-    """An array takes the bytes of all its values, be it of one or of 255."""
+    """An array takes the bytes of all its values, with one value as with 255."""
     async with memory_tester(iut) as tester:
         for name in (ROBOT, "types.yaml"):
             await tester.load(name)
@@ -167,7 +167,7 @@ async def test_more_than_16_parameters(iut: Iut) -> None:
 
 @requirement("catalog.device-id")
 async def test_device_id(iut: Iut) -> None:
-    """A buffer has a device control block if its catalog entry has a device_id, be it 0."""
+    """A buffer has a device control block if its catalog entry has a device_id, even 0."""
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             await tester.layout(type_)
@@ -175,7 +175,7 @@ async def test_device_id(iut: Iut) -> None:
 
 @requirement("catalog.ignored-keys")
 async def test_ignored_keys(iut: Iut) -> None:
-    """delay and subscribed make nothing a Smart Device, and bounds of booleans are no mistake."""
+    """delay and subscribed make nothing a Smart Device, and bounds of booleans are not an error."""
     async with memory_tester(iut, None) as tester:
         with counting_as("catalog.ignored-keys"):
             await understood(tester, "ignored.yaml")

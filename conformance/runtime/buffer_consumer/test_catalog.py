@@ -155,7 +155,7 @@ async def test_not_readable(iut: Iut) -> None:
 
 @requirement("catalog.no-limit")
 async def test_values_of_more_than_16(iut: Iut) -> None:
-    """Of what is no Smart Device the seventeenth parameter, and the last, is read and written."""
+    """Without a device_id, the seventeenth parameter and the last can be read and written."""
     async with memory_tester(iut, "many.yaml") as tester:
         for type_, peripheral in tester.catalog.items():
             buffer = await tester.make(type_)

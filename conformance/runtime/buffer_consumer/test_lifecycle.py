@@ -13,7 +13,7 @@ from conformance.verdicts import Conclusion
 
 
 def still_there(buffer: Buffer) -> None:
-    """Raise Violation where the name of a buffer does not stand for it any more."""
+    """Raise Violation where the name of a buffer no longer leads to it."""
     inode = memory.inode(buffer.name)
     check(
         inode == buffer.object.inode,
@@ -47,7 +47,7 @@ async def test_list(iut: Iut) -> None:
         is_listed(await listed(tester), added, "new")
         memory.remove(panel.name)
         gone = panel.name not in await listed(tester)
-        check(gone, f"{panel.name}, which is no more, not to be listed", "it is")
+        check(gone, f"{panel.name}, which no longer exists, not to be listed", "it is")
 
 
 def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
@@ -58,7 +58,7 @@ def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
 
 @requirement("lifecycle.invalid-absent")
 async def test_invalid_is_absent(iut: Iut) -> None:
-    """An operation on an invalid buffer succeeds or fails as one does where there is no buffer."""
+    """An operation on an invalid buffer has the same outcome as one on a missing buffer."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm", valid=False)
         absent = {**buffer.arguments, "buffer": f"rt-arm-{new_uid()}-xabsent"}
@@ -124,7 +124,7 @@ async def test_never_unlinks(iut: Iut) -> None:
 
 @requirement("lifecycle.dies-without-mutex")
 async def test_ends_without_the_mutex(iut: Iut) -> None:
-    """A consumer that is told to end in the midst of its operations leaves the mutex free."""
+    """A consumer that is ended in the midst of its operations leaves the mutex free."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         upper = tester.session.instance.upper

@@ -22,7 +22,7 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
-    """While the tester holds the mutex, no operation changes anything or comes to an end."""
+    """While the tester holds the mutex, no operation changes anything or ends."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
@@ -158,7 +158,7 @@ async def test_reads_under_contention(iut: Iut) -> None:
             number += 1
             value = float(number % 1024)
             async with buffer.held():
-                # In two steps, so that whoever does not wait sees the one without the other.
+                # In two steps, so that an IUT that does not wait sees the one without the other.
                 for values in ([value, 0.0, 0.0], [value, value, value]):
                     buffer.poke({"read.params.track": values})
                     await asyncio.sleep(0)
@@ -178,7 +178,7 @@ async def test_reads_under_contention(iut: Iut) -> None:
 async def test_writes_under_contention(iut: Iut) -> None:
     """A thousand times a value is written while another process takes values: no bit is lost.
 
-    Whoever finds a new value finds its bit and its time, too; a bit that was cleared comes with a
+    A look at a new value finds its bit and its time, too; a bit that was cleared comes with a
     new value only.
     """
     async with memory_tester(iut) as tester:

@@ -1,4 +1,4 @@
-"""What a consumer survives: objects that are no buffers, and operations that cannot be done."""
+"""What a consumer survives: objects that are not buffers, and operations that cannot be done."""
 
 import os
 from typing import Any

@@ -23,7 +23,7 @@ async def test_clamped_data(iut: Iut) -> None:
 
 @requirement("catalog.no-limit")
 async def test_data_of_more_than_16(iut: Iut) -> None:
-    """Of what is no Smart Device the seventeenth parameter, and the last, has its data."""
+    """Without a device_id, the seventeenth parameter and the last have their data."""
     async with memory_tester(iut, "many.yaml") as tester:
         for type_, peripheral in tester.catalog.items():
             buffer = await tester.connect(type_)

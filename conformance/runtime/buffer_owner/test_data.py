@@ -294,7 +294,7 @@ async def test_set_sub_uid(iut: Iut) -> None:
 
 
 def numbers(value: int, size: int) -> list[bytes]:
-    """What a number may look like in a field of so many bytes whose type nothing tells."""
+    """What a number may look like in a field of that many bytes whose type is unknown."""
     reals = {4: "f", 8: "d"}
     made = [value.to_bytes(size, sys.byteorder)]
     return made + ([struct.pack(f"={reals[size]}", value)] if size in reals else [])

@@ -20,7 +20,7 @@ STEPS = 8192  # times that is written meanwhile, at most
 
 @requirement("operations.mutex")
 async def test_waits_for_the_mutex(iut: Iut) -> None:
-    """While the tester holds the mutex, no operation changes anything or comes to an end."""
+    """While the tester holds the mutex, no operation changes anything or ends."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for name, operation in (await offered(tester, buffer)).items():
@@ -140,7 +140,7 @@ async def test_nothing_else(iut: Iut) -> None:
 
 @requirement("operations.nothing-else")
 async def test_nothing_else_without_control_block(iut: Iut) -> None:
-    """Data for what is no Smart Device change its read block, and nothing else."""
+    """Without a device_id, data change the read block and nothing else."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("panel")
         before = await buffer.fill()
@@ -153,7 +153,7 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 async def test_contention(iut: Iut, name: str, block: str) -> None:
     """A thousand times values are taken while another process writes: never half of what it wrote.
 
-    Nor are they lost: whoever clears the bits of what was written has its values.
+    Nor are they lost: a process that clears the bits of what was written has its values.
     """
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
@@ -179,7 +179,7 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
                     cleared.append(number)
                 number += 1
                 values = _written(number)
-                # In two steps, so that whoever does not wait sees the one without the other.
+                # In two steps, so that an IUT that does not wait sees the one without the other.
                 for chosen in (names[:2], names[2:]):
                     buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
                     await asyncio.sleep(0)

@@ -49,7 +49,7 @@ async def test_object(iut: Iut) -> None:
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """A message about one gamepad changes nothing of another, but that it may be taken for gone."""
+    """A message about one gamepad changes no other, except that it may be taken for gone."""
     async with gamepad_tester(iut) as tester:
         before = await tester.plays({"1": pad(3, ly=0.5)}, "1", {"ly": 0.5})
         for number in range(5):
@@ -100,7 +100,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
 
 @requirement("operations.mutex-released")
 async def test_mutex_is_free_afterwards(iut: Iut) -> None:
-    """After a message the mutex is free, be its values proper, clamped or none."""
+    """After a message the mutex is free, whether its values are proper, clamped or absent."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")

@@ -29,7 +29,7 @@ class GamepadTester(Tester):
         super().__init__(iut, session)
         self.owns = True
         self.warnings: list[str] = []
-        """Those of all answers so far: a receiver may tell of each only once."""
+        """Those of all answers so far: a receiver may report each only once."""
 
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""

@@ -1,4 +1,4 @@
-"""The tester of a log publisher: has a program log, and finds the message that comes of it."""
+"""The tester of a log publisher: has a program log, and finds the resulting message."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 
 @contextlib.asynccontextmanager
 async def publishing(iut: Iut) -> AsyncIterator[Session]:
-    """A session with a publisher, which by then has noticed that somebody listens."""
+    """A session with a publisher, once that has noticed its subscriber."""
     async with operated(iut, connected(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
             await _noticed(session)
@@ -53,8 +53,8 @@ async def log(
 async def published(session: Session, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
-    Raises Violation of `log.event` where only other texts came since so many messages had come, of
-    `log.form` where what came is no log message, of `log.each-once` where nothing did.
+    Raises Violation of `log.event` where only other texts came after that many messages, of
+    `log.form` where what came is not a log message, of `log.each-once` where nothing did.
     """
     try:
         return await session.expect(
@@ -74,5 +74,5 @@ async def published(session: Session, event: str, before: int = 0) -> Message:
 
 
 async def logged(session: Session, event: str, **more: Any) -> Message:
-    """Have a program log this; the message that comes of it."""
+    """Have a program log this; returns the resulting message."""
     return await published(session, event, await log(session, event, **more))

@@ -1,4 +1,4 @@
-"""What an IUT tells of values, in the JSON of its operations."""
+"""Values as an IUT reports them, in the JSON of its operations."""
 
 import math
 from collections.abc import Mapping

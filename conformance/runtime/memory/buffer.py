@@ -137,12 +137,12 @@ class Buffer:
             raise Violation(expected, str(error), about) from error
 
     async def look(self) -> Image:
-        """What is in it now, while nobody else has its mutex."""
+        """Its contents now, read with its mutex held."""
         async with self.held():
             return self.peek()
 
     def peek(self) -> Image:
-        """What is in it now, whoever has its mutex."""
+        """Its contents now, read without its mutex."""
         data = self.object.read()
         if len(data) < self.layout.size:
             expected = f"{self.name} to keep its {self.layout.size} bytes"
@@ -151,12 +151,12 @@ class Buffer:
         return Image(self, data, event, time.time())
 
     def peek_at(self, field: str) -> Any:
-        """The value that one field has now; no event of the transcript tells of it."""
+        """The value that one field has now; the transcript gets no event of it."""
         where = self.layout[field]
         return where.decode(where.of(self.object.read()))
 
     def _news(self, data: bytes) -> dict[str, Any]:
-        """What is to be told of its bytes: all of them, then what has changed."""
+        """Its bytes as the transcript has them: all of them, then what has changed."""
         before, self._latest = self._latest, data
         if not before:
             return {"bytes": data[: self.layout.size].hex()}

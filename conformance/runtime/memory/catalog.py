@@ -57,7 +57,7 @@ class Parameter:
     def clamp(self, value: Any) -> Any:
         """The value within the bounds: itself, or the bound that it is beyond.
 
-        Bounds are of numbers only; an array of numbers is no number.
+        Bounds are of numbers only; an array of numbers is not a number.
         """
         if self.kind not in (INTEGER, REAL) or self.count is not None:
             return value
@@ -111,7 +111,7 @@ def load(text: str | bytes) -> dict[str, Peripheral]:
         raw = yaml.load(text, _Loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise CatalogError(f"no YAML: {' '.join(str(error).split())}") from error
-    _check(isinstance(raw, dict), "the catalog is no map of peripherals")
+    _check(isinstance(raw, dict), "the catalog is not a map of peripherals")
     return {name: _peripheral(name, entry) for name, entry in raw.items()}
 
 
@@ -121,28 +121,28 @@ def _check(holds: bool, otherwise: str) -> None:
 
 
 def _is(value: Any, *types: type) -> bool:
-    """Whether a value is of one of these types; a boolean is no number."""
+    """Whether a value is of one of these types; a boolean is not a number."""
     return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
 
 
 def _peripheral(name: Any, raw: Any) -> Peripheral:
-    _check(isinstance(name, str) and isinstance(raw, dict), f"{name!r} is no peripheral")
+    _check(isinstance(name, str) and isinstance(raw, dict), f"{name!r} is not a peripheral")
     params, device, delay = raw.get("params", []), raw.get("device_id"), raw.get("delay")
-    _check(isinstance(params, list), f"the params of {name!r} are no list")
+    _check(isinstance(params, list), f"the params of {name!r} are not a list")
     if "device_id" in raw:
-        _check(_is(device, int) and device >= 0, f"{name!r}: the device_id is no number")
+        _check(_is(device, int) and device >= 0, f"{name!r}: the device_id is not a number")
         _check(len(params) <= MOST, f"{name!r} has {len(params)} parameters, {MOST} are allowed")
-    _check("delay" not in raw or _is(delay, int, float), f"{name!r}: the delay is no number")
+    _check("delay" not in raw or _is(delay, int, float), f"{name!r}: the delay is not a number")
     return Peripheral(name, tuple(_parameter(repr(name), entry) for entry in params), device, delay)
 
 
 def _parameter(peripheral: str, raw: Any) -> Parameter:
     """A parameter; `peripheral` is whose, as messages have it: any text can be a key of YAML."""
-    _check(isinstance(raw, dict), f"a parameter of {peripheral} is no map")
+    _check(isinstance(raw, dict), f"a parameter of {peripheral} is not a map")
     for key in ("name", "type"):
         _check(isinstance(raw.get(key), str), f"a parameter of {peripheral} has no {key}")
     name = raw["name"]
-    _check(name.isidentifier(), f"{peripheral}: {name!r} is no identifier")
+    _check(name.isidentifier(), f"{peripheral}: {name!r} is not an identifier")
     of = _TYPE.fullmatch(raw["type"])
     if of is None:
         raise CatalogError(f"{peripheral}.{name}: there is no type {raw['type']!r}")

@@ -15,7 +15,7 @@ class LayoutError(ValueError):
 def declared(raw: Any, peripheral: Peripheral) -> Layout:
     """The layout that an implementation declares for a peripheral's buffer.
 
-    Raises LayoutError where it is none.
+    Raises LayoutError where it is not a layout.
     """
     if errors := protocols.load("runtime").schemas.errors("layout.json", raw):
         raise LayoutError(errors[0].message)
@@ -38,7 +38,7 @@ def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterat
                 type_, param = entry["type"].removeprefix("c_"), params.get(name)
                 meant = param.type if param else type_
                 if meant not in KINDS:
-                    raise LayoutError(f"{name} has the type {meant!r}, which is none")
+                    raise LayoutError(f"{name} has the unknown type {meant!r}")
                 one = width(type_ if type_ in KINDS else meant)
                 size, count = one * (entry.get("count") or 1), param.count if param else None
                 yield Field(f"{block}.params.{name}", entry["offset"], size, meant, count)
@@ -47,7 +47,7 @@ def _declared(raw: Mapping[str, Any], params: Mapping[str, Parameter]) -> Iterat
 
 
 def fits(param: Parameter, entry: Field) -> bool:
-    """Whether a field has the size of a parameter: its width, so many times over.
+    """Whether a field has the size of a parameter: its width times its number of values.
 
     A double may be stored with 32 bits, as where peripherals have no wider numbers.
     """

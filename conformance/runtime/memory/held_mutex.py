@@ -31,7 +31,7 @@ async def waits_for_mutex(
             if asked.done() and asked.result().ok:
                 raise Violation(
                     f"the operation '{name}' to wait for the mutex of {buffer.name}",
-                    "it came to its end while the tester held the mutex",
+                    "it ended while the tester held the mutex",
                     "operations.mutex",
                 )
         except Violation:

@@ -80,13 +80,13 @@ def _encode(type_: str, value: Any, size: int) -> bytes:
     match KINDS[type_]:
         case "boolean":
             if not isinstance(value, bool):
-                raise TypeError(f"{value!r} is no boolean")
+                raise TypeError(f"{value!r} is not a boolean")
             return value.to_bytes(size, sys.byteorder)
         case "integer":
             return _whole(value, size, signed=not _unsigned(type_))
         case "real":
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"{value!r} is no number")
+                raise TypeError(f"{value!r} is not a number")
             try:
                 return struct.pack(f"={_REALS[size]}", value)
             except (struct.error, OverflowError) as error:
@@ -96,7 +96,7 @@ def _encode(type_: str, value: Any, size: int) -> bytes:
 
 def _whole(value: Any, size: int, *, signed: bool) -> bytes:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{value!r} is no integer")
+        raise TypeError(f"{value!r} is not an integer")
     try:
         return value.to_bytes(size, sys.byteorder, signed=signed)
     except OverflowError as error:

@@ -1,6 +1,6 @@
 """Whether a declared layout is one of a buffer of this peripheral: what has to be in it is there.
 
-Whatever else is tested of a buffer rests on it, so it is looked at whenever a layout is told.
+All other tests of a buffer rest on it, so it is checked whenever an IUT gives a layout.
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def _control(layout: Layout, peripheral: Peripheral) -> None:
 
 
 def check_widths(layout: Layout, wanted: Mapping[str, int], requirement: str | None) -> None:
-    """Raise Violation unless these fields of the control block have so many bytes at least."""
+    """Raise Violation unless these fields of the control block have at least that many bytes."""
     for name, size in wanted.items():
         field = layout[f"control.{name}"]
         if field.size < size:

@@ -71,7 +71,7 @@ class Tester:
             if not self._asked:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 raise Unreachable(text + instance.describe_end()) from None
-            await self._nobody_waits_in_vain()
+            await self._nothing_is_stuck()
             expected = f"the operation '{operation}' to be answered"
             raise Violation(expected, f"it was not within {limit:g} s") from None
         except Inconclusive:
@@ -83,7 +83,7 @@ class Tester:
         self._asked = True
         return answer
 
-    async def _nobody_waits_in_vain(self) -> None:
+    async def _nothing_is_stuck(self) -> None:
         """Raise Violation where a mutex is left locked: what waits for it says nothing else."""
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
@@ -131,7 +131,7 @@ class Tester:
             try:
                 layout = declared(answer.result, peripheral)
             except LayoutError as error:
-                raise Inconclusive(f"the layout of {type_} is none: {error}") from error
+                raise Inconclusive(f"the layout of {type_} is wrong: {error}") from error
             check_layout(layout, peripheral, access)
             self._layouts[type_] = layout
         return self._layouts[type_]
@@ -329,5 +329,5 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
 
 
 def new_uid() -> int:
-    """A UID that nobody else has, and that any JSON library reads as it is."""
+    """A UID of its own, which any JSON library reads as it is."""
     return secrets.randbits(48)

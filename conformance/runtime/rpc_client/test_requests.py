@@ -186,7 +186,7 @@ async def test_requests_to_a_client(iut: Iut) -> None:
     async with calling(iut) as caller:
         session = caller.session
         call = await caller.call("method")
-        # Not with the id of the call: an answer to the one is none to the other.
+        # Not with the id of the call: a response must answer one of the two only.
         await session.send([0, (call.number + 7) % 2**32, "echo", []], [2, "echo", []])
         await session.watch("nothing but what is on its way")
         await session.send(call.answer(None, "result"))

@@ -72,7 +72,7 @@ async def test_results(iut: Iut) -> None:
 
 @requirement("rpc.failure")
 async def test_errors(iut: Iut) -> None:
-    """Where the error is anything else the call fails, be it false, 0 or empty."""
+    """A call fails with any error other than nil, also false, 0 or an empty one."""
     async with calling(iut) as caller:
         for error in ERRORS:
             call = await caller.call("method")
@@ -101,7 +101,7 @@ async def test_error_objects(iut: Iut) -> None:
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,
-                f"the error {shown(error)} to be told",
+                f"the error {shown(error)} to be reported",
                 f"{text[:120]} was",
             )
 

@@ -1,4 +1,4 @@
-"""What any sane client survives: responses of nobody, malformed ones, none at all."""
+"""What any sane client survives: unexpected, malformed and missing responses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -70,7 +70,7 @@ async def test_malformed_responses(iut: Iut) -> None:
                 if answer.ok:
                     await caller.succeeds(call, "right", what)
                 else:
-                    # Whoever takes it for a violation of the protocol may give up the connection.
+                    # A client that takes it for a violation of the protocol may close.
                     closed = await caller.session.until_closed()
                     check(closed, f"the response to count after {what}", f"{answer.error} came")
 
@@ -94,7 +94,7 @@ async def test_broken_bytes(iut: Iut, kind: str) -> None:
         await caller.session.taken()
         await caller.session.finish()
         await caller.session.until_closed(caller.session.seconds("quiet"))
-        await caller.session.unharmed("bytes that are no response")
+        await caller.session.unharmed("bytes that are not a response")
 
 
 @requirement("robustness.no-response")

@@ -23,7 +23,7 @@ def response(number: Any, error: Any, result: Any) -> list[Any]:
 
 
 class Call:
-    """One call that is on its way: what the client has sent for it, and what will become of it."""
+    """One call under way: its request, and the operation that waits for its result."""
 
     def __init__(self, caller: "Caller", running: asyncio.Task[Answer], request: Message) -> None:
         self.caller = caller
@@ -60,8 +60,8 @@ class Caller:
     async def sent(self, running: asyncio.Task[Answer], to: str) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
 
-        Raises Violation where none comes, of rpc.request-form where what comes is none, and of what
-        is wrong with its id: no response could be told from that of another.
+        Raises Violation where none comes, of rpc.request-form where what comes is not one, and of
+        rpc.request-id or rpc.ids-differ, without which responses could not be told apart.
         """
         waiting = asyncio.create_task(self.session.expect(REQUEST, OTHER, to=to))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -129,12 +129,12 @@ class Caller:
         return await self._ended(self._running[-1], "the operation 'notify' to end at once")
 
     def _method(self, request: Message) -> str:
-        """The name in a request. One that is no string is known, too: it has been found as such."""
+        """The name in a request, also one that is not a string, which is a finding of its own."""
         name = request.value[2]
         return bytes.fromhex(name["$bin"]).decode() if mark(name) == "$bin" else str(name)
 
     async def outcome(self, call: Call, after: str = "its response") -> Answer:
-        """What becomes of a call now. Raises Violation where nothing does, or the client dies."""
+        """The outcome of a call. Raises Violation where there is none, or the client dies."""
         try:
             return await self._ended(call.running, f"the call to end after {after}")
         except Inconclusive:

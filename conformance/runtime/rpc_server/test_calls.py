@@ -1,4 +1,4 @@
-"""What a call comes to: arguments, results and errors."""
+"""Calls: arguments, results and errors."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ ARGUMENTS: list[list[Any]] = [
 
 @requirement("rpc.arguments")
 async def test_as_many_as_were_sent(iut: Iut) -> None:
-    """None, one, an array as the only one, and forty: all arrive, and no more."""
+    """No argument, one, an array as the only one, and forty: all arrive, and nothing else."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         if echo.single:

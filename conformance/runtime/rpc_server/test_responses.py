@@ -114,7 +114,7 @@ async def test_slow_and_fast(iut: Iut) -> None:
 
 @requirement("rpc.notification-unanswered")
 async def test_notifications(iut: Iut) -> None:
-    """Notifications are not answered, whatever comes of them; a request between them is."""
+    """Notifications are not answered, whether they succeed or not; requests between them are."""
     async with iut.session() as session:
         for number, method in enumerate([*names(iut), ABSENT], 40):
             await session.send(notification(method, 0.02, 0.01), request(number, usual(iut)))
@@ -209,7 +209,7 @@ async def _own_id(session: Session, number: int) -> Message:
 
 @requirement("rpc.own-direction")
 async def test_nothing_unasked(iut: Iut) -> None:
-    """A server asks nothing of its client, neither before the first request nor after others."""
+    """A server sends its client no request, neither before the client's first nor later."""
     async with iut.session() as session:
         await session.watch(REQUEST)
         for number in range(3):

@@ -155,7 +155,7 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response, of which nobody asked anything, changes nothing, be its id that of a request."""
+    """A response sent to a server changes nothing, also with the id of a request."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
         for number, error, result in (

@@ -61,7 +61,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("update.uid-form")
 async def test_uids(iut: Iut) -> None:
-    """A UID is its number in decimal digits, be it 0 or of 88 bits."""
+    """A UID is its number in decimal digits, from 0 to 88 bits."""
     uids = ["0", "1", ONE, LARGEST, "4294967296", "9007199254740993", "18446744073709551616"]
     async with operated(iut) as session:
         for uid in uids:
@@ -170,7 +170,7 @@ async def test_changes_at_any_moment(iut: Iut) -> None:
 
 @requirement("update.changed")
 async def test_changes_of_two_devices(iut: Iut) -> None:
-    """Changes of two devices at the same time are told under the UID of each."""
+    """Changes of two devices at the same time are sent under the UID of each."""
     async with operated(iut) as session:
         for uid in (ONE, OTHER):
             await connect(session, uid, {"value": 0})
@@ -194,7 +194,7 @@ async def test_values(iut: Iut) -> None:
 
 @requirement("update.values")
 async def test_own_parameters(iut: Iut) -> None:
-    """A device is told with its own parameters and no others, as they are, in every update."""
+    """Every update has a device's own parameters and no others, with their values."""
     params = {ONE: {"a": 1, "b": 2}, OTHER: {"c": 3}}
     async with operated(iut) as session:
         for uid, values in params.items():
@@ -239,7 +239,7 @@ async def _named(session: Session, wanted: dict[str, str]) -> None:
 
 @requirement("update.disconnected")
 async def test_disconnected(iut: Iut) -> None:
-    """A device that has gone is soon told of no more; when it comes again, it is."""
+    """A device that has gone soon disappears from updates, and appears when it comes again."""
     async with operated(iut) as session:
         await connect(session, ONE, {"value": 1}, "gone soon")
         await connect(session, OTHER, {"value": 1})

@@ -11,7 +11,7 @@ from conformance.verdicts import Violation
 
 ONE, OTHER, LARGEST = "47223664828696452137", "12884901889", str(2**88 - 1)
 ROUNDS = 5  # updates in which something has to show
-LINGERING = 1.0  # seconds that a device may still be told of once it has gone
+LINGERING = 1.0  # seconds that a device may still be in updates once it has gone
 
 
 async def connect(
@@ -90,13 +90,13 @@ class Told:
         return told
 
     async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
-        """Raise Violation unless these parameters come to be told with these values."""
+        """Raise Violation unless these parameters are sent with these values in time."""
 
         def holds(message: Message) -> bool:
             told = self.values()
             return all(name in told and equal(wanted[name], told[name]) for name in wanted)
 
-        expected = f"{shown(wanted)} to be told of {self.uid}"
+        expected = f"{shown(wanted)} to be sent for {self.uid}"
         try:
             await until(self.session, expected, holds, requirement)
         except Violation as missing:

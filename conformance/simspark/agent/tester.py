@@ -160,7 +160,7 @@ class Tester:
 async def established(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
     """An agent that has created itself and is initialised.
 
-    Perceptors come after its first message; after its init it is told its number and side, as a
+    Perceptors come after its first message; after its init it is sent its number and side, as a
     server does. Raises Violation where one of the two does not come.
     """
     async with iut.session(segmentation=segmentation) as session:

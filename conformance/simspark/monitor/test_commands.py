@@ -53,7 +53,7 @@ async def _quiet(session: Session) -> None:
 
 
 async def _received(session: Session, count: int) -> None:
-    """Wait until so many messages have come."""
+    """Wait until that many messages have come."""
     for _ in range(count):
         if await session.watch(*COMMANDS, within=session.seconds("response")) is None:
             break

@@ -219,7 +219,7 @@ async def test_dropped_where_it_is(iut: Iut) -> None:
 
 @requirement("ball.spin")
 async def test_velocity_takes_the_spin(iut: Iut) -> None:
-    """A ball that has rolled, put into the air at rest, does not turn there any more."""
+    """A ball that has rolled and is then put into the air at rest does not turn there."""
     async with watching(iut) as watch:
         await _playing(watch)
         place = watch.place(-0.2, 0.15)

@@ -125,7 +125,7 @@ async def test_two_streams_at_once(iut: Iut) -> None:
 
 @requirement("frame.length-prefix")
 async def test_length_counts_the_text_alone(iut: Iut) -> None:
-    """Blanks behind a command count as its text does, and are no part of the next message."""
+    """Blanks behind a command count as its text does, and are not part of the next message."""
     async with watching(iut) as watch:
         for left, text in (
             (1, "(score (left 1)(right 0))"),

@@ -188,7 +188,7 @@ def _lasted(watch: Watch, began: tuple[float, float]) -> float:
 
 @requirement("environment.goal-pause")
 async def test_pause_after_a_goal(iut: Iut) -> None:
-    """After a goal comes a pause of so many seconds, then a kick-off."""
+    """After a goal comes a pause of RuleGoalPauseTime seconds, then a kick-off."""
     async with watching(iut) as watch:
         pause = _pause(watch, "RuleGoalPauseTime", 3.0, iut.configuration.max_wait)
         await watch.play()
@@ -206,7 +206,7 @@ async def test_pause_after_a_goal(iut: Iut) -> None:
             await watch.until(scored, "show a goal")
         except Violation as none:
             await watch.obeys("the ball has rolled into the goal")
-            raise Inconclusive("a ball that a trainer pushes in is no goal here") from none
+            raise Inconclusive("a ball that a trainer pushes in is not counted here") from none
         began = _clock(watch)
         await watch.until(
             lambda view: _kicks(view, "kickoff"),
@@ -225,7 +225,7 @@ async def test_pause_after_a_goal(iut: Iut) -> None:
 @requirement("environment.kick-in-pause")
 @pytest.mark.parametrize("side", [1, -1])
 async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
-    """After the ball has left the field comes a pause of so many seconds, then a kick-in."""
+    """After the ball has left the field comes a pause of RuleKickInPauseTime, then a kick-in."""
     async with watching(iut) as watch:
         pause = _pause(watch, "RuleKickInPauseTime", 1.0, iut.configuration.max_wait)
         await watch.play()

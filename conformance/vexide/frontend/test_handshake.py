@@ -92,7 +92,7 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
     ids=["nested", "null", "similar", "unicode", "long"],
 )
 async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
-    """Fields that nobody knows change nothing: setup and start follow as without them."""
+    """Unknown fields change nothing: setup and start follow as without them."""
     async with opened(iut) as session:
         await session.send(answer(**unknown))
         await starts(session, to=f"in spite of {', '.join(map(repr, unknown))} in the Handshake")

@@ -40,7 +40,7 @@ MALFORMED = {
 @requirement("robustness.malformed-line")
 @pytest.mark.parametrize("line", MALFORMED)
 async def test_malformed_line(iut: Iut, line: str) -> None:
-    """A line that is no event is ignored, logged, or ends the session; nothing dies or hangs."""
+    """A malformed line is ignored, logged, or ends the session; nothing dies or hangs."""
     async with in_setup(iut, starting=False) as session:
         await session.send_bytes(MALFORMED[line])
         await lives_on(iut, session, f"the line {MALFORMED[line][:60]!r}")
@@ -99,7 +99,7 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
 @requirement("robustness.unknown-fields")
 @explore(events=strategies.messages("simulator"))
 async def test_any_valid_events(iut: Iut, events: list[Any]) -> None:
-    """Events that are valid but may make no sense, with unknown fields, do no harm."""
+    """Valid events that may make no sense, with unknown fields, do not break the session."""
     async with in_setup(iut, starting=False) as session:
         await session.send(*events)
         await lives_on(iut, session, f"{len(events)} valid events", lines=len(events))

@@ -33,7 +33,7 @@ BLACK, RED, GREEN, BLUE, WHITE = (
 
 @dataclass(frozen=True)
 class Spot:
-    """A place that is to have a colour; ``around``: some pixel up to so many beside it has it."""
+    """A place that is to have a colour; ``around``: some pixel within that distance has it."""
 
     x: int
     y: int
@@ -155,7 +155,7 @@ async def test_double_buffering_ends(iut: Iut) -> None:
 
 async def _requires(session: Session, spots: Sequence[Spot]) -> None:
     if wrong := await _differs(session, spots):
-        raise Inconclusive(f"a cleared screen shows otherwise already (screen.drawing): {wrong}")
+        raise Inconclusive(f"a cleared screen is already wrong (screen.drawing): {wrong}")
 
 
 async def _differs(session: Session, spots: Sequence[Spot]) -> str:

@@ -21,7 +21,7 @@ from conformance.vexide.events import EXITED
 from conformance.vexide.frontend.tester import plain_session
 from conformance.vexide.tester import received
 
-# What a session shows that is no plain one; a frontend may do worse with it than with the others.
+# Features of sessions that are not plain ones; a frontend may do worse with those.
 PECULIAR = {
     "session-spelling": "robustness.unknown-fields",
     "session-unknown-kinds": "devices.status-open",

@@ -34,7 +34,7 @@ async def test_text_on_stderr(iut: Iut, text: str) -> None:
 
 @requirement("stderr.unstructured")
 async def test_ready_on_stderr(iut: Iut) -> None:
-    """A Ready on standard error is none: StartExecution comes after that on the stream only."""
+    """A Ready on standard error does not count: StartExecution follows that on the stream."""
     async with in_setup(iut) as session:
         await complain(session, encode(READY))
         upper = session.instance.upper
@@ -47,7 +47,7 @@ async def test_ready_on_stderr(iut: Iut) -> None:
 
 @requirement("stderr.unstructured")
 async def test_handshake_on_stderr(iut: Iut) -> None:
-    """A Handshake on standard error is no answer: no setup follows it."""
+    """A Handshake on standard error is not an answer: no setup follows it."""
     async with opened(iut) as session:
         await complain(session, encode(answer()))
         early = await session.watch()

@@ -84,7 +84,7 @@ async def test_second_finger(iut: Iut) -> None:
     async with in_setup(iut, starting=False) as session:
         await _start_if_possible(iut, session)
         await _touch(session, 10, 10, "Pressed")
-        # Which of the two touches counts is the frontend's choice, as is what becomes of the other
+        # Which of the two touches counts is the frontend's choice, and so is the end of the other
         # one when it ends; the operation may even refuse the second.
         others = ((400, 200, "Pressed"), (10, 10, "Released"), (400, 200, "Held"))
         for x, y, event in others:
@@ -95,7 +95,7 @@ async def test_second_finger(iut: Iut) -> None:
 
 @requirement("touch.held")
 async def test_held(iut: Iut) -> None:
-    """A touch that lasts is reported as Held from some time on, and as Pressed no more."""
+    """A touch that lasts is reported as Held from some time on, and no longer as Pressed."""
     async with in_setup(iut, starting=False) as session:
         await _start_if_possible(iut, session)
         await _touch(session, 240, 136, "Pressed")
@@ -125,7 +125,7 @@ async def _start_if_possible(iut: Iut, session: Session) -> None:
 
 
 async def _touch(session: Session, x: int, y: int, event: str) -> None:
-    """What the user does, and what the frontend makes of it if that comes soon."""
+    """What the user does, and what the frontend sends of it if that comes soon."""
     await user(session, "touch", x=x, y=y, event=event)
     await session.watch("Touch", within=session.seconds("quiet"))
 

@@ -58,7 +58,7 @@ async def begun(session: Session) -> Message:
 
 
 def patience(session: Session, lines: int) -> float:
-    """How long it may take until so many lines are taken: a slow reader does nothing wrong."""
+    """How long it may take until that many lines are read: slow reading is not wrong."""
     most = session.instance.configuration.max_wait / 2
     return max(session.seconds("response"), min(lines * session.seconds("response"), most))
 
@@ -108,7 +108,7 @@ async def user(session: Session, operation: str, **arguments: Any) -> Any:
 
 
 async def outcome(session: Session, lines: int = 1) -> str | None:
-    """How the session ended for the user: exited or error, as soon as it is told; else None."""
+    """How the session ended for the user: exited or error, as soon as that is known; else None."""
     deadline = session.now + patience(session, lines)
     while True:
         result = await user(session, "outcome")
@@ -245,7 +245,7 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
 
 @dataclass(frozen=True)
 class PlainSession:
-    """How the frontend shows, in a session without any peculiarity, that it serves it.
+    """How the frontend shows, in a plain session, that it serves it.
 
     ``why``: why StartExecution shows nothing, or None; ``ends``: it ends its side once the
     simulator has; ``tells``: the operation outcome calls that a normal end.
@@ -269,7 +269,7 @@ async def plain_session(iut: Iut) -> PlainSession:
 async def _observe(iut: Iut) -> PlainSession:
     async with iut.session() as session:
         await begun(session)
-        # Far apart, so that how they arrive is no peculiarity either.
+        # Far apart, so that the way they arrive is plain, too.
         for event in (answer(), SIGNATURE):
             await session.send(event)
             await session.until_closed(session.seconds("quiet"))

@@ -1,4 +1,4 @@
-"""What a session without any peculiarity shows of a simulator, found out once in a run."""
+"""What a plain session shows of a simulator, found out once in a run."""
 
 import contextlib
 from collections.abc import AsyncIterator

@@ -60,7 +60,7 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
             if fields["channel"] == channel:
                 data += base64.b64decode(fields["data"], validate=True)
         except (binascii.Error, ValueError, LookupError, TypeError):
-            raise Inconclusive("Serial came whose data is no Base64 (serial.base64)") from None
+            raise Inconclusive("Serial came whose data is not Base64 (serial.base64)") from None
     return data
 
 
@@ -76,7 +76,7 @@ async def serial_until(session: Session, wanted: bytes) -> bytes:
 async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
     """What the probe program says of a kind, without the kind: once it is accepted, or at last.
 
-    Raises Violation where the session ends before, Inconclusive where it says nothing of anything.
+    Raises Violation where the session ends before, Inconclusive where it says nothing at all.
     """
     deadline = session.now + session.seconds("program")
     while True:

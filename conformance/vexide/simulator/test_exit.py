@@ -185,7 +185,7 @@ async def test_end_of_input(iut: Iut, when: str) -> None:
 
 @contextlib.asynccontextmanager
 async def another_session(iut: Iut, running: Instance) -> AsyncIterator[Session]:
-    """A further session with a simulator. Raises NotExercised where it serves one and no more."""
+    """A further session with a simulator. Raises NotExercised where it serves only one."""
     process = running.process
     try:
         async with iut.connect(running) as session:

@@ -53,9 +53,7 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
         await session.send(motor(session, 1), motor(session, 2), competition())
         await session.expect("Ready")
         await session.send(START)
-        check(
-            await shows(iut, session), "the program to run", "nothing came of a cut StartExecution"
-        )
+        check(await shows(iut, session), "the program to run", "a cut StartExecution had no effect")
 
 
 @requirement("framing.segmentation")
@@ -112,7 +110,7 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
         modes = [competition(enabled=bool(number % 2)) for number in range(10)]
         await session.send(*modes, START, segmentation=whole)
         ran = await shows(iut, session)
-        check(ran, "the program to run", "nothing came of a StartExecution behind other lines")
+        check(ran, "the program to run", "a StartExecution behind other lines had no effect")
 
 
 @requirement("framing.segmentation")
@@ -134,9 +132,7 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
         await make_ready(session, motor(session, 1))
         behind = encode(competition()) + encode(START)
         await session.send_bytes(behind, segmentation=split_at([len(behind) - 8]))
-        check(
-            await shows(iut, session), "the program to run", "nothing came of a cut StartExecution"
-        )
+        check(await shows(iut, session), "the program to run", "a cut StartExecution had no effect")
 
 
 @requirement("framing.white-space")
@@ -158,7 +154,7 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
         await send(motor(session, 1), competition())
         await session.expect("Ready")
         await send(START)
-        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
 
 
 @requirement("framing.white-space")
@@ -212,7 +208,7 @@ async def test_long_lines(iut: Iut, size: int) -> None:
         await session.send_bytes(longer + encode(competition()))
         await session.expect("Ready", to=f"after a line of {size} bytes")
         await session.send(START)
-        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
 
 
 @requirement("transport.standard-streams")
@@ -235,7 +231,7 @@ async def _whole_session(iut: Iut) -> None:
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
-        check(await shows(iut, session), "the program to run", "nothing came of StartExecution")
+        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
 
 
 async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
@@ -257,7 +253,7 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
         )
     raise Violation(
         f"updates of the motors at ports {', '.join(map(str, known.reporting))}",
-        f"none came of port {ports}",
+        f"none came for port {ports}",
     )
 
 

@@ -115,7 +115,7 @@ async def test_field_types(iut: Iut) -> None:
 @requirement("handshake.closes-incompatible")
 @pytest.mark.parametrize("offered", [0, -1])
 async def test_closes_incompatible(iut: Iut, offered: int) -> None:
-    """An offer of a version below 1, which nobody can meet, is not answered but ends the stream."""
+    """An offer of a version below 1, which does not exist, is not answered but ends the stream."""
     async with iut.session() as session:
         await session.send(hello(version=offered))
         closed = await session.until_closed(within=soon(session))
@@ -174,7 +174,7 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
     ids=["nested", "null", "similar", "unicode", "long"],
 )
 async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
-    """Fields that nobody knows change nothing: the answer is the same, and Ready follows."""
+    """Unknown fields change nothing: the answer is the same, and Ready follows."""
     async with iut.session() as session:
         await session.send(hello(**unknown))
         beside = f"in spite of {', '.join(map(repr, unknown))} in the Handshake"

@@ -57,7 +57,7 @@ async def test_text_arrives(iut: Iut) -> None:
 
 @requirement("serial.bytes-exact")
 async def test_every_byte_arrives(iut: Iut) -> None:
-    """All 256 byte values arrive unchanged, those that are no text among them."""
+    """All 256 byte values arrive unchanged, those that are not text among them."""
     async with opened(iut, program="bytes") as session:
         await start(session)
         data = await serial_until(session, ALL_BYTES)
@@ -260,7 +260,7 @@ async def test_last_configuration(iut: Iut) -> None:
 
 
 async def _gains_more(session: Session, light: int, heavy: int) -> None:
-    """The fastest that the light motor is told to be is clearly faster than the heavy one."""
+    """The top reported speed of the light motor is clearly above that of the heavy one."""
     deadline = session.now + session.seconds("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
@@ -332,7 +332,7 @@ async def test_battery_is_set(iut: Iut, capacity: float) -> None:
     async with opened(iut, program=either(iut, "probe")) as session:
         command = {"SetBatteryCapacity": {"capacity": capacity}}
         await make_ready(session, motor(session, 1), command)
-        # A Battery event that was under way before the command was read says nothing of it.
+        # A Battery event that was under way before the command was read does not show its effect.
         await session.watch("Exited")
         stale = len(received(session, "Battery"))
         await session.send(START)
@@ -415,7 +415,7 @@ async def test_null_root(iut: Iut) -> None:
 
 @requirement("encoding.optional-absent")
 async def test_absent_root(iut: Iut) -> None:
-    """A root that is left out means that there is no card, too."""
+    """A root that is left out means that there is no card."""
     await _no_root(iut, {})
 
 
@@ -429,7 +429,7 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
                 check(said == "absent", "the program to see no SD card", f"it saw {said}")
             else:
                 ran = await shows(iut, session)
-                check(ran, f"the program to run after USD with {none}", "nothing came of it")
+                check(ran, f"the program to run after USD with {none}", "it had no effect")
 
 
 # Controller

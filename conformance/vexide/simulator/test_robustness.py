@@ -89,7 +89,7 @@ async def test_unknown_message(iut: Iut, value: Any) -> None:
 @requirement("robustness.unknown-fields")
 @explore(commands=strategies.messages("frontend"))
 async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
-    """Commands that are valid but may make no sense, with unknown fields, do no harm."""
+    """Valid commands that may make no sense, with unknown fields, do not break the session."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
@@ -101,7 +101,7 @@ async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
 @requirement("robustness.unknown-fields")
 @pytest.mark.parametrize("depth", ["command", "mode", "motor"])
 async def test_unknown_field(iut: Iut, depth: str) -> None:
-    """An unknown field does no harm, however deep inside a command it stands."""
+    """An unknown field breaks nothing, however deep inside a command it stands."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)

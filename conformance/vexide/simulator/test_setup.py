@@ -168,7 +168,7 @@ async def test_start_begins_execution(iut: Iut) -> None:
         check(
             await shows(iut, session),
             "the program to run after StartExecution",
-            "nothing came of it",
+            "it had no effect",
         )
 
 
@@ -180,9 +180,7 @@ async def test_start_without_setup(iut: Iut) -> None:
         await shake_hands(session)
         await session.expect("Ready")
         await session.send(START)
-        check(
-            await shows(iut, session), "the program to run without any setup", "nothing came of it"
-        )
+        check(await shows(iut, session), "the program to run without any setup", "it had no effect")
 
 
 @requirement("start.begins-execution")
@@ -196,7 +194,7 @@ async def test_start_after_a_while(iut: Iut) -> None:
         check(
             await shows(iut, session),
             "the program to run after StartExecution",
-            "nothing came of it",
+            "it had no effect",
         )
 
 
@@ -208,12 +206,12 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
         await make_ready(session, motor(session, 1), *await taken(iut, raw(axis1=100)))
         await session.send(competition(enabled=False), competition(), motor(session, 2))
         early = await session.watch("Serial", "Exited")
-        absent(early, "nothing of the program before StartExecution")
+        absent(early, "no output of the program before StartExecution")
         await session.send(START)
         check(
             await shows(iut, session),
             "the program to run after StartExecution",
-            "nothing came of it",
+            "it had no effect",
         )
 
 
@@ -250,7 +248,7 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
 
 
 async def _ignored(iut: Iut, session: Session, ahead: float, surely: float) -> None:
-    """What came so many seconds ahead of Ready has no effect; another StartExecution has.
+    """A StartExecution sent ``ahead`` seconds before Ready has no effect; another one has.
 
     Raises Inconclusive where it may have been read when Ready had been sent.
     """

@@ -34,7 +34,7 @@ class Mapped:
     def open(cls, name: str) -> "Mapped":
         """Map what somebody else has made. Raises OSError or ValueError where that cannot be."""
         if "/" in name or name in ("", ".", ".."):
-            raise ValueError(f"{name!r} is no name of an object")
+            raise ValueError(f"{name!r} is not a name of an object")
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
         return cls(name, os.open(FOLDER / name, flags))
 

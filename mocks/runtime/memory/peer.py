@@ -121,7 +121,7 @@ class Peer:
     def take(self, buffer: Buffer, bitmap: str) -> list[str]:
         """The parameters of a bitmap, which is clear afterwards."""
         if not buffer.layout.control:
-            raise ValueError(f"{buffer.peripheral.name} is no Smart Device")
+            raise ValueError(f"{buffer.peripheral.name} is not a Smart Device")
         names = self.names(buffer.peripheral, buffer[f"control.{bitmap}"])
         self.clear(buffer, bitmap)
         return names

@@ -50,7 +50,7 @@ class OneAtATime(Client):
 
 @variant("closes-upon-malformed", of="robustness.malformed-responses")
 class ClosesUponMalformed(Client):
-    """Closes the connection upon what is no response of its own."""
+    """Closes the connection upon what is not a response of its own."""
 
     def passed_over(self, value: Any) -> None:
         super().passed_over(value)

@@ -38,7 +38,7 @@ class MalformedDies(Session):
 
 @fault("bad-text-dies", violates="robustness.malformed-line", subtle=True)
 class BadTextDies(Session):
-    """Dies of a line that is no UTF-8."""
+    """Dies of a line that is not UTF-8."""
 
     def malformed(self, frame: Frame) -> None:
         if "not UTF-8" in (frame.error or ""):

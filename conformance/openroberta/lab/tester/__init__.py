@@ -36,7 +36,7 @@ class RobotsTester:
         return robot
 
     async def connection(self, segmentation: Segmentation = whole) -> Session:
-        """A further connection. Raises Violation where the lab takes no more than the first."""
+        """A further connection. Raises Violation where the lab accepts only the first."""
         opened = self.iut.connect(self.instance, segmentation=segmentation)
         try:
             session = await self._connections.enter_async_context(opened)
@@ -80,7 +80,7 @@ class RobotsTester:
 
         async def asked() -> bool:
             try:
-                # A token that nobody has: it answers, but does nothing.
+                # An unknown token: it answers, but does nothing.
                 await self.upper(operation, token=new_token())
             except NotExercised:
                 return False

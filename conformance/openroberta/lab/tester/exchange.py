@@ -62,7 +62,7 @@ class Exchange:
             raise self.wrong("no answer for a while", message)
 
     async def silent(self, seconds: float) -> None:
-        """Raise Violation where it is answered within so many seconds after it was sent."""
+        """Raise Violation where it is answered within that many seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
         message = await self.session.watch(within=max(left, 0))
         if message is not None:

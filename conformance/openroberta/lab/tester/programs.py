@@ -1,4 +1,4 @@
-"""Programs and files of a lab: what its user's operations tell of them, and how they differ."""
+"""Programs and files of a lab, as its user's operations return them, and how they differ."""
 
 import base64
 
@@ -6,13 +6,11 @@ from conformance.verdicts import Inconclusive
 
 
 def bytes_of(told: object, operation: str) -> bytes:
-    """Bytes that an operation tells as Base64. Raises Inconclusive where they are none."""
+    """Bytes that an operation returns as Base64. Raises Inconclusive where it is not Base64."""
     try:
         return base64.b64decode(str(told), validate=True)
     except ValueError as error:
-        raise Inconclusive(
-            f"what the operation '{operation}' tells is no Base64: {error}"
-        ) from error
+        raise Inconclusive(f"the operation '{operation}' answered no Base64: {error}") from error
 
 
 def difference(wanted: bytes, came: bytes) -> tuple[str, str]:

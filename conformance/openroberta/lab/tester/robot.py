@@ -14,7 +14,7 @@ from conformance.verdicts import Inconclusive
 if TYPE_CHECKING:
     from conformance.openroberta.lab.tester import RobotsTester
 
-_REFUSED = 3  # times that a token was refused, when it is no accident
+_REFUSED = 3  # times that a token was refused, when it is not chance
 AGAIN = 0.02  # seconds between two looks at a robot's state, or two tries of its user
 
 DATA = {
@@ -38,7 +38,7 @@ def new_token() -> str:
 
 
 class Commanded(NamedTuple):
-    """What came of a user's operation: its result, the command that came, and the held request.
+    """The outcome of a user's operation: its result, the command that came, and the held request.
 
     `after`: seconds from the operation's end to the command; negative where that came before.
     """
@@ -177,7 +177,7 @@ class Robot:
     async def fetch(
         self, *, command: str | None = "run.command", exchange: Exchange | None = None
     ) -> tuple[Any, Message]:
-        """Have a program run, and get it: what the user's operation told of it, and the file.
+        """Have a program run, and get it: what the user's operation returned, and the file.
 
         `command` is what it violates where the robot is not told of it.
         """

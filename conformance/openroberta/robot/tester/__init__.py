@@ -56,7 +56,7 @@ class LabTester:
     async def next(
         self, *names: str, within: float | None = None, requirement: str | None = None
     ) -> Exchange:
-        """The next request that a test answers. Raises Violation where it is none of these.
+        """The next request that a test answers. Raises Violation where it is not one of these.
 
         Raises Inconclusive where it is late. `requirement` is what its absence violates, if not the
         one that the test decides.
@@ -88,7 +88,7 @@ class LabTester:
         return found
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
-        """The request for a program, of which the robot was told; a push may come beside it."""
+        """The request for a program that was announced; a push may come beside it."""
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
@@ -198,7 +198,7 @@ class LabTester:
         return self.iut.configuration.value("program").encode() or BYTES
 
     async def repeats(self, push: Exchange, times: int) -> Exchange:
-        """Answer so many pushes with repeat: the one after them."""
+        """Answer that many pushes with repeat; returns the one after them."""
         for _ in range(times):
             await push.command("repeat")
             push = await self.next("Push", requirement="push.again")

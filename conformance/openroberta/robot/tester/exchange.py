@@ -34,7 +34,7 @@ class Exchange:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """The robot's data object; empty where it is none."""
+        """The robot's data object; empty where it is not one."""
         found: Mapping[str, Any] = self.message.value.get("json", {})
         return found
 
@@ -76,7 +76,7 @@ class Exchange:
             await self.end()
 
     async def waits(self, seconds: float, expected: str) -> None:
-        """Raise Violation unless the robot waits for its answer for so many seconds."""
+        """Raise Violation unless the robot waits for its answer for that many seconds."""
         other = await self.tester.watch(*POLLING, within=seconds)
         if other is not None:
             raise other.violation(expected, f"{other.name} came after {other.at - self.at:.2f} s")

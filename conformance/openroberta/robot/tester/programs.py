@@ -1,4 +1,4 @@
-"""What became of the programs that a robot was given, as it tells or as its files show."""
+"""What a robot has done with its programs, by its own account or by its files."""
 
 import base64
 from pathlib import Path
@@ -27,7 +27,7 @@ def bytes_of(entry: Any) -> bytes | None:
     try:
         return base64.b64decode(told, validate=True) if isinstance(told, str) else None
     except ValueError as error:
-        raise Inconclusive(f"what the operation 'executed' tells is no Base64: {error}") from error
+        raise Inconclusive(f"the operation 'executed' answered no Base64: {error}") from error
 
 
 def scratch_folder(tester: LabTester) -> Path | None:

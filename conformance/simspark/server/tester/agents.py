@@ -16,7 +16,7 @@ PERCEPTORS = ("Perceptors", "Expressions")
 _MOMENT = 0.002  # seconds in which what has come already is read
 
 
-ENOUGH = 100  # groups of perceptors after which a number will not come any more
+ENOUGH = 100  # groups of perceptors after which a number is not expected any more
 _LAST = 11  # the greatest number that a player can have
 
 

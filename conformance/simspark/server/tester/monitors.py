@@ -68,7 +68,7 @@ class Watch:
         return await self.until(lambda _: True, "come", requirement="monitors.keeps-sending")
 
     async def some(self, count: int) -> None:
-        """So many more states."""
+        """That many more states."""
         for _ in range(count):
             await self.state()
 

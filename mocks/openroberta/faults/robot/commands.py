@@ -40,7 +40,7 @@ class StopsAtUnknown(Robot):
 
 @fault("dies-of-numbers", violates="robustness.unknown-command", subtle=True)
 class DiesOfNumbers(Robot):
-    """Dies of a command that is no string."""
+    """Dies of a command that is not a string."""
 
     def command(self, answer: Frame | None) -> str:
         said = answer.value.get("json", {}) if answer and answer.value else {}
@@ -80,7 +80,7 @@ class UnavailableEnds(Robot):
 
 @fault("dies-of-no-http", violates="robustness.lost-answers", subtle=True)
 class DiesOfNoHttp(Robot):
-    """Dies of an answer that is no HTTP."""
+    """Dies of an answer that is not HTTP."""
 
     def command(self, answer: Frame | None) -> str:
         if answer is not None and answer.name is None:

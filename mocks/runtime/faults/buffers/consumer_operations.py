@@ -120,7 +120,7 @@ class FourBytesAtOnce(Consumer):
 
 @fault("writes-the-sensed", violates="operations.nothing-else", subtle=True)
 class WritesTheSensed(Consumer):
-    """Puts a value that is written into the read block, too, of what is no Smart Device."""
+    """Puts a value that is written into the read block, too, of what is not a Smart Device."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, field, raw)
@@ -156,7 +156,7 @@ class ForeignObjectsEndIt(Consumer):
     async def list(self) -> list[str]:
         for path in FOLDER.glob("rt-arm-*"):
             if path.stat().st_size < 96:
-                raise ValueError(f"{path.name} is no buffer")
+                raise ValueError(f"{path.name} is not a buffer")
         return await super().list()
 
 

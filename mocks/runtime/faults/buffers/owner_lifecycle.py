@@ -56,7 +56,7 @@ class ValidWithTheFirstData(Owner):
 
 @fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
 class OnlySmartDevicesValid(Owner):
-    """Does not set the valid bit of what is no Smart Device."""
+    """Does not set the valid bit of what is not a Smart Device."""
 
     def put_valid(self, buffer: Buffer, valid: bool) -> None:
         super().put_valid(buffer, valid and buffer.layout.control)

@@ -21,7 +21,7 @@ class NoSuchObject(Owning):
 
 @fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
 class ShorterThanTold(Owning):
-    """Makes the object of what is no Smart Device without room for its last fields."""
+    """Makes the object of what is not a Smart Device without room for its last fields."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)

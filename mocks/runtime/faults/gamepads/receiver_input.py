@@ -80,7 +80,7 @@ class FirstDigit(Receiver):
 
 @fault("floats-only", violates="receiver.whole-numbers")
 class FloatsOnly(Receiver):
-    """Passes over axes that are no floats."""
+    """Passes over axes that are not floats."""
 
     def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         kept = {key: value for key, value in pad.items() if isinstance(value, float)}

@@ -44,7 +44,7 @@ class FalseAsNil(Client):
 
 @fault("only-maps-are-errors", violates="rpc.failure")
 class OnlyMapsAreErrors(Client):
-    """Takes an error that is no map for none."""
+    """Takes an error that is not a map for none."""
 
     def failed(self, error: Any) -> bool:
         return isinstance(error, dict)

@@ -15,7 +15,7 @@ class VersionWithPoint(Server):
 
 @fault("version-of-letters", violates="header.form", subtle=True)
 class VersionOfLetters(Server):
-    """Writes a version that is no number, where the graph is full."""
+    """Writes a version that is not a number, where the graph is full."""
 
     def header_full(self) -> str:
         return "(RSG v0 1)"

@@ -41,10 +41,10 @@ class DeafAfterAnError(Server):
 
 @fault("dies-of-wrong-numbers", violates="robustness.unknown-commands", subtle=True)
 class DiesOfWrongNumbers(Server):
-    """Dies of a place that is no number."""
+    """Dies of a place that is not a number."""
 
     def complain(self, why: str) -> None:
-        if "are no numbers" in why:
+        if "are not numbers" in why:
             decoders.die()
 
 

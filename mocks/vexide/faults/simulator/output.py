@@ -114,7 +114,7 @@ class SerialAsText(Writing):
 
 @fault("serial-unpadded", violates="serial.base64", subtle=True)
 class SerialUnpadded(Writing):
-    """Leaves the padding of Base64 out, which shows where the length is no multiple of three."""
+    """Leaves the padding of Base64 out, which shows where the length is not a multiple of three."""
 
     def encoded(self, data: bytes) -> Any:
         return base64.b64encode(data).decode().rstrip("=")
@@ -130,7 +130,7 @@ class SerialUrlSafe(Writing):
 
 @fault("serial-through-text", violates="serial.bytes-exact")
 class SerialThroughText(Writing):
-    """Replaces serial data that is no UTF-8."""
+    """Replaces serial data that is not UTF-8."""
 
     def encoded(self, data: bytes) -> Any:
         return base64.b64encode(data.decode(errors="replace").encode()).decode()
