@@ -108,30 +108,34 @@ def read(path: Path) -> Capture:
         raise CaptureError(f"{path}: not UTF-8 at byte {error.start}") from error
     if not lines[0].strip():
         raise CaptureError(f"{path}: empty; the first line of a capture is its header")
-    header = _object(path, 1, lines[0])
-    if header.get("capture") != VERSION:
+    begun = header(path, lines[0])
+    events = tuple(
+        event(path, number, line) for number, line in enumerate(lines[1:], 2) if line.strip()
+    )
+    return replace(begun, events=events)
+
+
+def header(path: Path, line: str) -> Capture:
+    """The capture that this first line of a file begins, without events. Raises CaptureError."""
+    said = _object(path, 1, line)
+    if said.get("capture") != VERSION:
         raise CaptureError(f'{path}:1: no capture: the first line must have "capture": {VERSION}')
     for key, kind in (("protocol", str), ("title", str), ("origin", str)):
-        if not isinstance(header.get(key), kind):
+        if not isinstance(said.get(key), kind):
             raise CaptureError(f"{path}:1: the header needs {key!r}, a string")
-    names = header.get("requirements", [])
+    names = said.get("requirements", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CaptureError(f"{path}:1: 'requirements' must be a list of ids")
-    if not isinstance(header.get("iut"), str | None):
+    if not isinstance(said.get("iut"), str | None):
         raise CaptureError(f"{path}:1: 'iut' must be a role")
-    events = tuple(
-        _event(path, number, _object(path, number, line))
-        for number, line in enumerate(lines[1:], 2)
-        if line.strip()
-    )
     fixed = ("capture", "protocol", "title", "origin", "requirements")
     return Capture(
-        protocol=header["protocol"],
-        title=header["title"],
-        origin=header["origin"],
+        protocol=said["protocol"],
+        title=said["title"],
+        origin=said["origin"],
         requirements=tuple(names),
-        events=events,
-        extra={key: value for key, value in header.items() if key not in fixed},
+        events=(),
+        extra={key: value for key, value in said.items() if key not in fixed},
     )
 
 
@@ -164,6 +168,10 @@ class Writer:
         self._line(event.to_json())
         self.events += 1
         return self.events - 1
+
+    def flush(self) -> None:
+        """Let others see what has been written so far."""
+        self._file.flush()
 
     def close(self) -> None:
         self._file.close()
@@ -228,13 +236,15 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _event(path: Path, number: int, raw: dict[str, Any]) -> Event:
+def event(path: Path, number: int, line: str) -> Event:
+    """The event that a line of a file tells of. Raises CaptureError."""
+    raw = _object(path, number, line)
     at = raw.get("at")
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise CaptureError(f"{path}:{number}: 'at' must be a number of seconds")
     data = _bytes_of(path, number, raw)
-    event = raw.get("event")
-    if (data is None) == (event is None):
+    happened = raw.get("event")
+    if (data is None) == (happened is None):
         raise CaptureError(
             f"{path}:{number}: either bytes (text, hex, base64) or 'event' is needed"
         )
@@ -251,7 +261,7 @@ def _event(path: Path, number: int, raw: dict[str, Any]) -> Event:
         data=data,
         message=raw.get("message"),
         value=raw.get("value"),
-        event=event,
+        event=happened,
         details={key: value for key, value in raw.items() if key not in known},
         connection=connection,
     )

@@ -57,6 +57,8 @@ def _words(protocol: Protocol) -> Iterator[str]:
     for role in protocol.roles.values():
         for problem in _unknown("role", role.channels, protocol.roles):
             yield f"{file}: roles.{role.name}.channels: {problem}"
+        if role.ports and len(role.ports) != len(role.channels):
+            yield f"{file}: roles.{role.name}.ports: one for each of its channels was expected"
     file = protocol.folder / "requirements.yaml"
     for entry in ids.values():
         for problem in _unknown("role", entry.binds, protocol.roles):

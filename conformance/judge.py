@@ -1,11 +1,11 @@
 """Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from typing import Protocol as Interface
 
-from conformance.captures import Capture
+from conformance.captures import Capture, Event
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.protocols import MessageType, Protocol
 
@@ -176,6 +176,97 @@ class Judge:
                 self.findings.append(replace(finding, event=index))
 
 
+class Connections:
+    """Judges the events of a recorded or a live session one by one, each connection with a `Judge`.
+
+    Connections with one instance of an IUT share what their oracles have in common, which is
+    ``conversation`` where that goes on from another session. ``running``: the IUT was running
+    before.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        judged: Iterable[str],
+        fragment: bool = False,
+        running: bool = False,
+        conversation: Any = None,
+    ) -> None:
+        self._protocol = protocol
+        self._judged = tuple(judged)
+        self._fragment = fragment
+        self._running = running
+        self._conversation = conversation
+        self._conversations: dict[Any, Any] = {}
+        self._transport = ""
+        self._judges: dict[int | None, Judge] = {}
+        self._latest: dict[tuple[int | None, str], int] = {}
+        self._told: dict[int | None, int] = {}
+        self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self.spoiled = False
+        self.foreign = ""
+
+    def take(self, index: int, event: Event) -> tuple[list[Frame], list[Finding]]:
+        """Judge event ``index``; returns the frames that it completes, and what it violates.
+
+        All findings of an event are about its sender.
+        """
+        judge = self._judges.get(event.connection) or self._begun(event)
+        frames: list[Frame] = []
+        if event.sender is None:
+            return frames, []
+        if event.data is not None:
+            self._latest[event.connection, event.sender] = index
+            frames = judge.decode(event.sender, event.data)
+            for frame in frames:
+                judge.frame(index, event.sender, frame)
+        elif event.event == "closed":
+            frames = judge.rest(event.sender)
+            for frame in frames:
+                judge.frame(self._latest[event.connection, event.sender], event.sender, frame)
+            judge.closed(index, event.sender)
+        found = judge.findings[self._told.get(event.connection, 0) :]
+        self._told[event.connection] = len(judge.findings)
+        return frames, found
+
+    def _begun(self, event: Event) -> Judge:
+        begins = event.event == "connected"
+        instance = event.details.get("instance") if begins else None
+        if begins:
+            self._transport = str(event.details.get("transport", self._transport))
+        if instance not in self._conversations:
+            self._conversations[instance] = self._conversation or self._protocol.conversation(
+                self._running
+            )
+        judge = Judge(
+            self._protocol,
+            self._judged,
+            self._fragment,
+            self._transport,
+            self._conversations[instance],
+        )
+        self._judges[event.connection] = judge
+        return judge
+
+    def forget(self, connection: int | None) -> None:
+        """A connection is over: keep only what it has shown."""
+        judge = self._judges.pop(connection, None)
+        if judge is None:
+            return
+        for role in self._judged:
+            self._exercised[role] |= judge.exercised_by(role)
+            self._latest.pop((connection, role), None)
+        self._told.pop(connection, None)
+        self.spoiled = self.spoiled or judge.spoiled
+        self.foreign = self.foreign or judge.foreign
+
+    def end(self) -> dict[str, set[str]]:
+        """Forget all connections; returns which requirements each role was put to the test of."""
+        for connection in list(self._judges):
+            self.forget(connection)
+        return self._exercised
+
+
 @dataclass
 class Judged:
     """What a recorded session has shown, as a `Judge` has it of one connection.
@@ -190,42 +281,30 @@ class Judged:
 
 
 def judge_capture(
-    protocol: Protocol, capture: Capture, judged: Iterable[str], conversation: Any = None
+    protocol: Protocol,
+    capture: Capture,
+    judged: Iterable[str],
+    conversation: Any = None,
+    took: Callable[[int, list[Frame]], None] | None = None,
 ) -> Judged:
     """Judge a recorded session: every finding carries the index of the event that shows it.
 
-    Each of its connections has an oracle of its own; those with one instance of an IUT share what
-    its oracles have in common, which is ``conversation`` where that goes on from another capture.
+    ``conversation`` is that of `Connections`; ``took`` hears which frames the bytes of an event
+    have completed.
     """
-    fragment = bool(capture.extra.get("fragment"))
-    running = bool(capture.extra.get("running"))
-    conversations: dict[Any, Any] = {}
-    judges: dict[int | None, Judge] = {}
-    latest: dict[tuple[int | None, str], int] = {}
-    for index, event in enumerate(capture.events):
-        judge = judges.get(event.connection)
-        if judge is None:
-            instance = event.details.get("instance") if event.event == "connected" else None
-            if instance not in conversations:
-                conversations[instance] = conversation or protocol.conversation(running)
-            judge = judges[event.connection] = Judge(
-                protocol, judged, fragment, capture.transport, conversations[instance]
-            )
-        if event.sender is None:
-            continue
-        if event.data is not None:
-            latest[event.connection, event.sender] = index
-            for frame in judge.decode(event.sender, event.data):
-                judge.frame(index, event.sender, frame)
-        elif event.event == "closed":
-            for frame in judge.rest(event.sender):
-                judge.frame(latest[event.connection, event.sender], event.sender, frame)
-            judge.closed(index, event.sender)
-    findings = [finding for judge in judges.values() for finding in judge.findings]
-    exercised = {name for judge in judges.values() for name in judge.exercised}
-    return Judged(
-        sorted(findings, key=lambda finding: finding.event or 0),
-        exercised,
-        any(judge.spoiled for judge in judges.values()),
-        next((judge.foreign for judge in judges.values() if judge.foreign), ""),
+    connections = Connections(
+        protocol,
+        judged,
+        fragment=bool(capture.extra.get("fragment")),
+        running=bool(capture.extra.get("running")),
+        conversation=conversation,
     )
+    findings: list[Finding] = []
+    for index, event in enumerate(capture.events):
+        frames, found = connections.take(index, event)
+        findings += found
+        if took and event.sender is not None:
+            took(index, frames)
+    exercised = set().union(*connections.end().values())
+    findings.sort(key=lambda finding: finding.event or 0)
+    return Judged(findings, exercised, connections.spoiled, connections.foreign)

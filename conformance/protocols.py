@@ -135,6 +135,7 @@ class Role:
     ``serves``: it waits to be connected to (or to be spoken to on its standard input).
     ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
     ``channels``: names of its ports where it has more than one (``{agent_port}``), else empty.
+    ``ports``: the default port of each channel, where the specification names them.
     ``upper_tester``: ``stdio`` where operations go over the IUT's own standard streams by default.
     ``procedures``: what it can be asked to run over the wire, by the name that it has by default.
     """
@@ -147,6 +148,7 @@ class Role:
     transports: tuple[str, ...]
     bridge: str = ""
     channels: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
     upper_tester: str = ""
     hooks: Mapping[str, Operation] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
@@ -317,6 +319,7 @@ def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
         transports=tuple(raw["transports"]),
         bridge=raw.get("bridge", ""),
         channels=tuple(raw.get("channels", ())),
+        ports=tuple(raw.get("ports", ())),
         upper_tester=raw.get("upper_tester", ""),
         hooks={
             key: Operation(key, entry["description"], tuple(entry.get("arguments", ())))

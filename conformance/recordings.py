@@ -1,14 +1,14 @@
 """Reads and judges a recorded session: what it violates, and whether its values match its bytes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conformance import captures, protocols
 from conformance.captures import Capture, CaptureError
-from conformance.codec import Decoder
+from conformance.codec import Frame
 from conformance.judge import Finding, judge_capture
 from conformance.protocols import Protocol, UnknownName
 
@@ -27,7 +27,11 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Recording:
-    """A capture file with its findings; ``messages`` counts those of the judged roles."""
+    """A recorded session with its findings; ``messages`` counts those of the judged roles.
+
+    ``lines`` are the places of its events in its file: lines, or what a foreign file has instead.
+    ``left_out`` says what of it was not judged.
+    """
 
     path: Path
     protocol: Protocol
@@ -37,6 +41,7 @@ class Recording:
     contradictions: tuple[Contradiction, ...]
     messages: int
     lines: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
 
     def where(self, event: int | None) -> str:
         """``FILE:LINE`` of an event."""
@@ -50,22 +55,36 @@ def read(path: Path, role: str | None = None, conversation: Any = None) -> Recor
     """Read and judge a capture: the given role, the one under test, or every role.
 
     ``conversation`` is what its oracles share with those of captures that were read before it.
-    Raises CaptureError where it is none, or is of a protocol or a role that does not exist, and
+    Raises CaptureError where it is not one, or is of a protocol or a role that does not exist, and
     Misjudged where what was found is wrong in itself.
     """
     capture = captures.read(path)
-    try:
-        protocol = protocols.load(capture.protocol)
-    except UnknownName as error:
-        raise CaptureError(f"{path}:1: {error}") from error
+    protocol = protocol_of(path, capture)
     lines = _lines(path)
     for event, line in zip(capture.events, lines, strict=True):
         if event.sender is not None and event.sender not in protocol.parties:
             raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")
     if capture.iut is not None and capture.iut not in protocol.roles:
         raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
-    judged = _judged(protocol, capture, role)
-    judge = judge_capture(protocol, capture, judged, conversation)
+    return judged(path, protocol, capture, lines, role, conversation)
+
+
+def judged(
+    path: Path,
+    protocol: Protocol,
+    capture: Capture,
+    lines: Sequence[int],
+    role: str | None = None,
+    conversation: Any = None,
+    left_out: Sequence[str] = (),
+) -> Recording:
+    """Judge a session that was read from a file, as `read` does. Raises Misjudged."""
+    told = _judged(protocol, capture, role)
+    # Two real peers are judged together, as they are live, whoever is asked about.
+    both = told if capture.iut else tuple(protocol.roles)
+    said = _Said(capture, told)
+    judge = judge_capture(protocol, capture, both, conversation, said.took)
+    findings = []
     for finding in judge.findings:
         sender = capture.events[finding.event or 0].sender
         known = protocol.requirements.get(finding.requirement)
@@ -75,17 +94,27 @@ def read(path: Path, role: str | None = None, conversation: Any = None) -> Recor
                 f"{path}: a finding about {sender} is of {finding.requirement!r}, which {wrong}: "
                 f"{finding.message}"
             )
-    messages, contradictions = _decoded(protocol, capture, judged)
+        if sender in told:
+            findings.append(finding)
     return Recording(
         path,
         protocol,
         capture,
-        judged,
-        tuple(judge.findings),
-        tuple(contradictions),
-        messages,
-        lines,
+        told,
+        tuple(findings),
+        tuple(said.contradictions),
+        said.messages,
+        tuple(lines),
+        tuple(left_out),
     )
+
+
+def protocol_of(path: Path, capture: Capture) -> Protocol:
+    """The protocol that a capture says it is of. Raises CaptureError."""
+    try:
+        return protocols.load(capture.protocol)
+    except UnknownName as error:
+        raise CaptureError(f"{path}:1: {error}") from error
 
 
 def role_of(protocol: Protocol, name: str) -> str:
@@ -109,31 +138,24 @@ def _lines(path: Path) -> tuple[int, ...]:
         return tuple(number for number, line in enumerate(file, 1) if number > 1 and line.strip())
 
 
-def _decoded(
-    protocol: Protocol, capture: Capture, judged: tuple[str, ...]
-) -> tuple[int, list[Contradiction]]:
-    messages = 0
-    contradictions = []
-    decoders: dict[tuple[int | None, str], Decoder] = {
-        (connection, party): protocol.decoder(party, capture.transport)
-        for connection in capture.connections
-        for party in protocol.parties
-    }
-    for index, event in enumerate(capture.events):
-        if event.sender is None:
-            continue
-        frames = []
-        if event.data is not None:
-            frames = decoders[event.connection, event.sender].feed(event.data)
-        elif event.event == "closed":
-            frames = decoders[event.connection, event.sender].end()
+class _Said:
+    """What the events of a capture say of themselves, beside the messages that their bytes are."""
+
+    def __init__(self, capture: Capture, judged: tuple[str, ...]) -> None:
+        self._capture = capture
+        self._judged = judged
+        self.messages = 0
+        self.contradictions: list[Contradiction] = []
+
+    def took(self, index: int, frames: Sequence[Frame]) -> None:
+        """The bytes of an event have completed these frames."""
+        event = self._capture.events[index]
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
-        if event.sender in judged:
-            messages += len(named)
+        if event.sender in self._judged:
+            self.messages += len(named)
         if event.message is not None:
             said = (event.message, event.value)
-            contradictions += [Contradiction(index, text) for text in _differs(said, named)]
-    return messages, contradictions
+            self.contradictions += [Contradiction(index, text) for text in _differs(said, named)]
 
 
 def _differs(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:

@@ -1,35 +1,37 @@
-"""Judge recorded sessions: schemas and oracle over captures; or check a protocol's own files.
+"""Judge recorded sessions: schemas and oracle over recordings; or check a protocol's own files.
 
-In a session the role that was under test is judged where the capture says so, else every role. A
-line for each finding, then a summary. Exit 0 without findings of level must, 1 with some, 3 without
-any message. Of a protocol, given by its name, a line says what is wrong in which file; exit 2 then.
+    conformance check CAPTURE...
+    conformance check PROTOCOL[/ROLE] FILE... [--port PORT,...] [--raw ROLE=FILE]...
+
+FILE is a capture of ours, packets (pcap or pcapng), or an archive of HTTP (HAR); a raw file has the
+bytes of one side. Ports are those where the server listens; a role tells which pair of peers is
+meant where a protocol has several. In a session the role that was under test is judged where the
+capture says so, else every role. A line for each finding begins with its file and the number of
+the line, packet, entry or byte. Exit 0 without findings of level must, 1 with some, 3 without any
+message. Of a protocol alone a line says what is wrong in which of its own files; exit 2 then.
 """
 
 import argparse
-from pathlib import Path
 
-from conformance import checking, protocols, recordings
-from conformance.configuration import ConfigurationError
+from conformance import checking, protocols
+from conformance.commands import sessions
 from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
 from conformance.protocols import Protocol
 from conformance.reporting.text import one_line
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("captures", metavar="CAPTURE|PROTOCOL", nargs="+", type=Path)
+    sessions.add(parser)
     parser.add_argument(
-        "--join", action="store_true", help="the captures are one conversation, in this order"
+        "--join", action="store_true", help="the files are one conversation, in this order"
     )
-    parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
     parser.add_argument("--strict", action="store_true", help="findings of level should count too")
 
 
 def execute(args: argparse.Namespace) -> int:
-    names = [str(path) for path in args.captures]
-    if not set(names) & set(protocols.names()):
+    names = list(args.files)
+    if args.raw or not names or not set(names) <= set(protocols.names()):
         return _judge(args)
-    if unknown := sorted(set(names) - set(protocols.names())):
-        raise ConfigurationError(f"{unknown[0]}: give captures or protocols, not both")
     # Every problem is printed, not only the first.
     protocols.checks.discard(checking.check)
     problems = [problem for name in names for problem in _problems(protocols.load(name))]
@@ -52,10 +54,9 @@ def _problems(protocol: Protocol) -> list[str]:
 
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
-    messages = wrong = 0
-    shared = recordings.read(args.captures[0]).protocol.conversation() if args.join else None
-    for path in args.captures:
-        session = recordings.read(path, args.role, shared)
+    read = messages = wrong = 0
+    for session in sessions.judged(args, args.join):
+        read += 1
         messages += session.messages
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:
@@ -65,7 +66,9 @@ def _judge(args: argparse.Namespace) -> int:
             counted[level] += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
-    print(_summary(len(args.captures), messages, counted, wrong))
+        for text in session.left_out:
+            print(f"{session.path}: not judged: {one_line(text, 400)}")
+    print(_summary(read, messages, counted, wrong))
     if wrong or counted["must"] or (args.strict and counted["should"]):
         return NONCONFORMANT
     return CONFORMANT if messages else INCONCLUSIVE

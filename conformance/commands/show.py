@@ -1,55 +1,147 @@
-"""Show a capture as a readable message ladder, with what it violates.
+"""Show a recorded session as a readable message ladder, with what it violates.
 
-Or, with --course PROTOCOL, the tables of what may follow what in the sessions of a protocol.
+    conformance show CAPTURE
+    conformance show PROTOCOL[/ROLE] FILE       packets (pcap, pcapng) or an archive of HTTP (HAR)
+
+With --follow a capture that is still written is shown as it grows, until SIGINT. --pcapng writes it
+as packets instead, for Wireshark. With --course PROTOCOL nothing is read: it prints the tables of
+what may follow what in the sessions of a protocol.
 """
 
 import argparse
+import os
 import shutil
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from conformance import protocols, recordings
+from conformance import captures, protocols, recordings
+from conformance.commands import sessions
 from conformance.configuration import ConfigurationError
 from conformance.course import courses
+from conformance.judge import Connections
+from conformance.protocols import Protocol
 from conformance.recordings import Recording
 from conformance.reporting import course_text, ladder_text
 from conformance.reporting.text import one_line
+from conformance.traffic import pcapng
+
+_POLL = 0.1  # seconds between two looks whether a file has grown
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("capture", metavar="CAPTURE", type=Path, nargs="?")
+    sessions.add(parser)
     parser.add_argument("--course", metavar="PROTOCOL", help="what may follow what, as a table")
     parser.add_argument("--bytes", action="store_true", help="every message in hex as well")
-    parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
+    parser.add_argument("--follow", action="store_true", help="go on while the capture grows")
+    parser.add_argument("--pcapng", metavar="FILE", type=Path, help="write it as packets instead")
 
 
 def execute(args: argparse.Namespace) -> int:
-    if (args.capture is None) == (args.course is None):
+    if bool(args.files or args.raw) == bool(args.course):
         raise ConfigurationError("show: either a CAPTURE or --course PROTOCOL was expected")
     if args.course:
         protocol = protocols.load(args.course)
         print("\n\n".join(course_text.drawn(course, protocol) for course in courses(protocol)))
         return 0
-    session = recordings.read(args.capture, args.role)
+    if args.follow:
+        return _follow(args)
+    for number, session in enumerate(sessions.judged(args)):
+        if args.pcapng and number:
+            raise ConfigurationError("--pcapng: one session was expected")
+        if args.pcapng:
+            _write(args.pcapng, session)
+            continue
+        print("\n" if number else "", end="")
+        _show(session, args)
+    return 0
+
+
+def _write(path: Path, session: Recording) -> None:
+    ports = ",".join(map(str, pcapng.write(path, session.capture, session.protocol)))
+    print(f"{path}: written; the server's port is {ports}")
+
+
+def _show(session: Recording, args: argparse.Namespace) -> None:
     capture = session.capture
     print(one_line(capture.title, 400))
     judged = "all roles" if len(session.judged) > 1 else session.judged[0]
     print(f"{capture.protocol}, {one_line(capture.origin, 40)}, judged: {judged}")
     if capture.requirements:
         print(one_line(f"requirements: {', '.join(capture.requirements)}", 400))
+    for text in session.left_out:
+        print(f"not judged: {one_line(text, 400)}")
     print()
     marks = ladder_text.marks(session.findings, session.protocol)
     for contradiction in session.contradictions:
         marks.setdefault(contradiction.event, []).append(contradiction.text)
-    width = shutil.get_terminal_size((120, 24)).columns
-    right = session.judged[0] if len(session.judged) == 1 else _serving(session)
+    right = session.judged[0] if len(session.judged) == 1 else _serving(session.protocol)
     for line in ladder_text.ladder(
-        capture.events, right, width=width, dump=args.bytes, marks=marks
+        capture.events,
+        right,
+        width=_width(),
+        dump=args.bytes,
+        marks=marks,
+        colour=_colour(),
     ):
         print(line)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _serving(protocol: Protocol) -> str:
+    """The role that stands at the right where none was under test: the one that is waited for."""
+    roles = protocol.roles.values()
+    return next((role.name for role in roles if role.serves), next(iter(protocol.roles)))
+
+
+def _follow(args: argparse.Namespace) -> int:
+    """Show a capture as it grows, each event judged when it comes."""
+    if len(args.files) != 1 or args.raw or args.pcapng:
+        raise ConfigurationError("--follow: one CAPTURE was expected")
+    path = Path(args.files[0])
+    lines = _growing(path)
+    header = captures.header(path, next(lines))
+    protocol = recordings.protocol_of(path, header)
+    role = recordings.role_of(protocol, args.role) if args.role else header.iut
+    right = role or _serving(protocol)
+    judge = Connections(
+        protocol,
+        [header.iut] if header.iut else protocol.roles,
+        fragment=bool(header.extra.get("fragment")),
+        running=bool(header.extra.get("running")),
+    )
+    parties = [name for name in protocol.parties if name != right]
+    drawn = ladder_text.Ladder(parties, right, _width(), args.bytes, _colour())
+    print(f"{one_line(header.title, 400)}\n\n{drawn.head()}", flush=True)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        event = captures.event(path, number + 1, line)
+        _, found = judge.take(number, event)
+        if role and event.sender != role:
+            found = []
+        marks = ladder_text.marks(found, protocol).values()
+        print("\n".join(drawn.event(event, [text for each in marks for text in each])), flush=True)
     return 0
 
 
-def _serving(session: Recording) -> str:
-    """The role that stands at the right where none was under test: the one that is waited for."""
-    roles = session.protocol.roles.values()
-    return next((role.name for role in roles if role.serves), next(iter(session.protocol.roles)))
+def _growing(path: Path) -> Iterator[str]:
+    """The lines of a file, each once it is whole, for as long as the file is there."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        part = ""
+        while True:
+            part += file.readline()
+            if part.endswith("\n"):
+                yield part
+                part = ""
+            else:
+                # No event of the system's tells that a file has grown that all file systems have.
+                time.sleep(_POLL)

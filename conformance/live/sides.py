@@ -14,6 +14,8 @@ class Side:
     client: str
     transports: tuple[str, ...]
     channel: str = ""
+    port: int = 0
+    """Where its clients find it if nothing else is said; 0 where the protocol has no such port."""
 
 
 def sides(protocol: Protocol, role: str = "") -> list[Side]:
@@ -26,9 +28,9 @@ def sides(protocol: Protocol, role: str = "") -> list[Side]:
         if entry.transports == ("none",):
             continue
         clients = entry.channels if entry.serves else ()
-        for channel in clients:
+        for channel, port in zip(clients, entry.ports or (0,) * len(clients), strict=True):
             found.setdefault(entry.name, []).append(
-                Side(entry.name, channel, entry.transports, channel)
+                Side(entry.name, channel, entry.transports, channel, port)
             )
         if not clients:
             server, client = (entry.name, entry.peer) if entry.serves else (entry.peer, entry.name)

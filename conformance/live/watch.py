@@ -9,11 +9,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.captures import Event, Writer
-from conformance.judge import Finding, Judge
+from conformance.judge import Connections, Finding
 from conformance.live.sides import Side
 from conformance.protocols import Protocol
 
@@ -33,17 +33,6 @@ class Seen:
     times: int = 1
 
 
-@dataclass
-class _Connection:
-    """One connection: its judge, and who has said which of its findings so far."""
-
-    number: int
-    judge: Judge
-    told: int = 0
-    latest: dict[str, int] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
-
-
 class Watch:
     """The judge of a conversation between two real peers, over any number of connections."""
 
@@ -60,7 +49,7 @@ class Watch:
         self.parties = tuple(dict.fromkeys(name for s in sides for name in (s.server, s.client)))
         self.roles = tuple(name for name in self.parties if name in protocol.roles)
         self.seen: dict[tuple[str, str, str], Seen] = {}
-        self.exercised: dict[str, set[str]] = {role: set() for role in self.roles}
+        self.exercised: dict[str, set[str]] = {}
         self.messages = dict.fromkeys(self.parties, 0)
         self.unjudged: list[str] = []
         self.connections = 0
@@ -69,12 +58,12 @@ class Watch:
         self._writer = Writer(
             record, protocol.name, f"{' and '.join(self.parties)}, live", {"running": True}
         )
-        self._conversation = protocol.conversation(running=True)
+        self._judge = Connections(protocol, protocol.roles, running=True)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[tuple[int, Side, Event] | None] = queue.SimpleQueue()
         self._backlog = 0
         self._recorded = 0
-        self._open: dict[int, _Connection] = {}
+        self._ended: dict[int, set[str]] = {}
         self._over: set[int] = set()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -106,8 +95,7 @@ class Watch:
         """Judge what still waits, and stop."""
         self._waiting.put(None)
         self._thread.join()
-        for connection in self._open.values():
-            self._exercise(connection)
+        self.exercised |= self._judge.end()
         self._writer.close()
 
     def _put(
@@ -141,59 +129,31 @@ class Watch:
             number, side, event = entry
             self._backlog -= len(event.data or b"")
             try:
-                self._judge(number, side, event)
+                self._take(number, side, event)
             except Exception as error:
                 # Whatever is wrong with judging must not end the traffic.
                 self._drop(number, event.at, f"judging failed: {type(error).__name__}: {error}")
+            if self._waiting.empty():
+                self._writer.flush()
 
-    def _judge(self, number: int, side: Side, event: Event) -> None:
-        connection = self._open.get(number)
-        if connection is None:
-            judge = Judge(
-                self.protocol,
-                self.protocol.roles,
-                transport=self._transport,
-                conversation=self._conversation,
-            )
-            connection = self._open[number] = _Connection(number, judge)
+    def _take(self, number: int, side: Side, event: Event) -> None:
         index = self._record(event)
+        frames, found = self._judge.take(index, event)
         if event.sender is not None:
-            self._feed(connection, index, event.sender, event)
-        if event.event == CUT or connection.ended == {side.server, side.client}:
-            self._exercise(connection)
-            del self._open[number]
-
-    def _feed(self, connection: _Connection, index: int, sender: str, event: Event) -> None:
-        judge = connection.judge
-        if event.data is not None:
-            connection.latest[sender] = index
-            for frame in judge.decode(sender, event.data):
-                self.messages[sender] += frame.name is not None
-                judge.frame(index, sender, frame)
-        elif event.event == "closed":
-            for frame in judge.rest(sender):
-                judge.frame(connection.latest.get(sender, index), sender, frame)
-            judge.closed(index, sender)
-            connection.ended.add(sender)
-        self._settle(connection, sender)
+            self.messages[event.sender] += sum(frame.name is not None for frame in frames)
+            for finding in found:
+                self._keep(event.sender, number, finding)
+        if event.event == "closed":
+            self._ended.setdefault(number, set()).add(str(event.sender))
+        if event.event == CUT or self._ended.get(number) == {side.server, side.client}:
+            self._ended.pop(number, None)
+            self._judge.forget(number)
 
     def _record(self, event: Event) -> int:
         self._recorded += len(event.data or b"")
         if self._recorded > RECORDED:
             return self._writer.events - 1
         return self._writer.add(event)
-
-    def _exercise(self, connection: _Connection) -> None:
-        """Keep what a connection has put to the test."""
-        for role in self.roles:
-            self.exercised[role] |= connection.judge.exercised_by(role)
-
-    def _settle(self, connection: _Connection, sender: str) -> None:
-        """Keep what the judge has found about a party since."""
-        found = connection.judge.findings
-        for finding in found[connection.told :]:
-            self._keep(sender, connection.number, finding)
-        connection.told = len(found)
 
     def _keep(self, role: str, number: int, finding: Finding) -> None:
         key = (role, finding.requirement, finding.message)

@@ -3,6 +3,7 @@
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.captures import Event
@@ -13,38 +14,72 @@ from conformance.reporting.text import hexdump, one_line, visible
 _INNER = 30  # columns between the lifelines
 _TIME = 9
 _MARGIN = " " * (_TIME + 2)
+_BOLD, _FAINT, _RED = "1", "2", "1;31"
 _DUMPED = 4096  # bytes of one event that are shown in hex
 
 
 def ladder(
-    events: Sequence[Event], iut: str, *, width: int, dump: bool, marks: Mapping[int, Sequence[str]]
+    events: Sequence[Event],
+    iut: str,
+    *,
+    width: int,
+    dump: bool,
+    marks: Mapping[int, Sequence[str]],
+    colour: bool = False,
 ) -> Iterator[str]:
-    """The lines of a ladder: the role ``iut`` at the right, its peer at the left.
+    """The lines of a ladder: the role ``iut`` at the right, whoever it speaks with at the left.
 
     ``marks`` maps the index of an event to what is wrong with it; ``dump`` adds the bytes in hex.
     """
     others = sorted({event.sender for event in events if event.sender not in (None, iut)}, key=str)
-    left = one_line(" + ".join(map(str, others)), 40)
-    yield f"{_MARGIN}{left}{one_line(iut, 40).rjust(_INNER + 2 - len(left))}"
+    drawn = Ladder(list(map(str, others)), iut, width, dump, colour)
+    yield drawn.head()
     for index, event in enumerate(events):
-        name = f"{event.sender}: " if len(others) > 1 and event.sender != iut else ""
-        rung = _rung(event, name, event.sender == iut)
-        room = width - len(_MARGIN) - _INNER - 4
+        yield from drawn.event(event, marks.get(index, ()))
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Draws a ladder line by line: ``right`` at the right, the ``others`` at the left."""
+
+    others: Sequence[str]
+    right: str
+    width: int
+    dump: bool
+    colour: bool = False
+
+    def head(self) -> str:
+        """The line that names both sides."""
+        left = one_line(" + ".join(self.others), 40)
+        names = f"{left}{one_line(self.right, 40).rjust(_INNER + 2 - len(left))}"
+        return f"{_MARGIN}{self._in(names, _BOLD)}"
+
+    def event(self, event: Event, marks: Sequence[str]) -> Iterator[str]:
+        """The lines of an event, with what is wrong with it."""
+        name = f"{event.sender}: " if len(self.others) > 1 and event.sender != self.right else ""
+        rung = _rung(event, name, event.sender == self.right)
+        room = self.width - len(_MARGIN) - _INNER - 4
         shown = one_line(_short(event), room) if room >= 8 else ""
         if event.connection is not None:
             shown = f"#{event.connection} {shown}"
-        yield f"{event.at:{_TIME}.3f}  {rung}  {shown}".rstrip()
-        if dump and event.data:
+        colour = _RED if marks else _FAINT if event.data is None else ""
+        at = self._in(f"{event.at:{_TIME}.3f}", _FAINT)
+        yield f"{at}  {self._in(rung, colour)}  {shown}".rstrip()
+        if self.dump and event.data:
             yield from textwrap.indent(hexdump(event.data[:_DUMPED]), _MARGIN).split("\n")
             if len(event.data) > _DUMPED:
                 yield f"{_MARGIN}… {len(event.data) - _DUMPED:,} more bytes"
-        for mark in marks.get(index, ()):
-            yield from textwrap.wrap(
+        for mark in marks:
+            for line in textwrap.wrap(
                 visible(mark, 1000, keep=""),
-                max(width, 40),
+                max(self.width, 40),
                 initial_indent=f"{_MARGIN}✗ ",
                 subsequent_indent=f"{_MARGIN}  ",
-            )
+            ):
+                yield self._in(line, _RED)
+
+    def _in(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text
 
 
 def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str]]:

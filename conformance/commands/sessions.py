@@ -1,0 +1,102 @@
+"""Which recorded sessions a command is about: captures, or what others have recorded of a protocol.
+
+Shared by check and show. A capture says itself of which protocol it is; in front of files of
+packets (pcap, pcapng), archives of HTTP (HAR) and raw bytes its name is to be given.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from conformance import captures, protocols, recordings
+from conformance.captures import CaptureError
+from conformance.configuration import ConfigurationError
+from conformance.live.sides import Side, sides
+from conformance.protocols import Protocol
+from conformance.recordings import Recording
+from conformance.traffic import har, pcap, raw
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name sessions."""
+    parser.add_argument("files", metavar="[PROTOCOL[/ROLE]] FILE", nargs="*")
+    parser.add_argument("--role", metavar="ROLE", help="judge this role, whoever was under test")
+    parser.add_argument(
+        "--port",
+        metavar="PORT,...",
+        default="",
+        help="of the server, in files of packets",
+    )
+    parser.add_argument(
+        "--raw",
+        metavar="ROLE=FILE",
+        action="append",
+        default=[],
+        help="the bytes that one side has sent; can be repeated",
+    )
+
+
+def judged(args: argparse.Namespace, join: bool = False) -> Iterator[Recording]:
+    """The sessions that are meant, judged; with ``join`` they are one conversation, in this order.
+
+    Raises ConfigurationError, CaptureError and Misjudged.
+    """
+    names = [str(name) for name in args.files]
+    protocol, ends = _protocol(names)
+    paths = [Path(name) for name in names[1 if protocol else 0 :]]
+    if not paths and not args.raw:
+        raise ConfigurationError("a file was expected")
+    conversation: Any = None
+    for path in paths:
+        if join and conversation is None:
+            conversation = (protocol or _of(path)).conversation()
+        if not pcap.is_one(path) and path.suffix != har.SUFFIX:
+            yield recordings.read(path, args.role, conversation)
+            continue
+        if protocol is None:
+            raise CaptureError(f"{path}: not a capture; say of which PROTOCOL it is, before it")
+        if path.suffix == har.SUFFIX:
+            foreign = har.read(path, protocol, ends[0])
+        else:
+            foreign = pcap.read(path, protocol, ends, _ports(args.port))
+        yield recordings.judged(
+            path,
+            protocol,
+            foreign.capture,
+            foreign.numbers,
+            args.role,
+            conversation,
+            foreign.left_out,
+        )
+    for word in args.raw:
+        name, _, file = word.partition("=")
+        if protocol is None or not file:
+            raise ConfigurationError("--raw: PROTOCOL --raw ROLE=FILE was expected")
+        role = recordings.role_of(protocol, name)
+        foreign = raw.read(Path(file), protocol, role)
+        yield recordings.judged(
+            Path(file), protocol, foreign.capture, foreign.numbers, role, left_out=foreign.left_out
+        )
+
+
+def _of(path: Path) -> Protocol:
+    return recordings.protocol_of(path, captures.read(path))
+
+
+def _protocol(names: list[str]) -> tuple[Protocol | None, list[Side]]:
+    """The protocol that the first word names, if it does, and the ports of its pair of peers."""
+    name, _, role = (names[0] if names else "").partition("/")
+    if name not in protocols.names() or Path(names[0]).is_file():
+        return None, []
+    protocol = protocols.load(name)
+    if role:
+        protocol.role(role)
+    return protocol, sides(protocol, role)
+
+
+def _ports(text: str) -> list[int]:
+    words = [word for word in text.split(",") if word]
+    if not all(word.isdigit() for word in words):
+        raise ConfigurationError(f"--port {text}: numbers were expected, with commas between them")
+    return [int(word) for word in words]

@@ -1,0 +1,420 @@
+"""Sessions that other programs have recorded: packets, archives of HTTP and raw bytes."""
+
+import dataclasses
+import json
+import shutil
+import struct
+import subprocess
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import captures, locate, protocols, recordings
+from conformance.captures import Capture, CaptureError, Event
+from conformance.cli import main
+from conformance.live.sides import sides
+from conformance.traffic import pcap, pcapng
+from conformance.traffic.foreign import Foreign
+from conformance.traffic.packets import ACK, FIN, RST, SYN, TCP, UDP, Packets, Segment
+from conformance.traffic.streams import Stream
+
+pytest.importorskip("scapy")
+
+
+def golden(protocol: str) -> Path:
+    return locate.folder("captures", protocol) or Path()
+
+
+DELTAROBOT = protocols.load("deltarobot")
+PORT = 9000
+SERVER, CLIENT = ("10.0.0.1", PORT), ("10.0.0.2", 50000)
+
+
+# Packets
+
+
+def ipv4(protocol: int, body: bytes, fragment: int = 0, length: int | None = None) -> bytes:
+    size = 20 + len(body) if length is None else length
+    head = struct.pack("!BBHHHBBH", 0x45, 0, size, 7, fragment, 64, protocol, 0)
+    return head + bytes((10, 0, 0, 2)) + bytes((10, 0, 0, 1)) + body
+
+
+def ipv6(following: int, body: bytes) -> bytes:
+    addresses = b"\0" * 15 + b"\2" + b"\0" * 15 + b"\1"
+    return struct.pack("!IHBB", 6 << 28, len(body), following, 64) + addresses + body
+
+
+def udp(data: bytes) -> bytes:
+    return struct.pack("!HHHH", 50000, PORT, 8 + len(data), 0) + data
+
+
+def tcp(data: bytes, flags: int = ACK, options: bytes = b"") -> bytes:
+    offset = (20 + len(options)) // 4 << 4
+    return struct.pack("!HHIIBBHHH", 50000, PORT, 5, 9, offset, flags, 99, 0, 0) + options + data
+
+
+ETHERNET = bytes(12)
+
+
+@pytest.mark.parametrize(
+    ("link", "packet"),
+    [
+        (1, ETHERNET + b"\x08\x00" + ipv4(UDP, udp(b"hello")) + b"padding of a short frame"),
+        (1, ETHERNET + b"\x81\x00\0\1\x08\x00" + ipv4(UDP, udp(b"hello"))),
+        (1, ETHERNET + b"\x86\xdd" + ipv6(UDP, udp(b"hello"))),
+        (0, b"\2\0\0\0" + ipv4(UDP, udp(b"hello"))),
+        (108, b"\0\0\0\2" + ipv4(UDP, udp(b"hello"))),
+        (101, ipv4(UDP, udp(b"hello"))),
+        (101, ipv4(UDP, udp(b"hello"), length=0)),
+        (101, ipv6(UDP, udp(b"hello"))),
+        (101, ipv6(0, bytes((UDP, 0)) + bytes(6) + udp(b"hello"))),
+        (113, bytes(14) + b"\x08\x00" + ipv4(UDP, udp(b"hello"))),
+        (276, b"\x08\x00" + bytes(18) + ipv4(UDP, udp(b"hello"))),
+    ],
+)
+def test_a_datagram_is_found_on_each_link(link: int, packet: bytes) -> None:
+    part = Packets().read(link, packet)
+    assert part is not None
+    assert (part.protocol, part.data, part.missing) == (UDP, b"hello", 0)
+    assert (part.source[1], part.target[1]) == (50000, PORT)
+
+
+def test_a_segment_has_its_numbers() -> None:
+    part = Packets().read(101, ipv4(TCP, tcp(b"data", SYN | ACK, options=bytes(8))))
+    assert part == Segment(CLIENT, SERVER, TCP, b"data", 0, 5, 9, SYN | ACK)
+
+
+def test_what_was_not_recorded_is_known() -> None:
+    part = Packets().read(101, ipv4(TCP, tcp(b"the whole data"))[:-5])
+    assert part is not None
+    assert (part.data, part.missing) == (b"the whole", 5)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_fragments_become_one_datagram(order: tuple[int, ...]) -> None:
+    whole = udp(bytes(range(40)))
+    pieces = [(0, whole[:16], True), (16, whole[16:32], True), (32, whole[32:], False)]
+    four, six = Packets(), Packets()
+    last: list[Segment | None] = []
+    for number in order:
+        at, piece, more = pieces[number]
+        head = struct.pack("!BBHI", UDP, 0, at | more, 7)
+        last = [
+            four.read(101, ipv4(UDP, piece, fragment=at // 8 | (0x2000 if more else 0))),
+            six.read(101, ipv6(44, head + piece)),
+        ]
+    assert [part and part.data for part in last] == [bytes(range(40))] * 2
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [b"", ETHERNET, ETHERNET + b"\x08\x06" + bytes(28), ETHERNET + b"\x08\x00\x45", bytes(60)],
+)
+def test_other_packets_are_left_alone(packet: bytes) -> None:
+    assert Packets().read(1, packet) is None
+
+
+# Streams
+
+
+def test_a_stream_is_put_in_order() -> None:
+    stream = Stream(first=2**32 - 2)
+    assert stream.take(2**32 - 2, b"ab", 0, False, 1) == b"ab"
+    assert stream.take(2, b"ef", 0, True, 2) == b""
+    assert stream.lost_at == 2
+    assert not stream.ended
+    assert stream.take(2**32 - 1, b"bc", 0, False, 3) == b"c"
+    assert stream.lost_at == 2
+    assert stream.take(0, b"cd", 0, False, 4) == b"def"
+    assert stream.lost_at is None
+    assert stream.ended
+    assert stream.take(2, b"ef", 0, True, 5) == b""
+
+
+def test_what_a_stream_lacks_is_known_by_what_its_peer_has() -> None:
+    stream = Stream(first=10)
+    stream.take(10, b"ab", 0, False, 1)
+    stream.acknowledge(12, 2)
+    assert stream.lost_at is None
+    stream.acknowledge(20, 3)
+    assert stream.lost_at == 3
+
+
+# Files of packets
+
+
+def session(*events: Event, protocol: str = "deltarobot") -> Capture:
+    return Capture(protocol, "a session", "recorded", (), events, {"running": True})
+
+
+def again(capture: Capture, path: Path, *, without: tuple[int, ...] = ()) -> Foreign:
+    """A capture, written as packets and read again; some packets, counted from 1, are left out."""
+    protocol = protocols.load(capture.protocol)
+    ports = pcapng.write(path, capture, protocol)
+    data, kept, number = path.read_bytes(), b"", 0
+    while data:
+        kind, size = struct.unpack_from("<II", data)
+        number += kind == 6
+        kept += b"" if kind == 6 and number in without else data[:size]
+        data = data[size:]
+    path.write_bytes(kept)
+    return pcap.read(path, protocol, pcapng.peers(capture, protocol), ports)
+
+
+def told(findings: Any) -> list[tuple[str, str]]:
+    return [(finding.requirement, finding.message) for finding in findings]
+
+
+SAMPLE = sorted(
+    path
+    for protocol in protocols.names()
+    for path in [
+        *sorted(golden(protocol).glob("session*.jsonl"))[:2],
+        *sorted(golden(protocol).glob("violation-*.jsonl"))[::8],
+    ]
+)
+
+
+@pytest.mark.parametrize("path", SAMPLE, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_packets_are_judged_as_the_capture(path: Path, tmp_path: Path) -> None:
+    capture = captures.read(path)
+    foreign = again(capture, tmp_path / "session.pcapng")
+    assert foreign.left_out == ()
+    read = dataclasses.replace(foreign.capture, extra=capture.extra)
+    protocol = protocols.load(capture.protocol)
+    known = recordings.read(path)
+    judged = recordings.judged(path, protocol, read, foreign.numbers)
+    assert told(judged.findings) == told(known.findings)
+    assert judged.messages == known.messages
+
+
+HELLO = captures.read(golden("deltarobot") / "session-minimal.jsonl")
+
+
+def test_lost_packets_are_told_and_nothing_after_them_is_judged(tmp_path: Path) -> None:
+    whole = again(HELLO, tmp_path / "whole.pcapng")
+    data = [n for n, e in zip(whole.numbers, whole.capture.events, strict=True) if e.data]
+    gone = data[len(data) // 2]
+    holed = again(HELLO, tmp_path / "holed.pcapng", without=(gone,))
+    [text] = holed.left_out
+    assert f"from packet {gone} on" in text and "are missing" in text
+    assert holed.capture.events[-1].event == pcap.LOST
+    assert all(number <= gone for number in holed.numbers)
+    before = [e.data for e in whole.capture.events if e.data][: data.index(gone)]
+    assert [e.data for e in holed.capture.events if e.data] == before
+
+
+def test_a_connection_whose_beginning_is_missing_is_left_out(tmp_path: Path) -> None:
+    foreign = again(HELLO, tmp_path / "session.pcapng", without=(1, 2, 3))
+    assert foreign.capture.events == ()
+    assert "its beginning was not recorded" in foreign.left_out[0]
+
+
+def test_a_reset_ends_a_direction_as_a_close_does() -> None:
+    parts = [
+        Segment(CLIENT, SERVER, TCP, b"", 0, 0, None, SYN),
+        Segment(SERVER, CLIENT, TCP, b"", 0, 0, 1, SYN | ACK),
+        Segment(CLIENT, SERVER, TCP, b"x", 0, 1, 1, ACK),
+        Segment(SERVER, CLIENT, TCP, b"", 0, 1, 2, RST | ACK),
+        Segment(CLIENT, SERVER, TCP, b"", 0, 2, 1, FIN | ACK),
+    ]
+    packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
+    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    shown = [(e.sender, e.event) for e in found.capture.events if e.event]
+    assert shown == [(None, "connected"), ("server", "closed"), ("client", "closed")]
+
+
+def test_ports_that_are_used_again_are_another_connection() -> None:
+    parts = []
+    for first in (100, 5000):
+        parts += [
+            Segment(CLIENT, SERVER, TCP, b"", 0, first, None, SYN),
+            Segment(CLIENT, SERVER, TCP, b"", 0, first, None, SYN),
+            Segment(SERVER, CLIENT, TCP, b"", 0, 7, first + 1, SYN | ACK),
+            Segment(CLIENT, SERVER, TCP, b"x", 0, first + 1, 8, ACK),
+            Segment(CLIENT, SERVER, TCP, b"", 0, first + 2, 8, FIN | ACK),
+        ]
+    packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
+    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    assert found.left_out == ()
+    assert [(e.connection, e.data) for e in found.capture.events if e.data] == [
+        (1, b"x"),
+        (2, b"x"),
+    ]
+
+
+def test_the_only_port_of_a_file_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "session.pcapng"
+    pcapng.write(path, HELLO, DELTAROBOT)
+    assert main(["check", "deltarobot", str(path)]) == 0
+    assert main(["check", "deltarobot", str(path), "--port", "1"]) == 3
+
+
+def test_two_servers_are_two_instances() -> None:
+    other = ("10.0.0.9", PORT)
+    parts = [Segment(CLIENT, end, TCP, b"", 0, 0, None, SYN) for end in (SERVER, other)]
+    packets = [(number, float(number), part) for number, part in enumerate(parts, 1)]
+    found = pcap.joined(DELTAROBOT, packets, {PORT: sides(DELTAROBOT)[0]})
+    assert [event.details["instance"] for event in found.capture.events] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x0a\x0d\x0d\x0a" + bytes(60), "cannot be read as packets"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(4), "cannot be read as packets"),
+    ],
+)
+def test_a_broken_file_of_packets_is_one_line(
+    content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.pcap"
+    path.write_bytes(content)
+    assert main(["check", "deltarobot", str(path), "--port", "1"]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_a_capture_that_is_no_session_is_not_written(tmp_path: Path) -> None:
+    alone = session(Event(0, "owner", b"x"), protocol="runtime")
+    with pytest.raises(CaptureError, match="no two peers"):
+        pcapng.write(tmp_path / "x.pcapng", alone, protocols.load("runtime"))
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="it needs tshark")
+def test_wireshark_reads_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "session.pcapng"
+    pcapng.write(path, HELLO, DELTAROBOT)
+    fields = ("tcp.payload", "tcp.analysis.flags", "tcp.checksum.status", "ip.checksum.status")
+    words = [word for name in fields for word in ("-e", name)]
+    checked = ("-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE")
+    command = ["tshark", "-r", str(path), "-T", "fields", *checked, *words]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split("\t") for line in out.splitlines()]
+    payload = b"".join(bytes.fromhex(row[0]) for row in rows)
+    assert payload == b"".join(event.data or b"" for event in HELLO.events)
+    assert {row[1] for row in rows} == {""}
+    assert {tuple(row[2:]) for row in rows} == {("1", "1")}
+
+
+# Archives of HTTP
+
+
+def entries(capture: Capture) -> list[dict[str, Any]]:
+    """The exchanges of a capture as an archive tells them: each request with the next answer."""
+    said = [event.value for event in capture.events if event.value]
+    pairs = zip_longest(said[::2], said[1::2])
+    return [_entry(second, asked, told) for second, (asked, told) in enumerate(pairs)]
+
+
+def _entry(second: int, asked: Any, told: Any) -> dict[str, Any]:
+    def headers(value: Any) -> list[dict[str, str]]:
+        return [{"name": name, "value": text} for name, text in value["headers"].items()]
+
+    return {
+        "startedDateTime": f"2026-01-01T00:00:{second:02}.000Z",
+        "time": 0.5,
+        "connection": "1",
+        "request": {
+            "method": asked["method"],
+            "url": f"http://lab.example:1999{asked['path']}",
+            "httpVersion": "h2",
+            "headers": [{"name": ":method", "value": asked["method"]}, *headers(asked)],
+            "postData": {"mimeType": "application/json", "text": json.dumps(asked["json"])},
+        },
+        "response": {
+            "status": told["status"] if told else 0,
+            "statusText": "",
+            "httpVersion": "h2",
+            "headers": headers(told) if told else [],
+            "content": {"text": json.dumps(told["json"])} if told and "json" in told else {},
+        },
+    }
+
+
+def archive(path: Path, *exchanges: Any) -> Path:
+    path.write_text(json.dumps({"log": {"version": "1.2", "entries": exchanges}}), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["session-wrong-path", "violation-other-firmware", "violation-register-download"]
+)
+def test_an_archive_is_judged_as_the_capture(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = captures.read(golden("openroberta") / f"{name}.jsonl")
+    path = archive(tmp_path / "session.har", *entries(capture))
+    code = main(["check", "openroberta", str(path)])
+    lines = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()[:-1]]
+    assert "not judged" in lines
+    found = {line.split(" ")[0] for line in lines if line != "not judged"}
+    known = recordings.judged(
+        path,
+        protocols.load("openroberta"),
+        dataclasses.replace(capture, extra={"running": True}),
+        range(len(capture.events)),
+    )
+    assert found == {finding.requirement for finding in known.findings}
+    assert code == (1 if found else 0)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"log": {}}', '{"log": {"entries": [{}]}}'])
+def test_a_broken_archive_is_one_line(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.har"
+    path.write_text(content)
+    assert main(["check", "openroberta", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert "HAR" in error and error.count("\n") == 1
+
+
+# Raw bytes
+
+
+def test_the_bytes_of_a_side_are_messages_without_an_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = captures.read(golden("vexide") / "session-minimal.jsonl")
+    for role in ("simulator", "frontend"):
+        said = b"".join(event.data or b"" for event in capture.events if event.sender == role)
+        (tmp_path / role).write_bytes(said)
+    words = [
+        word
+        for role in ("simulator", "frontend")
+        for word in ("--raw", f"{role}={tmp_path / role}")
+    ]
+    assert main(["check", "vexide", *words]) == 0
+    out = capsys.readouterr().out
+    assert "not judged: what may follow what" in out
+    messages = recordings.read(Path(golden("vexide") / "session-minimal.jsonl")).messages
+    assert f"{messages} messages judged, 0 findings" in out
+    with (tmp_path / "simulator").open("ab") as file:
+        file.write(b"nonsense\n")
+    assert main(["check", "vexide", "--raw", f"simulator={tmp_path / 'simulator'}"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check"], "a file was expected"),
+        (["check", "--raw", "server=x"], "--raw: PROTOCOL --raw ROLE=FILE was expected"),
+        (["check", "deltarobot", "--raw", "server"], "--raw: PROTOCOL"),
+        (["check", "deltarobot", "--raw", "server=/nowhere"], "/nowhere: No such file"),
+        (["check", "{pcap}"], "say of which PROTOCOL"),
+        (["check", "deltarobot", "{pcap}", "--port", "http"], "numbers were expected"),
+        (["check", "simspark", "{pcap}", "--port", "1"], "say --port agent,monitor"),
+        (["check", "runtime", "{pcap}"], "say between which peers"),
+    ],
+)
+def test_wrong_words(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "session.pcapng"
+    pcapng.write(path, HELLO, DELTAROBOT)
+    assert main([word.replace("{pcap}", str(path)) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1

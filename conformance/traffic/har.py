@@ -1,0 +1,134 @@
+"""Reads an archive of an HTTP client (HAR): the messages that it tells of, written as HTTP/1.1.
+
+An archive has no bytes: how its messages were framed cannot be judged. Exchanges are of one
+connection where it says so and they do not overlap, else each has one of its own.
+"""
+
+import base64
+import binascii
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from conformance.captures import CaptureError, Event
+from conformance.live.sides import Side
+from conformance.protocols import Protocol
+from conformance.traffic.foreign import Foreign, capture
+
+SUFFIX = ".har"
+_FRAMING = ("content-length", "transfer-encoding", "content-encoding", "connection", "keep-alive")
+_BODILESS = (204, 304)
+
+
+def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
+    """The exchanges of an archive with a server. Raises CaptureError."""
+    try:
+        entries = json.loads(path.read_text("utf-8-sig"))["log"]["entries"]
+    except OSError as error:
+        raise CaptureError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CaptureError(f"{path}: not HAR: {error!r}") from error
+    exchanges = []
+    left_out = ["framing, which an archive does not tell"]
+    for number, entry in enumerate(entries, 1):
+        try:
+            exchanges.append(_exchange(number, entry))
+        except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
+            raise CaptureError(f"{path}:{number}: no entry of HAR: {error!r}") from error
+        if not exchanges[-1].told:
+            left_out.append(f"entry {number}: it has no response")
+    exchanges.sort(key=lambda each: each.at)
+    timed = _timed(exchanges, side)
+    found = capture(protocol, [event for _, event in timed], "read from an archive of HTTP")
+    return Foreign(found, tuple(number for number, _ in timed), tuple(left_out))
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """A request and its response, if there is one; times in seconds."""
+
+    number: int
+    connection: str
+    at: float
+    until: float
+    asked: bytes
+    told: bytes
+
+
+def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
+    at = datetime.datetime.fromisoformat(entry["startedDateTime"]).timestamp()
+    until = at + max(0.0, float(entry["time"])) / 1000
+    request, response = entry["request"], entry["response"]
+    told = _response(response, request["method"]) if response["status"] else b""
+    connection = str(entry.get("connection", ""))
+    return _Exchange(number, connection, at, until, _request(request), told)
+
+
+def _timed(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[int, Event]]:
+    """The events of all exchanges in the order of time, each with the number of its entry."""
+    began = exchanges[0].at if exchanges else 0.0
+    latest: dict[str, tuple[int, float]] = {}
+    timed: list[tuple[float, int, Event]] = []
+    connections = 0
+    for each in exchanges:
+        at, until = each.at - began, each.until - began
+        connection, free = latest.get(each.connection, (0, 0.0))
+        if not connection or not each.connection or at < free:
+            connections += 1
+            connection = connections
+            details = {"transport": "tcp"}
+            begun = Event(at, None, event="connected", details=details, connection=connection)
+            timed.append((at, each.number, begun))
+        latest[each.connection] = connection, until
+        asked = Event(at, side.client, each.asked, connection=connection)
+        timed.append((at, each.number, asked))
+        if each.told:
+            told = Event(until, side.server, each.told, connection=connection)
+            timed.append((until, each.number, told))
+    timed.sort(key=lambda entry: entry[0])
+    return [(number, event) for _, number, event in timed]
+
+
+def _request(request: Mapping[str, Any]) -> bytes:
+    where = urlsplit(request["url"])
+    path = (where.path or "/") + (f"?{where.query}" if where.query else "")
+    posted = request.get("postData") or {}
+    headers = _headers(request)
+    if not any(name.lower() == "host" for name, _ in headers):
+        headers.insert(0, ("Host", where.netloc))
+    body = _body(posted)
+    return _message(f"{request['method']} {path} HTTP/1.1", headers, body, bool(posted))
+
+
+def _response(response: Mapping[str, Any], method: str) -> bytes:
+    status = int(response["status"])
+    first = f"HTTP/1.1 {status} {response.get('statusText', '')}"
+    framed = method != "HEAD" and status not in _BODILESS and status >= 200
+    return _message(first, _headers(response), _body(response.get("content") or {}), framed)
+
+
+def _headers(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    pairs = [(str(entry["name"]), str(entry["value"])) for entry in message["headers"]]
+    # Those with a colon are of HTTP/2; the body is told as it was before any coding.
+    return [
+        (name, value)
+        for name, value in pairs
+        if not name.startswith(":") and name.lower() not in _FRAMING
+    ]
+
+
+def _body(content: Mapping[str, Any]) -> bytes:
+    text = content.get("text") or ""
+    if content.get("encoding") == "base64":
+        return base64.b64decode(text, validate=True)
+    return str(text).encode()
+
+
+def _message(first: str, headers: list[tuple[str, str]], body: bytes, framed: bool) -> bytes:
+    told = [*headers, ("Content-Length", str(len(body)))] if framed else headers
+    lines = [first, *(f"{name}: {value}" for name, value in told), "", ""]
+    return "\r\n".join(lines).encode("latin-1", "replace") + (body if framed else b"")

@@ -1,0 +1,168 @@
+"""Reads a recorded packet down to its TCP segment or UDP datagram: bytes in, values out.
+
+Known are Ethernet with VLAN tags, the loopback of BSD, Linux' cooked links and plain IP; IPv4 and
+IPv6 with its extension headers; and fragments of both.
+"""
+
+import ipaddress
+import struct
+from dataclasses import dataclass, field
+
+TCP, UDP = 6, 17
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+_VLANS = (0x8100, 0x88A8, 0x9100)
+_NETWORKS = (0x0800, 0x86DD)  # IPv4 and IPv6, as Ethernet numbers them
+_EXTENSIONS = (0, 43, 60, 135)  # headers of IPv6 that say in their second byte how long they are
+_FRAGMENT = 44
+_WAITING = 256  # packets of which fragments are held
+
+Endpoint = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one packet carries from one endpoint to another; ``sequence`` and on are of TCP.
+
+    ``missing`` bytes at the end of the data were not recorded.
+    """
+
+    source: Endpoint
+    target: Endpoint
+    protocol: int
+    data: bytes
+    missing: int = 0
+    sequence: int = 0
+    acknowledged: int | None = None
+    flags: int = 0
+
+
+@dataclass
+class _Parts:
+    """A packet of which fragments have come; ``size`` is known from its last one."""
+
+    pieces: dict[int, bytes] = field(default_factory=dict)
+    size: int | None = None
+
+
+class Packets:
+    """Reads packets in the order in which they were recorded."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[bytes, bytes, int], _Parts] = {}
+
+    def read(self, link: int, packet: bytes) -> Segment | None:
+        """The segment or datagram that a packet completes; None where it is something else.
+
+        ``link`` is the number that capture files have for what is around the network's packet.
+        """
+        try:
+            start = _network(link, packet)
+            if start is None:
+                return None
+            version = packet[start] >> 4
+            return self._ipv4(packet[start:]) if version == 4 else self._ipv6(packet[start:])
+        except (struct.error, IndexError):
+            return None
+
+    def _ipv4(self, packet: bytes) -> Segment | None:
+        length, identity, fragment, _, protocol = struct.unpack_from("!2xHHHBB", packet)
+        source, target = packet[12:16], packet[16:20]
+        head = (packet[0] & 15) * 4
+        # A network card that cuts packets itself is given them with no length.
+        body, missing = _bounded(packet[head:], length - head if length else None)
+        if fragment & 0x3FFF:
+            key = (source, target, identity)
+            whole = self._joined(key, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), body)
+            if whole is None or missing:
+                return None
+            body = whole
+        return _segment(protocol, source, target, body, missing)
+
+    def _ipv6(self, packet: bytes) -> Segment | None:
+        length, protocol = struct.unpack_from("!4xHB", packet)
+        source, target = packet[8:24], packet[24:40]
+        body, missing = _bounded(packet[40:], length or None)
+        while protocol in (*_EXTENSIONS, _FRAGMENT):
+            following, extent = body[0], (body[1] + 1) * 8
+            if protocol == _FRAGMENT:
+                place, identity = struct.unpack_from("!2xHI", body)
+                extent = 8
+                if place & 0xFFF9:
+                    key = (source, target, identity)
+                    whole = self._joined(key, place & 0xFFF8, bool(place & 1), body[8:])
+                    if whole is None or missing:
+                        return None
+                    body, extent = whole, 0
+            protocol, body = following, body[extent:]
+        return _segment(protocol, source, target, body, missing)
+
+    def _joined(
+        self, key: tuple[bytes, bytes, int], place: int, more: bool, body: bytes
+    ) -> bytes | None:
+        """The whole of a packet of which this fragment is the last that lacked."""
+        parts = self._parts.setdefault(key, _Parts())
+        parts.pieces[place] = body
+        if not more:
+            parts.size = place + len(body)
+        whole = b""
+        for at in sorted(parts.pieces):
+            if at > len(whole):
+                break
+            whole += parts.pieces[at][len(whole) - at :]
+        if parts.size is not None and len(whole) >= parts.size:
+            del self._parts[key]
+            return whole
+        if len(self._parts) > _WAITING:
+            del self._parts[next(iter(self._parts))]
+        return None
+
+
+def _network(link: int, packet: bytes) -> int | None:
+    """Where the network's packet begins."""
+    match link:
+        case 0 | 108:  # loopback: a number of four bytes that says little
+            return 4
+        case 1:
+            place = 12
+            while struct.unpack_from("!H", packet, place)[0] in _VLANS:
+                place += 4
+            return place + 2 if struct.unpack_from("!H", packet, place)[0] in _NETWORKS else None
+        case 12 | 14 | 101 | 228 | 229:
+            return 0
+        case 113:
+            return 16 if struct.unpack_from("!H", packet, 14)[0] in _NETWORKS else None
+        case 276:
+            return 20 if struct.unpack_from("!H", packet)[0] in _NETWORKS else None
+    return None
+
+
+def _bounded(body: bytes, length: int | None) -> tuple[bytes, int]:
+    """The body without what fills up a short frame, and how much of it was not recorded."""
+    if length is None:
+        return body, 0
+    return body[:length], max(0, length - len(body))
+
+
+def _segment(
+    protocol: int, source: bytes, target: bytes, body: bytes, missing: int
+) -> Segment | None:
+    if protocol not in (TCP, UDP):
+        return None
+    ports = struct.unpack_from("!HH", body)
+    ends = [
+        (str(ipaddress.ip_address(address)), port)
+        for address, port in zip((source, target), ports, strict=True)
+    ]
+    if protocol == UDP:
+        return Segment(ends[0], ends[1], UDP, body[8:], missing)
+    sequence, acknowledged, offset, flags = struct.unpack_from("!4xIIBB", body)
+    return Segment(
+        ends[0],
+        ends[1],
+        TCP,
+        body[(offset >> 4) * 4 :],
+        missing,
+        sequence,
+        acknowledged if flags & ACK else None,
+        flags,
+    )

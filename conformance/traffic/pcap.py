@@ -1,0 +1,257 @@
+"""Reads what crossed a network from a file of packets (pcap, pcapng): the connections to a server.
+
+Needs scapy for the form of these files, which is optional (`conformance[pcap]`). What the file
+lacks is told and never guessed: a connection is judged up to there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.captures import CaptureError, Event
+from conformance.configuration import ConfigurationError
+from conformance.live.sides import Side
+from conformance.protocols import Protocol
+from conformance.traffic.foreign import Foreign, capture
+from conformance.traffic.packets import (
+    ACK,
+    FIN,
+    RST,
+    SYN,
+    TCP,
+    UDP,
+    Endpoint,
+    Packets,
+    Segment,
+)
+from conformance.traffic.streams import Stream
+
+LOST = "lost"  # the event from which on a connection is not known any more
+_MAGIC = ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")
+_MOST = 10  # ports that are named where it is to be said which is meant
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file begins as a file of packets does. Raises CaptureError."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4).hex() in _MAGIC
+    except OSError as error:
+        raise CaptureError(f"{path}: {error.strerror or error}") from error
+
+
+@dataclass
+class _Connection:
+    """One connection, and the events that it has shown with the packets that showed them."""
+
+    client: Endpoint
+    server: Endpoint
+    protocol: int
+    side: Side
+    streams: dict[Endpoint, Stream] = field(default_factory=dict)
+    shown: list[tuple[int, Event]] = field(default_factory=list)
+    begun: bool = True
+    """Its beginning was recorded."""
+
+    def party(self, end: Endpoint) -> str:
+        return self.side.client if end == self.client else self.side.server
+
+    @property
+    def name(self) -> str:
+        ends = [
+            f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            for host, port in (self.client, self.server)
+        ]
+        return f"{ends[0]} to {ends[1]}"
+
+    def lost(self) -> tuple[int, str] | None:
+        """From which packet on somebody's bytes are missing, and whose."""
+        gaps = [
+            (stream.lost_at, self.party(end))
+            for end, stream in self.streams.items()
+            if stream.lost_at is not None
+        ]
+        return min(gaps, default=None)
+
+
+def read(path: Path, protocol: Protocol, sides: Sequence[Side], ports: Sequence[int]) -> Foreign:
+    """The connections of a file to these ports of a server, one port for each side.
+
+    Without ports those of the protocol are meant, or the only one that the file shows. Raises
+    CaptureError and ConfigurationError.
+    """
+    packets = [(number, at, part) for number, at, part in _segments(path) if part]
+    return joined(protocol, packets, _meant(path, sides, ports, [part for *_, part in packets]))
+
+
+def joined(
+    protocol: Protocol,
+    packets: Iterable[tuple[int, float, Segment]],
+    meant: Mapping[int, Side],
+) -> Foreign:
+    """The connections that packets, each with its number and time, make to these ports."""
+    connections: list[_Connection] = []
+    latest: dict[frozenset[Endpoint], _Connection] = {}
+    for number, at, part in packets:
+        key = frozenset((part.source, part.target))
+        connection = latest.get(key)
+        if connection is None or _anew(part, connection):
+            if not (opened := _opened(part, meant)):
+                continue
+            connection = latest[key] = opened
+            connections.append(connection)
+            _show(connection, number, at, event="connected")
+        if part.protocol == TCP:
+            _follow(connection, number, at, part)
+        elif part.missing:
+            _show(connection, number, at, event=LOST)
+        else:
+            _show(connection, number, at, part.source, part.data)
+    return _capture(protocol, connections)
+
+
+def _segments(path: Path) -> Iterator[tuple[int, float, Segment | None]]:
+    """Each packet with its number, from 1 on, and its time in seconds."""
+    try:
+        from scapy.error import Scapy_Exception
+        from scapy.utils import RawPcapReader
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{path}: to read packets needs scapy: pip install 'conformance[pcap]'"
+        ) from error
+    read = Packets().read
+    try:
+        with RawPcapReader(str(path)) as reader:
+            for number, (packet, about) in enumerate(reader, 1):
+                link, at = _about(reader, about)
+                yield number, at, read(link, packet)
+    except (OSError, Scapy_Exception) as error:
+        raise CaptureError(f"{path}: cannot be read as packets: {error}") from error
+
+
+def _about(reader: Any, about: Any) -> tuple[int, float]:
+    """The link of a packet and its time."""
+    if hasattr(about, "tshigh"):
+        at = ((about.tshigh or 0) << 32 | (about.tslow or 0)) / (about.tsresol or 10**6)
+        return about.linktype, at
+    return reader.linktype, about.sec + about.usec / (10**9 if reader.nano else 10**6)
+
+
+def _meant(
+    path: Path, sides: Sequence[Side], ports: Sequence[int], parts: Sequence[Segment]
+) -> Mapping[int, Side]:
+    """Which side is served at which port."""
+    chosen = list(ports) or [side.port for side in sides if side.port]
+    served = {part.target[1]: None for part in parts if part.flags & (SYN | ACK) == SYN}
+    if not served:
+        served = {part.target[1]: None for part in parts if part.protocol == UDP}
+    if not chosen and len(sides) == len(served) == 1:
+        chosen = list(served)
+    if len(chosen) != len(sides):
+        names = ",".join(side.channel or side.server for side in sides)
+        known = ", ".join(map(str, list(served)[:_MOST])) or "none that was connected to"
+        raise ConfigurationError(f"{path}: say --port {names}; the file has the ports {known}")
+    return dict(zip(chosen, sides, strict=True))
+
+
+def _anew(part: Segment, connection: _Connection) -> bool:
+    """Whether a segment opens a new connection between the ends of one that is known."""
+    if part.flags & (SYN | ACK) != SYN:
+        return False
+    known = connection.streams.get(part.source)
+    # Its number again is the same segment, sent once more.
+    return known is None or (part.sequence + 1) % 2**32 != known.first
+
+
+def _opened(part: Segment, meant: Mapping[int, Side]) -> _Connection | None:
+    """The connection that a first segment belongs to, if it is one of those that are meant."""
+    ends = [part.source, part.target]
+    if part.protocol == TCP and part.flags & SYN:
+        # Who sends the first is the client, the answer to it is by the server.
+        ends = ends[::-1] if part.flags & ACK else ends
+    elif part.target[1] not in meant:
+        ends = ends[::-1]
+    side = meant.get(ends[1][1])
+    if side is None:
+        return None
+    begun = part.protocol == UDP or part.flags & (SYN | ACK) == SYN
+    return _Connection(ends[0], ends[1], part.protocol, side, begun=begun)
+
+
+def _follow(connection: _Connection, number: int, at: float, part: Segment) -> None:
+    """Take one segment of TCP."""
+    sequence = part.sequence
+    if part.flags & SYN:
+        sequence = (sequence + 1) % 2**32
+        connection.streams.setdefault(part.source, Stream(sequence))
+    stream = connection.streams.get(part.source)
+    if stream is None:
+        connection.begun = False
+        return
+    peer = connection.streams.get(part.target)
+    if peer and part.acknowledged is not None and not part.flags & RST:
+        peer.acknowledge(part.acknowledged, number)
+    ended = stream.ended
+    fin = bool(part.flags & FIN)
+    if part.data or fin:
+        taken = stream.take(sequence, part.data, part.missing, fin, number)
+        if taken and not ended:
+            _show(connection, number, at, part.source, taken)
+    if part.flags & RST:
+        stream.ended = True
+    if stream.ended and not ended:
+        _show(connection, number, at, part.source, event="closed")
+
+
+def _show(
+    connection: _Connection,
+    number: int,
+    at: float,
+    sender: Endpoint | None = None,
+    data: bytes | None = None,
+    event: str | None = None,
+) -> None:
+    kind = "tcp" if connection.protocol == TCP else "udp"
+    details = {"transport": kind} if event == "connected" else {}
+    party = connection.party(sender) if sender else None
+    connection.shown.append((number, Event(at, party, data, event=event, details=details)))
+
+
+def _capture(protocol: Protocol, connections: Sequence[_Connection]) -> Foreign:
+    """One capture of all connections, up to where something is missing in each."""
+    left_out = []
+    events: list[tuple[int, Event]] = []
+    servers = list(dict.fromkeys(connection.server[0] for connection in connections))
+    judged = 0
+    for connection in connections:
+        lost = connection.lost()
+        shown = connection.shown
+        if not connection.begun:
+            left_out.append(f"{connection.name}: its beginning was not recorded")
+            continue
+        judged += 1
+        if lost:
+            since, party = lost
+            at = next((e.at for n, e in shown if n >= since), shown[-1][1].at)
+            shown = [(n, event) for n, event in shown if n < since]
+            shown.append((since, Event(at, None, event=LOST)))
+            left_out.append(
+                f"{connection.name}: from packet {since} on: bytes of the {party} are missing"
+            )
+        for number, event in shown:
+            details = dict(event.details)
+            if event.event == "connected" and len(servers) > 1:
+                details["instance"] = servers.index(connection.server[0]) + 1
+            moved = Event(
+                event.at, event.sender, event.data, None, None, event.event, details, judged
+            )
+            events.append((number, moved))
+    events.sort(key=lambda entry: entry[0])
+    began = events[0][1].at if events else 0.0
+    shifted = [
+        Event(e.at - began, e.sender, e.data, None, None, e.event, e.details, e.connection)
+        for _, e in events
+    ]
+    found = capture(protocol, shifted, "read from packets")
+    return Foreign(found, tuple(number for number, _ in events), tuple(left_out))
