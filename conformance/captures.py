@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.exits import WrongUsage
+
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
 
@@ -16,7 +18,7 @@ _LONG = 1024  # bytes above which hex is no longer readable
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
 
-class CaptureError(Exception):
+class CaptureError(WrongUsage):
     """A capture file that cannot be read; the text names file, line and cause."""
 
 

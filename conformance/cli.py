@@ -1,4 +1,7 @@
-"""The command ``conformance``: finds the subcommand, and reports wrong usage in one clear line."""
+"""The command ``conformance``: finds the subcommand, and reports wrong usage in one clear line.
+
+What takes long to import is left to the subcommand that needs it.
+"""
 
 import argparse
 import errno
@@ -13,13 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from conformance import __version__, checking, locate, protocols
-from conformance.captures import CaptureError
-from conformance.configuration import ConfigurationError
-from conformance.harness.links import AddressError
-from conformance.outcome import INTERRUPTED, SUITE_FAILED, USAGE
-from conformance.protocols import BrokenProtocol, UnknownName
-from conformance.recordings import Misjudged
+from conformance import __version__, locate
+from conformance.exits import INTERRUPTED, SUITE_FAILED, USAGE, SuiteFault, WrongUsage
 
 COMMANDS = {
     "list": "show protocols, roles, requirements, tests and faults",
@@ -38,9 +36,6 @@ COMMANDS = {
 }
 
 
-_WRONG_WORDS = (ConfigurationError, UnknownName, CaptureError, AddressError, BrokenProtocol)
-
-
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line; the whole usage is shown only with --help."""
 
@@ -55,7 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _withstand_closed_streams()
     # SIGTERM, too, must leave no process of ours behind.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    protocols.checks.add(checking.check)
     try:
         words = _add_sets(words)
         parser = _parser(words)
@@ -67,10 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = parsed.execute(parsed)
         sys.stdout.flush()
         return status
-    except _WRONG_WORDS as error:
+    except WrongUsage as error:
         print(f"conformance: {error}", file=sys.stderr)
         return USAGE
-    except Misjudged as error:
+    except SuiteFault as error:
         print(f"conformance: the suite itself failed: {error}", file=sys.stderr)
         return SUITE_FAILED
     except KeyboardInterrupt:
@@ -130,6 +124,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         )
         if name in words[:1]:
             module = importlib.import_module(f"conformance.commands.{name}")
+            protocols = importlib.import_module("conformance.protocols")
+            protocols.checks.add(importlib.import_module("conformance.checking").check)
             subparser.description = module.__doc__
             subparser.add_argument(
                 "--protocols",
@@ -169,7 +165,7 @@ def _add_sets(words: list[str]) -> list[str]:
     found, others = parser.parse_known_args(ours)
     for directory in found.protocols:
         if not (Path(directory) / "schemas").is_dir():
-            raise ConfigurationError(f"--protocols {directory}: expected a folder that has schemas")
+            raise WrongUsage(f"--protocols {directory}: expected a folder that has schemas")
         locate.add(Path(directory))
     locate.extend_packages()
     sets = [word for directory in found.protocols for word in ("--protocols", directory)]

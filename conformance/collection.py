@@ -14,6 +14,13 @@ from conformance import protocols
 from conformance.protocols import Role
 from conformance.runner import case_id, purpose
 
+LEAN = (
+    *("--disable-plugin-autoload", "-p", "no:cacheprovider", "-W", "ignore"),
+    # At their end these collect garbage again and again, to warn of what was not closed.
+    *("-p", "no:unraisableexception", "-p", "no:threadexception"),
+)
+"""What pytest is told so that it starts quickly, and leaves nothing behind."""
+
 
 class CollectionError(Exception):
     """Test cases that cannot be collected: a fault of the suite."""
@@ -56,7 +63,7 @@ def cases(role: Role) -> tuple[Case, ...]:
     collector = _Collector()
     words = ["--pyargs", *role.packages, "--collect-only", "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parent), "-p", "conformance.plugin"]
-    words += ["-p", "no:cacheprovider", "-p", "no:terminal", "-W", "ignore"]
+    words += [*LEAN, "-p", "no:terminal"]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(words, plugins=[collector])
     if collector.problems:

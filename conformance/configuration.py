@@ -15,13 +15,14 @@ from typing import Any
 import jsonschema
 
 from conformance import protocols
+from conformance.exits import WrongUsage
 from conformance.protocols import Protocol, Role, UnknownName
 from conformance.selection import Selection
 
 FILE = "conformance.toml"
 
 
-class ConfigurationError(Exception):
+class ConfigurationError(WrongUsage):
     """A configuration that makes no sense; one line that says what was expected."""
 
 

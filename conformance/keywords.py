@@ -309,3 +309,40 @@ Validator = create(
         {"integer": _is_integer, "number": _is_number}
     ),
 )
+
+
+def _descend(
+    validator: Any,
+    instance: Any,
+    schema: Any,
+    path: str | int | None = None,
+    schema_path: str | int | None = None,
+    resolver: Any = None,
+) -> Found:
+    """The errors of a part of a value, or against a part of a schema; as jsonschema's own.
+
+    That makes a validator for each part, which takes more time than all the rest: a part may have a
+    base of its own for its references. Here all of these are absolute.
+    """
+    if schema is False:
+        yield ValidationError(f"False schema does not allow {instance!r}", instance=instance)
+    for keyword, limit in () if isinstance(schema, bool) else schema.items():
+        check = validator.VALIDATORS.get(keyword)
+        for error in (check(validator, limit, instance, schema) or ()) if check else ():
+            error._set(
+                validator=keyword,
+                validator_value=limit,
+                instance=instance,
+                schema=schema,
+                type_checker=validator.TYPE_CHECKER,
+            )
+            if keyword not in ("if", "$ref"):
+                error.schema_path.appendleft(keyword)
+            if path is not None:
+                error.path.appendleft(path)
+            if schema_path is not None:
+                error.schema_path.appendleft(schema_path)
+            yield error
+
+
+Validator.descend = _descend  # type: ignore[assignment,method-assign]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import outcome
+from conformance import exits, outcome
 from conformance.configuration import ConfigurationError
 from conformance.selection import LEFT_OUT
 from conformance.smoke import SMOKE
@@ -145,23 +145,23 @@ def _outcome(
 ) -> tuple[int, str]:
     codes = {report["exit_code"] for report in reports}
     verdicts = {entry["verdict"] for entry in requirements}
-    if problems or outcome.SUITE_FAILED in codes:
-        return outcome.SUITE_FAILED, "the suite itself failed"
-    if outcome.INTERRUPTED in codes:
-        return outcome.INTERRUPTED, "one of the runs was interrupted"
+    if problems or exits.SUITE_FAILED in codes:
+        return exits.SUITE_FAILED, "the suite itself failed"
+    if exits.INTERRUPTED in codes:
+        return exits.INTERRUPTED, "one of the runs was interrupted"
     if Verdict.FAIL in verdicts:
-        return outcome.NONCONFORMANT, ""
+        return exits.NONCONFORMANT, ""
     if undecided := [r for r in reports if r["smoke"]["verdict"] != Verdict.PASS]:
-        return outcome.INCONCLUSIVE, undecided[0]["headline"]
-    if selection and outcome.INCONCLUSIVE in codes:
-        return outcome.INCONCLUSIVE, "one of the runs decided nothing, and tests are missing"
+        return exits.INCONCLUSIVE, undecided[0]["headline"]
+    if selection and exits.INCONCLUSIVE in codes:
+        return exits.INCONCLUSIVE, "one of the runs decided nothing, and tests are missing"
     if stale:
-        return outcome.NONCONFORMANT, "known failures do not hold any more"
-    if strict := [r for r in reports if r["exit_code"] == outcome.NONCONFORMANT and not r["stale"]]:
-        return outcome.NONCONFORMANT, strict[0]["headline"]
+        return exits.NONCONFORMANT, "known failures do not hold any more"
+    if strict := [r for r in reports if r["exit_code"] == exits.NONCONFORMANT and not r["stale"]]:
+        return exits.NONCONFORMANT, strict[0]["headline"]
     if not any(outcome.tried(entry) for entry in requirements):
-        return outcome.INCONCLUSIVE, "no requirement of level must was exercised"
-    return outcome.CONFORMANT, ""
+        return exits.INCONCLUSIVE, "no requirement of level must was exercised"
+    return exits.CONFORMANT, ""
 
 
 def _placed(report: Report, source: Path, to: Path, number: int) -> Report:

@@ -10,12 +10,16 @@ from conformance import __version__, stored
 from conformance.causes import causes, settle
 from conformance.comparison import compare
 from conformance.configuration import Configuration, KnownFailure
+from conformance.exits import (
+    CONFORMANT,
+    INCONCLUSIVE,
+    INTERRUPTED,
+    NONCONFORMANT,
+    SUITE_FAILED,
+)
 from conformance.protocols import Protocol, Requirement, Role
 from conformance.selection import LEFT_OUT, Collected
 from conformance.verdicts import Verdict, merge, violated
-
-CONFORMANT, NONCONFORMANT, USAGE, INCONCLUSIVE, SUITE_FAILED = 0, 1, 2, 3, 4
-INTERRUPTED = 130
 
 _VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from conformance import checking, protocols
 from conformance.configuration import Configuration, ConfigurationError, checked, split
-from conformance.protocols import BrokenProtocol, UnknownName
+from conformance.exits import WrongUsage
 from conformance.selection import Selection
 
 
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     try:
         configuration = _configuration(config)
-    except (ConfigurationError, UnknownName, BrokenProtocol) as error:
+    except WrongUsage as error:
         raise pytest.UsageError(str(error)) from error
     if configuration:
         from conformance.runner import Runner

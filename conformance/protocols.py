@@ -19,6 +19,7 @@ import yaml
 
 from conformance import locate
 from conformance.codec import Datagrams, Decoder
+from conformance.exits import WrongUsage
 from conformance.schemas import Schema, Schemas
 from conformance.segmentation import Segmentation, whole
 
@@ -35,7 +36,7 @@ _ID = re.compile("[a-z0-9]+(-[a-z0-9]+)*[.][a-z0-9]+(-[a-z0-9]+)*")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class UnknownName(Exception):
+class UnknownName(WrongUsage):
     """An unknown name; the text says which are known."""
 
     def __init__(self, kind: str, name: str, known: list[str]) -> None:
@@ -44,7 +45,7 @@ class UnknownName(Exception):
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 
 
-class BrokenProtocol(ValueError):
+class BrokenProtocol(WrongUsage, ValueError):
     """Files of a protocol that are wrong, alone or together; the text says which, and where."""
 
 

@@ -9,11 +9,12 @@ from typing import Any
 from conformance import captures, protocols
 from conformance.captures import Capture, CaptureError
 from conformance.codec import Frame
+from conformance.exits import SuiteFault
 from conformance.judge import Finding, judge_capture
 from conformance.protocols import Protocol, UnknownName
 
 
-class Misjudged(Exception):
+class Misjudged(SuiteFault):
     """A finding of a requirement that does not bind that role: a fault of the suite."""
 
 

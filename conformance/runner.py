@@ -24,7 +24,7 @@ from conformance.iut import Iut
 from conformance.outcome import Run, build
 from conformance.overlap import overlap, width
 from conformance.protocols import Requirement
-from conformance.reporting import write
+from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.results import Result, conclude
 from conformance.selection import Collected

@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance import stored
 from conformance.comparison import comparable, compare
 from conformance.configuration import ConfigurationError
-from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting import changes
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line

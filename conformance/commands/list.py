@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from conformance import protocols
-from conformance.outcome import SUITE_FAILED
+from conformance.exits import SUITE_FAILED
 from conformance.protocols import Protocol, Role
 from conformance.reporting.text import one_line
 from mocks import deviations

@@ -17,7 +17,7 @@ from pathlib import Path
 from conformance import proof, protocols
 from conformance.collection import CollectionError
 from conformance.configuration import ConfigurationError
-from conformance.outcome import CONFORMANT, NONCONFORMANT, SUITE_FAILED
+from conformance.exits import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.proof import Trial
 from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables

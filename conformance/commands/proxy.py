@@ -24,12 +24,12 @@ from typing import Any
 
 from conformance import protocols
 from conformance.configuration import ConfigurationError
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.harness import links
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.report import write_reports
 from conformance.live.sides import Side, sides
 from conformance.live.watch import Seen, Watch, watching
-from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.protocols import Protocol
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line

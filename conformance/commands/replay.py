@@ -16,8 +16,8 @@ from conformance import recordings
 from conformance.captures import Capture, CaptureError
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.iut import Iut
-from conformance.outcome import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.recordings import Recording
 from conformance.replay import replay
 from conformance.reporting import ladder_text

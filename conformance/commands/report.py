@@ -12,11 +12,12 @@ import os
 import sys
 from pathlib import Path
 
-from conformance import reporting, stored
+from conformance import stored
 from conformance.configuration import ConfigurationError
+from conformance.exits import CONFORMANT
 from conformance.merging import merged
-from conformance.outcome import CONFORMANT
 from conformance.reporting import several
+from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -38,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
         if args.merge.exists() and any(args.merge.iterdir()):
             raise ConfigurationError(f"--merge {args.merge}: expected a new or an empty folder")
         whole = merged(reports, args.merge)
-        reporting.write(whole, args.merge)
+        write(whole, args.merge)
         reports = [(args.merge, whole)]
         folder = Path(os.path.relpath(args.merge))
         print(terminal_summary(whole, folder, colour=sys.stdout.isatty()))

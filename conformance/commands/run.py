@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from conformance import acknowledged, protocols, stored, watching
+from conformance import acknowledged, collection, protocols, stored, watching
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.outcome import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
 
@@ -127,8 +127,7 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         raise ConfigurationError(f"--report {chosen.report}: {error.strerror}") from error
     words = ["--pyargs", *chosen.role.packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
-    words += ["--disable-plugin-autoload"]
-    words += ["-p", "no:cacheprovider", "--capture=no", "--assert=plain", "-W", "ignore"]
+    words += [*collection.LEAN, "--capture=no", "--assert=plain"]
     words += ["-k", args.keyword] if args.keyword else []
     words += extra or ["-p", "no:terminal"]
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:

@@ -11,6 +11,8 @@ import termios
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+from conformance.exits import WrongUsage
+
 CHUNK = 256 * 1024
 _SETTLE = 0.02  # seconds that a piece of a split write may wait to be read by the peer
 
@@ -152,7 +154,7 @@ def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
     return Link(reader, writer)
 
 
-class AddressError(Exception):
+class AddressError(WrongUsage):
     """An address that is neither HOST:PORT nor unix:PATH."""
 
 

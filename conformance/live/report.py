@@ -8,7 +8,7 @@ from typing import Any
 from conformance.configuration import Configuration
 from conformance.live.watch import Watch
 from conformance.outcome import Run, build
-from conformance.reporting import write
+from conformance.reporting.files import write
 from conformance.results import Result
 from conformance.verdicts import Verdict, violated
 

@@ -12,7 +12,8 @@ from conformance import acknowledged, cli, configuration, stored
 from conformance.comparison import Comparison, compare
 from conformance.configuration import ConfigurationError
 from conformance.merging import merged
-from conformance.reporting import changes, several, write
+from conformance.reporting import changes, several
+from conformance.reporting.files import write
 from conformance.selection import LEFT_OUT, Selection
 from conformance.selftest.reports import hostile, minimal
 from conformance.selftest.test_reporting_page import Page

@@ -11,13 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from conformance import locate
-from conformance.reporting import (
-    github_annotations,
-    github_step_summary,
-    page,
-    terminal_summary,
-    write_junit,
-)
+from conformance.reporting import page
+from conformance.reporting.github import github_annotations, github_step_summary
+from conformance.reporting.junit import write_junit
+from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import hexdump, one_line, visible
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder
 

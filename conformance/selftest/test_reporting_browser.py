@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.reporting import page, write_page
+from conformance.reporting import page
+from conformance.reporting.page import write_page
 from conformance.selftest import browser
 from conformance.selftest.browser import Browser
 from conformance.selftest.reports import hostile, minimal, sample, sample_folder, write_transcript

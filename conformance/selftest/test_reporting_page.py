@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from conformance import locate
-from conformance.reporting import (
-    ladder,
-    page,
-    places,
-    write_page,
-)
+from conformance.reporting import ladder, page, places
 from conformance.reporting.ladder import Mark
+from conformance.reporting.page import write_page
 from conformance.reporting.text import hexdump, in_hexdump
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
 

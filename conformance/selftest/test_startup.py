@@ -1,0 +1,40 @@
+"""Commands import what they need and no more: how many modules, since time differs by machine."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Prints which modules a command has imported that were not there before.
+_COUNT = """
+import contextlib, io, json, sys
+before = set(sys.modules)
+from conformance.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+SLOW = {"asyncio", "attr", "hypothesis", "jinja2", "jsonschema", "msgpack", "pytest", "yaml"}
+"""Packages that take tens of milliseconds each."""
+
+
+@pytest.mark.parametrize(
+    ("words", "most", "slow"),
+    [
+        (["--version"], 60, set()),
+        (["run", "--help"], 600, SLOW - {"msgpack"}),
+        (["list"], 200, {"attr", "jsonschema", "yaml"}),
+        (["list", "vexide/simulator", "--requirements"], 200, {"attr", "jsonschema", "yaml"}),
+        (["compare", "--help"], 250, {"attr", "jsonschema", "jinja2", "yaml"}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_imports(words: list[str], most: int, slow: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _COUNT, *words], capture_output=True, check=True, env=os.environ
+    )
+    modules = json.loads(done.stdout)
+    assert {name for name in SLOW if name in modules} <= slow
+    assert len(modules) <= most, modules
