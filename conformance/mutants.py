@@ -1,25 +1,25 @@
-"""Generates mutants of a role: what a schema forbids, and what a table does not expect.
+"""Generates mutants of a role: what a schema forbids, and what may not follow what.
 
-Each keyword of each message's schema is broken at a place in a golden message, and each message
-that a table of its oracle knows is skipped, repeated and moved behind the next. A change that the
-codec cannot write, or that is lawful once it is written, is not a mutant.
+Each keyword of each message's schema is broken at a place in a golden message, and each message is
+skipped, repeated and moved behind the next. Only what is wrong makes a mutant: what the codec can
+write and the schema then refuses, and what the oracle finds in a golden session with that change.
+What a table of the oracle waits for is skipped in any case: that shows by what does not follow.
 """
 
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import hypothesis
-
 from conformance import captures, course, locate
-from conformance.generation.misses import NearMiss, near_misses
+from conformance.captures import Capture, Event
+from conformance.generation.misses import NearMiss, sampled_misses
 from conformance.generation.nodes import UnsupportedSchema
+from conformance.judge import judge_capture
 from conformance.protocols import MessageType, Protocol, Role
-from mocks.mutants import DROP, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant
+from mocks.mutants import ALWAYS, ANY_KEY, DROP, LATER, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant, place
 
-DRAWN = 300  # near misses of each message from which one of each kind is kept
 _UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)
 
 
@@ -33,108 +33,143 @@ class Made:
 
 def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
     """Up to ``number`` mutants of a role, the same for the same seed."""
-    kinds = [*_invalid(protocol, role, seed), *_misplaced(protocol, role)]
-    everything = [
-        replace(one, mutant=replace(one.mutant, when=when)) for one in kinds for when in WHEN
-    ]
     drawn = random.Random(seed)
+    golden = _golden(protocol)
+    kinds = [*_invalid(protocol, role, golden, drawn), *_misplaced(protocol, role, golden)]
+    reconnects = role.transports[0] in ("tcp", "unix")
+    everything = [
+        replace(one, mutant=replace(one.mutant, when=when))
+        for one in kinds
+        for when in (WHEN if reconnects else (ALWAYS, LATER))
+    ]
     return drawn.sample(everything, min(number, len(everything)))
 
 
-def _misplaced(protocol: Protocol, role: Role) -> Iterator[Made]:
-    """The messages of a role that its tables know, or all of them where it has no table."""
-    sent = [name for sender, name in protocol.messages if sender == role.name]
-    steps = {step for each in course.courses(protocol) for _, step, _ in each.rows()}
-    known = [name for name in sent if (role.name, name) in steps] or sent
-    for name in known:
-        for act in (SKIP, REPEAT, SWAP):
-            yield Made(Mutant(name, act))
-
-
-def _invalid(protocol: Protocol, role: Role, seed: int) -> Iterator[Made]:
-    golden = _golden(protocol, role)
-    for message in protocol.messages.values():
-        if message.sender != role.name or message.name not in golden:
-            continue
-        seen = set()
-        for miss in _misses(protocol, message, seed):
-            for found in _fitted(protocol, message, miss, golden[message.name]):
-                what = (found.mutant.act, found.mutant.path, miss.keyword)
-                if what not in seen:
-                    seen.add(what)
-                    yield found
-
-
-def _golden(protocol: Protocol, role: Role) -> dict[str, list[Any]]:
-    """The values of golden messages, by name."""
+def _golden(protocol: Protocol) -> list[Capture]:
     folder = locate.folder("captures", protocol.name)
-    found: dict[str, list[Any]] = {}
-    for path in sorted(folder.glob("*.jsonl")) if folder else []:
-        capture = captures.read(path)
-        for event in capture.events if capture.origin == "golden" else ():
-            if event.sender == role.name and event.message:
-                found.setdefault(event.message, []).append(event.value)
-    return found
+    read = [captures.read(path) for path in sorted(folder.glob("*.jsonl"))] if folder else []
+    return [capture for capture in read if capture.origin == "golden"]
 
 
-def _misses(protocol: Protocol, message: MessageType, seed: int) -> list[NearMiss]:
-    """One near miss for each keyword at each place."""
+def _misplaced(protocol: Protocol, role: Role, golden: Sequence[Capture]) -> Iterator[Made]:
+    """What a role must not leave out, say twice or say too late."""
+    steps = {step for each in course.courses(protocol) for _, step, _ in each.rows()}
+    for name in [name for sender, name in protocol.messages if sender == role.name]:
+        for act in (SKIP, REPEAT, SWAP):
+            violated = _misplacing_violates(protocol, role, golden, Mutant(name, act))
+            if violated or (act == SKIP and (role.name, name) in steps):
+                yield Made(Mutant(name, act), violated)
+
+
+def _misplacing_violates(
+    protocol: Protocol, role: Role, golden: Sequence[Capture], mutant: Mutant
+) -> str:
+    """The requirement that a golden session violates with the change; empty if none does."""
+    for capture in golden:
+        if capture.extra.get("fragment"):
+            continue
+        for events in _rearranged(capture.events, role.name, mutant):
+            changed = replace(capture, events=tuple(events))
+            if found := judge_capture(protocol, changed, [role.name]).findings:
+                return found[0].requirement
+    return ""
+
+
+def _rearranged(events: Sequence[Event], party: str, mutant: Mutant) -> Iterator[Sequence[Event]]:
+    """The session with each of a party's messages of one kind skipped, repeated or moved."""
+    for at, event in enumerate(events):
+        if event.sender != party or event.message != mutant.message:
+            continue
+        if mutant.act == SKIP:
+            yield [*events[:at], *events[at + 1 :]]
+        elif mutant.act == REPEAT:
+            yield [*events[:at], event, *events[at:]]
+        else:
+            later = range(at + 1, len(events))
+            after = next((n for n in later if _same_way(events[n], event)), None)
+            if after is not None:
+                yield [*events[:at], *events[at + 1 : after + 1], event, *events[after + 1 :]]
+
+
+def _same_way(event: Event, other: Event) -> bool:
+    same = (event.sender, event.connection) == (other.sender, other.connection)
+    return same and event.data is not None
+
+
+def _invalid(
+    protocol: Protocol, role: Role, golden: Sequence[Capture], drawn: random.Random
+) -> Iterator[Made]:
+    """What a schema forbids: each keyword at each place broken in one way, drawn of all."""
+    values: dict[str, list[Any]] = {}
+    for event in (event for capture in golden for event in capture.events):
+        if event.sender == role.name and event.message:
+            values.setdefault(event.message, []).append(event.value)
+    for message in protocol.messages.values():
+        if message.sender != role.name or message.name not in values:
+            continue
+        schema = protocol.schemas.schema(message.schema)
+        # One that is not for this role, or that only its session makes right, is left out.
+        right = [value for value in values[message.name] if not schema.errors(value)]
+        seen = set()
+        for kind in _kinds(protocol, message):
+            for miss in drawn.sample(kind, len(kind)):
+                found = [
+                    one
+                    for one in _fitted(protocol, message, miss, right)
+                    if (one.mutant.act, one.mutant.path, miss.keyword) not in seen
+                ]
+                seen |= {(one.mutant.act, one.mutant.path, miss.keyword) for one in found}
+                yield from found
+                if found:
+                    break
+
+
+def _kinds(protocol: Protocol, message: MessageType) -> list[list[NearMiss]]:
     try:
-        strategy = near_misses(protocol.schemas.schema(message.schema))
+        return list(sampled_misses(protocol.schemas.schema(message.schema)))
     except UnsupportedSchema:
         return []
-    found: dict[tuple[Any, ...], NearMiss] = {}
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=DRAWN,
-        database=None,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(strategy)
-    def collect(miss: NearMiss) -> None:
-        found.setdefault((miss.keyword, miss.path), miss)
-
-    collect()
-    return list(found.values())
 
 
 def _fitted(
-    protocol: Protocol, message: MessageType, miss: NearMiss, values: list[Any]
-) -> Iterator[Made]:
+    protocol: Protocol, message: MessageType, miss: NearMiss, values: Sequence[Any]
+) -> list[Made]:
     """The mutants that break the same keyword in the first golden message that has the place."""
-    bad = miss.value
-    for step in miss.path:
-        bad = bad[step]
-    schema = protocol.schemas.schema(message.schema)
     for value in values:
-        if schema.errors(value):
-            continue  # one that is not for this role, or that only its session makes right
         try:
-            found = value
-            for step in miss.path:
-                found = found[step]
+            path, found = _place(value, miss.path)
         except _UNWRITTEN:
             continue
-        candidates = [Mutant(message.name, PUT, path=miss.path, value=bad)]
-        if isinstance(found, dict) and isinstance(bad, dict):
+        candidates = [Mutant(message.name, PUT, path=path, value=miss.bad)]
+        if isinstance(found, dict) and isinstance(miss.bad, dict):
             # The rest of the object stays as it is.
             gone = [
-                Mutant(message.name, DROP, path=(*miss.path, key)) for key in found.keys() - bad
+                Mutant(message.name, DROP, path=(*path, key)) for key in found.keys() - miss.bad
             ]
-            more = bad.keys() - found.keys()
+            more = miss.bad.keys() - found.keys()
             new = [
-                Mutant(message.name, PUT, path=(*miss.path, key), value=bad[key]) for key in more
+                Mutant(message.name, PUT, path=(*path, key), value=miss.bad[key]) for key in more
             ]
             candidates = gone + new
         made = [
             one for one in (_unlawful(protocol, message, it, value) for it in candidates) if one
         ]
         if made:
-            yield from sorted(made, key=lambda one: str(one.mutant))
-            return
+            return sorted(made, key=lambda one: str(one.mutant))
+    return []
+
+
+def _place(value: Any, path: Sequence[str | int]) -> tuple[tuple[str | int, ...], Any]:
+    """Where a path leads to in a value; a key that it has not stands for any that it has.
+
+    Raises LookupError or TypeError where it leads nowhere.
+    """
+    steps: list[str | int] = []
+    for step in path:
+        fits = not isinstance(value, dict) or step in value
+        steps.append(step if fits else ANY_KEY)
+        value = value[place(value, steps[-1])]
+    return tuple(steps), value
 
 
 def _unlawful(protocol: Protocol, message: MessageType, mutant: Mutant, value: Any) -> Made | None:

@@ -47,6 +47,7 @@ class Runner:
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
         self._told = time.monotonic()
+        self._wrong = 0
         self.report: dict[str, Any] | None = None
         # Its cache between runs is useless here, and would lie where the run was started.
         home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
@@ -144,6 +145,7 @@ class Runner:
             held = await smoke.hold(testbed, self.folder)
             held.result.reproduce = self._reproduce("")
             self._run.smoke, self._run.reached = held.result.to_json(), held.reached
+            self._wrong += bool(held.result.findings)
             if not held.held:
                 return
             tests = [functools.partial(self._case, testbed, item) for item in session.items]
@@ -152,7 +154,9 @@ class Runner:
             await overlap(tests, found.tests, lambda: self._stopped(session))
 
     def _stopped(self, session: pytest.Session) -> bool:
-        return bool(self._run.lost or session.shouldfail or session.shouldstop)
+        # pytest counts failed tests; a finding in a session that a test passed is as bad.
+        enough = 0 < (session.config.option.maxfail or 0) <= self._wrong
+        return bool(enough or self._run.lost or session.shouldfail or session.shouldstop)
 
     # Their results
 
@@ -197,6 +201,7 @@ class Runner:
 
     def _tell(self, result: Result) -> None:
         self._run.tests.append(result.to_json())
+        self._wrong += result.verdict in (Verdict.FAIL, Verdict.WARN) or bool(result.findings)
         self._progress(result)
         if result.unreached and not self.configuration.command:
             self._lose(result)

@@ -30,10 +30,15 @@ PUT, DROP, SKIP, REPEAT, SWAP = "put", "drop", "skip", "repeat", "swap"
 ACTS = (PUT, DROP, SKIP, REPEAT, SWAP)
 """`put` a value at a path, or `drop` what is there; `swap` with the message that follows."""
 
+ANY_KEY = -1
+
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is done (`act`) to which messages of one kind, and `when`; `path` leads into a value."""
+    """What is done (`act`) to which messages of one kind, and `when`; `path` leads into a value.
+
+    A step of a path is a key or an index; ANY_KEY is the last key of an object of any keys.
+    """
 
     message: str
     act: str
@@ -63,7 +68,8 @@ class Mutant:
         """A message's value with the change. Raises LookupError or TypeError where none fits."""
         if not self.path:
             return self.value
-        step, *rest = self.path
+        first, *rest = self.path
+        step = place(value, first)
         changed = value.copy()
         if rest:
             inner = Mutant(self.message, self.act, self.when, tuple(rest), self.value)
@@ -73,6 +79,11 @@ class Mutant:
         else:
             changed[step] = self.value
         return changed
+
+
+def place(value: Any, step: str | int) -> Any:
+    """The key or index that a step of a path means. Raises LookupError where there is none."""
+    return list(value)[-1] if step == ANY_KEY and isinstance(value, dict) else step
 
 
 def install(role: str, mutant: Mutant) -> None:
@@ -141,19 +152,18 @@ class _Sender:
 
     def _pass(self, frame: Frame) -> Iterator[bytes]:
         waiting, self._swapped = self._swapped, []
-        if frame.name != self._mutant.message or not self._due():
-            yield frame.raw
-        elif self._mutant.act == SWAP:
+        act = self._mutant.act if frame.name == self._mutant.message and self._due() else None
+        if act == SWAP:
             self._swapped = [frame.raw]
-        elif self._mutant.act == REPEAT:
+        elif act == REPEAT:
             yield from (frame.raw, frame.raw)
-        elif self._mutant.act != SKIP:
+        elif act in (PUT, DROP):
             yield self._changed(frame)
-        if self._mutant.act in (SKIP, REPEAT) and frame.name == self._mutant.message:
+        elif act != SKIP:
+            yield frame.raw
+        if act in (SKIP, REPEAT) or waiting:
             _tell()
-        if waiting:
-            _tell()
-            yield from waiting
+        yield from waiting
 
     def _due(self) -> bool:
         self._seen += 1

@@ -40,6 +40,14 @@ class NearMiss:
     path: tuple[Part, ...]
     expected: str
 
+    @property
+    def bad(self) -> Any:
+        """What stands at the path."""
+        found = self.value
+        for step in self.path:
+            found = found[step]
+        return found
+
 
 @dataclass(frozen=True)
 class _Kind:
@@ -78,6 +86,17 @@ def near_misses(schema: Schema) -> SearchStrategy[NearMiss]:
     return st.one_of(strategies)
 
 
+def sampled_misses(schema: Schema) -> Iterator[list[NearMiss]]:
+    """Of each kind of near miss the concrete ones, which are the same whenever they are asked for.
+
+    Raises UnsupportedSchema where valid() does so.
+    """
+    kinds = _Kinds(schema)
+    for kind in kinds.all():
+        if found := kinds.confirmed(kind):
+            yield found
+
+
 class _Kinds:
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -87,10 +106,15 @@ class _Kinds:
         self._forms.root(DEPTH)
         return self._of(self._root.contents, self._forms.nodes.fuel(DEPTH))
 
-    def checked(self, kind: _Kind) -> SearchStrategy[NearMiss] | None:
-        """The samples of a kind that the validator confirms."""
+    def confirmed(self, kind: _Kind) -> list[NearMiss]:
+        """The samples of a kind, in its simplest layers, that the validator confirms."""
         around = [layer.simplest for layer in kind.layers]
-        samples = [bad for bad in kind.samples if self._is_right(kind.miss(bad, around))]
+        misses = (kind.miss(bad, around) for bad in kind.samples)
+        return [miss for miss in misses if self._is_right(miss)]
+
+    def checked(self, kind: _Kind) -> SearchStrategy[NearMiss] | None:
+        """What is drawn of a kind whose samples the validator confirms."""
+        samples = [miss.bad for miss in self.confirmed(kind)]
         if not samples:
             return None
         bad = st.sampled_from(samples) if kind.bad is None else kind.bad

@@ -11,9 +11,14 @@ async def smoke(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = tester.robot()
         exchange = await robot.register()
-        message = await exchange.session.watch(within=iut.configuration.seconds("quiet"))
+        quiet = iut.configuration.seconds("quiet")
+        message = await exchange.session.watch(within=quiet)
         if message is not None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no answer for a while", message, early)
         if await tester.offers("pair"):
+            # That was asked with a token that nobody has.
+            message = await exchange.session.watch(within=quiet)
+            if message is not None:
+                raise exchange.violation("no answer upon another token", message, "token.links")
             await robot.linked_by(exchange)

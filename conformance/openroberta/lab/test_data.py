@@ -1,5 +1,6 @@
 """Data objects that lack fields, and those that have more, as a lab takes them."""
 
+from functools import partial
 from typing import Any
 
 from conformance.cases import check, explore, requirement
@@ -7,27 +8,16 @@ from conformance.iut import Iut
 from conformance.openroberta import drawn
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import EARLIEST, refusal
+from conformance.openroberta.lab.tester.exchange import EARLIEST, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
 from conformance.openroberta.values import same
-from conformance.verdicts import Inconclusive
-
-TRIES = 3  # of what only its time tells
 
 
-async def refused(robot: Robot, cmd: str, without: str) -> None:
+async def lacking(robot: Robot, cmd: str, name: str) -> None:
     """Raise Violation unless a request without a field is answered with an error."""
-    for tries_left in reversed(range(TRIES)):
-        exchange = await robot.ask(PUSHCMD, robot.object(cmd, without))
-        try:
-            await exchange.refused()
-            break
-        except Inconclusive:
-            # Held until its time was over each time: that is not an error.
-            if not tries_left:
-                raise exchange.violation("an error", exchange.session.received[-1], None) from None
+    await refused(partial(robot.ask, PUSHCMD, robot.object(cmd, name)))
 
 
 def refusal_of(name: str) -> Any:
@@ -36,10 +26,10 @@ def refusal_of(name: str) -> Any:
     @requirement(f"refuses.{name}")
     async def test(iut: Iut) -> None:
         async with playing(iut) as tester:
-            await refused(tester.robot(), "register", name)
+            await lacking(tester.robot(), "register", name)
             if await tester.offers("pair"):
-                await refused(await tester.linked(), "push", name)
-                await refused(tester.robot(), "register", name)
+                await lacking(await tester.linked(), "push", name)
+                await lacking(tester.robot(), "register", name)
 
     test.__doc__ = (
         f"A registration without {name}, and a push without it, get an error; and so does a "
@@ -198,5 +188,5 @@ async def test_malformed(iut: Iut) -> None:
         for body in MALFORMED.values():
             robot = tester.robot()
             robot.headers = {"content-type": "application/json"}
-            await (await robot.ask(PUSHCMD, body)).refused()
+            await refused(partial(robot.ask, PUSHCMD, body))
         await (await tester.robot().register()).taken()

@@ -1,13 +1,14 @@
 """HTTP in all its forms, and what is not HTTP, as a lab takes it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import refusal
+from conformance.openroberta.lab.tester.exchange import refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 
@@ -146,8 +147,8 @@ async def test_other_methods(iut: Iut) -> None:
         for method in ("GET", "PUT", "DELETE"):
             robot = tester.robot()
             robot.headers = _ONCE
-            exchange = await robot.ask(naming.PUSHCMD, robot.object("register"), method=method)
-            await exchange.refused()
+            registration = robot.object("register")
+            await refused(partial(robot.ask, naming.PUSHCMD, registration, method=method))
 
 
 @requirement("robustness.other-paths")

@@ -53,9 +53,9 @@ async def test_two_gamepads(iut: Iut) -> None:
             )
             pads = message.value["gamepads"]
             check(pads.keys() == {"0", "3"}, "the keys 0 and 3", f"{list(pads)} came")
-            mine = at(lx=0, rx=1)(pads["0"]) and masked(1)(pads["0"])
+            mine = along("rx", 1.0, 1.0)(pads["0"]) and masked(1)(pads["0"])
             check(mine, "gamepad 0 with its own state", f"{pads['0']} came", message.event)
-            own = at(lx=-1, rx=0)(pads["3"]) and masked(1 << 16)(pads["3"])
+            own = along("lx", -1.0, 1.0)(pads["3"]) and masked(1 << 16)(pads["3"])
             check(own, "gamepad 3 with its own state", f"{pads['3']} came", message.event)
 
 

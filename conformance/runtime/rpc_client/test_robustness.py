@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.tester import Call, calling
 from conformance.verdicts import NotExercised
@@ -19,9 +19,8 @@ async def test_unknown_ids(iut: Iut) -> None:
         await caller.session.send(done.answer(None, "before"))
         await caller.succeeds(done, "before")
         call = await caller.call("method")
-        used = {done.number, call.number}
-        strange = [n for n in (0, 1, 2**16, 2**32 - 1, (call.number + 1) % 2**32) if n not in used]
-        for number in [*strange, done.number]:
+        strange = {0, 1, 2**16, 2**32 - 1, (call.number + 1) % 2**32, done.number}
+        for number in sorted(strange - {call.number}):
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
         await caller.session.send(call.answer(None, "right"))
         await caller.succeeds(call, "right", "responses with unknown ids")
@@ -35,6 +34,8 @@ async def test_second_response(iut: Iut) -> None:
         await caller.session.send(call.answer(None, "first"), call.answer(None, "second"))
         await caller.succeeds(call, "first", "two responses")
         await caller.session.send(call.answer("third", None))
+        # The next call may have the same id.
+        await caller.session.taken()
         await caller.works("a second and third response")
 
 
@@ -66,13 +67,7 @@ async def test_malformed_responses(iut: Iut) -> None:
                 await caller.session.send(make(call))
                 await caller.session.taken()
                 await caller.session.send(call.answer(None, "right"))
-                answer = await caller.outcome(call, what)
-                if answer.ok:
-                    await caller.succeeds(call, "right", what)
-                else:
-                    # A client that takes it for a violation of the protocol may close.
-                    closed = await caller.session.until_closed()
-                    check(closed, f"the response to count after {what}", f"{answer.error} came")
+                await caller.survives(call, "right", what)
 
 
 BROKEN = {
@@ -104,6 +99,8 @@ async def test_no_response(iut: Iut) -> None:
         call = await caller.call("method", timeout=0.2)
         await caller.fails(call, "its timeout of 0.2 s")
         await caller.session.send(call.answer(None, "late"))
+        # The next call may have the same id.
+        await caller.session.taken()
         await caller.works("a call that was not answered")
 
 

@@ -159,6 +159,15 @@ class Caller:
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"{came} came", event=call.request.event)
 
+    async def survives(self, call: Call, result: Any, after: str) -> None:
+        """Raise Violation unless the call has this result, or the client gives up the connection.
+
+        It may where it takes what came before for a violation of the protocol.
+        """
+        answer = await self.outcome(call, after)
+        if answer.ok or not await self.session.until_closed():
+            await self.succeeds(call, result, after)
+
     async def fails(self, call: Call, after: str) -> Any:
         """What the program learns of the failure of the call. Raises Violation if it succeeds."""
         answer = await self.outcome(call, after)

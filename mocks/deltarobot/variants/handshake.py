@@ -24,23 +24,33 @@ class InPieces(Session):
     """Writes each byte of its handshake by itself."""
 
     def opened(self) -> None:
-        self.rest: bytes | None = b""
+        self.left, self.waiting = b"", True
         super().opened()
-        self.next_byte()
+        self.next_byte(len(self.left))
 
     def write(self, data: bytes) -> None:
-        if self.rest is None:
-            super().write(data)
+        if self.waiting:
+            self.left += data
         else:
-            self.rest += data
+            super().write(data)
 
-    def next_byte(self) -> None:
-        if not self.rest:
-            self.rest = None
+    def next_byte(self, of_handshake: int) -> None:
+        if not of_handshake:
+            self.write_rest()
             return
-        self.stream.write(self.rest[:1])
-        self.rest = self.rest[1:]
-        self.later(0.001, self.next_byte)
+        self.stream.write(self.left[:1])
+        self.left = self.left[1:]
+        self.later(0.001, partial(self.next_byte, of_handshake - 1))
+
+    def write_rest(self) -> None:
+        self.waiting = False
+        if self.left and not self.ended:
+            self.stream.write(self.left)
+
+    def close(self) -> None:
+        if self.waiting:
+            self.write_rest()
+        super().close()
 
 
 @variant("listens-first", of="handshake.unasked")

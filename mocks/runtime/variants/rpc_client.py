@@ -50,8 +50,10 @@ class OneAtATime(Client):
 
 @variant("closes-upon-malformed", of="robustness.malformed-responses")
 class ClosesUponMalformed(Client):
-    """Closes the connection upon what is not a response of its own."""
+    """Closes the connection upon what is no response; one that is late is passed over."""
 
     def passed_over(self, value: Any) -> None:
         super().passed_over(value)
-        self.stream.close()
+        well_formed = isinstance(value, list) and len(value) == 4 and value[0] == 1
+        if not well_formed or type(value[1]) is not int:
+            self.stream.close()
