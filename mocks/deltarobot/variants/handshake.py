@@ -1,5 +1,6 @@
 """Variants of the handshake, as it is sent and as it is taken."""
 
+from functools import partial
 from typing import Any
 
 from conformance.codec import Frame
