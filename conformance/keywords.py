@@ -109,6 +109,16 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "maxProperties": ("object", lambda n, value: len(value) <= n, "at most {} members"),
 }  # fmt: skip
 
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}
+
 _TYPES = {
     "null": "null",
     "boolean": "a boolean",
@@ -161,17 +171,21 @@ def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
 
 def _rule(keyword: str) -> Callable[..., Found]:
     kind, holds, _ = _RULES[keyword]
+    fits = _KINDS[kind]
 
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
-        if validator.is_type(instance, kind) and not holds(limit, instance):
+        if fits(instance) and not holds(limit, instance):
             yield _came(keyword, limit, instance)
 
     return check
 
 
 def _type(validator: Any, types: Any, instance: Any, schema: Any) -> Found:
-    names = [types] if isinstance(types, str) else types
-    if not any(validator.is_type(instance, name) for name in names):
+    if isinstance(types, str):
+        fits = _KINDS[types](instance)
+    else:
+        fits = any(_KINDS[name](instance) for name in types)
+    if not fits:
         yield _came("type", types, instance)
 
 
@@ -185,7 +199,7 @@ def _member_of(keyword: str) -> Callable[..., Found]:
 
 
 def _properties(validator: Any, properties: Any, instance: Any, schema: Any) -> Found:
-    if validator.is_type(instance, "object"):
+    if isinstance(instance, dict):
         for name, part in properties.items():
             if name in instance and part is not False:
                 yield from validator.descend(instance[name], part, path=name, schema_path=name)
@@ -196,7 +210,7 @@ def _properties(validator: Any, properties: Any, instance: Any, schema: Any) -> 
 
 
 def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
-    if validator.is_type(instance, "object"):
+    if isinstance(instance, dict):
         for name in names:
             if name not in instance:
                 yield _came("required", name, instance)
@@ -207,7 +221,7 @@ def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found
         # jsonschema goes through them in the order of a set, which is another in each process.
         found = _STANDARD["additionalProperties"](validator, extra, instance, schema)
         yield from sorted(found, key=lambda error: _place_in(instance, error))
-    elif validator.is_type(instance, "object"):
+    elif isinstance(instance, dict):
         for name in instance:
             if name not in schema.get("properties", {}):
                 yield _came("additionalProperties", name, instance)
@@ -294,19 +308,15 @@ OWN: dict[str, Callable[..., Found]] = {
 }
 
 
-def _is_integer(checker: TypeChecker, value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(checker: TypeChecker, value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _checked(holds: Callable[[Any], bool]) -> Callable[[TypeChecker, Any], bool]:
+    return lambda checker, value: holds(value)
 
 
 Validator = create(
     meta_schema=dict(Draft202012Validator.META_SCHEMA),
     validators={**_STANDARD, **OWN},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {"integer": _is_integer, "number": _is_number}
+        {kind: _checked(holds) for kind, holds in _KINDS.items()}
     ),
 )
 

@@ -124,6 +124,9 @@ class Lab(UserSide):
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
         token = str(data.get("token"))
         robot = self.robots[token] = self.registered(token, data)
+        if self.settings.unattended:
+            # Once its request is held.
+            asyncio.get_running_loop().call_soon(self.pair, token)
         outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
         self.touch(robot)
         if not outcome:
@@ -154,6 +157,8 @@ class Lab(UserSide):
             return self.stranger()
         self.told(robot, data)
         self.back(robot)
+        if self.settings.unattended:
+            self.attend(robot)
         outcome: str | None = robot.wanted
         robot.wanted = ""
         if not outcome:
@@ -278,6 +283,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--push-hold", type=float, default=10.0, metavar="S")
     parser.add_argument("--offline", type=float, default=11.0, metavar="S")
     parser.add_argument(
+        "--unattended", action="store_true", help="link each robot, and run each program on it"
+    )
+    parser.add_argument(
         "--programs", type=Path, metavar="DIR", help="the programs that a user can choose from"
     )
 
@@ -287,7 +295,8 @@ async def main(args: argparse.Namespace, peer: type[Lab]) -> int:
     if not args.listen:
         raise ValueError("a lab needs --listen")
     programs = programs_of(args.programs) if args.programs else PROGRAMS
-    lab = peer(Settings(args.register_hold, args.push_hold, args.offline, programs=programs))
+    holds = args.register_hold, args.push_hold, args.offline
+    lab = peer(Settings(*holds, programs=programs, unattended=args.unattended))
     serving = asyncio.ensure_future(streams.serve(args.listen, lab.connection))
     try:
         if args.upper_tester:

@@ -35,6 +35,8 @@ class RobotRecord:
     wanted: str = ""
     """A command for the next push, where none was held when the user gave it."""
     program: Program | None = None
+    programs: int = 0
+    """How many programs an unattended lab has given it."""
     seen: float = 0.0
     """When it was last answered, or went without an answer."""
     sensors: Mapping[str, Any] = field(default_factory=dict)

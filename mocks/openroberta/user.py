@@ -27,6 +27,8 @@ class Settings:
     sensor_url: str = "/ws/"
     programs: Mapping[str, bytes] = field(default_factory=lambda: PROGRAMS)
     updates: Mapping[str, Program] = field(default_factory=lambda: UPDATES)
+    unattended: bool = False
+    """Nobody is at its page: each robot that registers is linked, and gets each program once."""
 
 
 class UserSide:
@@ -68,6 +70,13 @@ class UserSide:
         robot.program = Program(name, self.settings.programs[name])
         self.want(robot, "download")
         return robot.program
+
+    def attend(self, robot: RobotRecord) -> None:
+        """Run the next program on a robot that pushes, if there is one that it has not had."""
+        if robot.programs < len(self.settings.programs):
+            name = list(self.settings.programs)[robot.programs]
+            robot.programs += 1
+            self.run(robot.token, name)
 
     def update(self, token: str) -> None:
         self.want(self.linked(token), "update")
