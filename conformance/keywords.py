@@ -241,18 +241,31 @@ def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:
 
 def _branches(keyword: str) -> Callable[..., Found]:
     def check(validator: Any, branches: Any, instance: Any, schema: Any) -> Found:
-        failures = []
-        for index, branch in enumerate(branches):
-            errors = validator.descend(instance, branch, schema_path=index)
-            failures.append(list(islice(errors, BRANCH_LIMIT)))
-        fitting = sum(not errors for errors in failures)
+        fitting = sum(_fits(validator, branch, instance) for branch in branches)
         if fitting == 0:
+            failures = []
+            for index, branch in enumerate(branches):
+                errors = validator.descend(instance, branch, schema_path=index)
+                failures.append(list(islice(errors, BRANCH_LIMIT)))
             yield from _meant(failures) or [_came(keyword, branches, instance)]
         elif fitting > 1 and keyword == "oneOf":
             only = f"only one of {words(keyword, branches)} was expected"
             yield ValidationError(f"{only}, {shown(instance)} came, which is {fitting} of them")
 
     return check
+
+
+def _fits(validator: Any, branch: Any, instance: Any) -> bool:
+    """Whether a branch fits; only then its requirements apply to the value."""
+    outer = MARKS.get()
+    token = MARKS.set(set())
+    try:
+        fits = next(validator.descend(instance, branch), None) is None
+        if fits and outer is not None:
+            outer |= MARKS.get() or set()
+    finally:
+        MARKS.reset(token)
+    return fits
 
 
 def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:

@@ -1,6 +1,7 @@
 """Loads the JSON Schemas of a protocol and says, in plain words, where a value violates one."""
 
 import json
+import marshal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,9 @@ from conformance.keywords import MARKS, OWN, Validator, place, shown, words
 
 BASE = "/"  # a schema's URI is its path below the folder, from here; references lead to such URIs
 LIMIT = 5  # errors that are reported of one value
+KNOWN = 2000  # values whose errors are remembered by a schema
+KNOWN_SIZE = 2000  # bytes that such a value has at most
+_PLAIN = 2  # the last version of marshal in which equal values are equal bytes
 
 Contents = dict[str, Any] | bool
 Part = str | int
@@ -60,6 +64,21 @@ class Schema:
 
         Those are the requirements of the parts of the schema that apply to the value.
         """
+        # Peers say the same again and again.
+        try:
+            key = marshal.dumps(value, _PLAIN)
+        except ValueError:  # too deep, or with objects that JSON does not have
+            return self._check(value)
+        if len(key) > KNOWN_SIZE:
+            return self._check(value)
+        if key not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.clear()
+            self._known[key] = self._check(value)
+        errors, marks = self._known[key]
+        return list(errors), set(marks)
+
+    def _check(self, value: Any) -> tuple[list[SchemaError], set[str]]:
         marks: set[str] = set()
         token = MARKS.set(marks)
         try:
@@ -75,6 +94,11 @@ class Schema:
             if error.validator not in ("const", "enum") or error.absolute_path not in mistyped
         ]
         return told[:LIMIT], marks
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[list[SchemaError], set[str]]]:
+        """What was found of values that were checked before."""
+        return {}
 
     @cached_property
     def _validator(self) -> Any:

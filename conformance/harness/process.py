@@ -53,11 +53,13 @@ class Process:
         self,
         process: asyncio.subprocess.Process | forked.Forked,
         mark: str,
+        before: frozenset[str],
         standard: links.Link,
         used: bool,
     ) -> None:
         self._process = process
         self._mark = mark
+        self._before = before
         self._readers: list[asyncio.Task[None]] = []
         self._used = used
         self._ended = False
@@ -75,7 +77,7 @@ class Process:
 
         Raises Unreachable where it cannot be started.
         """
-        mark = uuid.uuid4().hex
+        mark, before = uuid.uuid4().hex, running()
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         ours_error, theirs_error = os.pipe()
@@ -88,13 +90,13 @@ class Process:
             reason = getattr(error, "strerror", None) or str(error)
             raise Unreachable(f"{argv[0]} cannot be started: {reason}") from error
         except asyncio.CancelledError:
-            sweep(_MARK, mark)
+            sweep(_MARK, mark, before)
             raise
         finally:
             for pipe in (theirs_in, theirs_out, theirs_error):
                 os.close(pipe)
         link = await links.pipes(ours_out, ours_in)
-        started = cls(process, mark, link, standard)
+        started = cls(process, mark, before, link, standard)
         started._read((await links.pipe(ours_error)).read, started.stderr)
         if not standard:
             started._read(lambda _: link.read(), started.stdout)
@@ -171,7 +173,7 @@ class Process:
             # Also where the run is interrupted just now.
             self._signal(signal.SIGKILL)
             # Offspring that left the process group still carries our mark.
-            sweep(_MARK, self._mark)
+            sweep(_MARK, self._mark, self._before)
         await self._process.wait()
         await self.standard.close()
         # Its last output is worth waiting for; a grandchild that keeps the pipe open is not.
@@ -216,10 +218,23 @@ def peak(pid: int) -> int:
     return 1024 * int(kilobytes[1]) if kilobytes else 0
 
 
-def sweep(variable: str, mark: str) -> None:
-    """Kill every process that was started with this mark in its environment, in whatever group."""
+def running() -> frozenset[str]:
+    """The ids of all processes; empty where nobody can tell."""
+    try:
+        return frozenset(filter(str.isdigit, os.listdir("/proc")))
+    except OSError:
+        return frozenset()
+
+
+def sweep(variable: str, mark: str, before: frozenset[str] = frozenset()) -> None:
+    """Kill every process that was started with this mark in its environment, wherever it went.
+
+    ``before`` are those that ran already when the first of them was started.
+    """
     wanted = f"{variable}={mark}".encode()
-    for entry in Path("/proc").glob("[0-9]*"):
+    for pid in running() - before:
         with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
+            with open(f"/proc/{pid}/environ", "rb") as environment:
+                marked = wanted in environment.read().split(b"\0")
+            if marked:
+                os.kill(int(pid), signal.SIGKILL)
