@@ -103,12 +103,12 @@ def _live(wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        os.write(life, b"%d\n" % os.getpid())
-        # Nothing of the nursery or of its other mocks stays open here.
-        os.closerange(STREAMS, os.sysconf("SC_OPEN_MAX"))
         os.environ.clear()
         os.environ.update(wanted["env"])
         os.chdir(wanted["cwd"])
+        os.write(life, b"%d\n" % os.getpid())
+        # Nothing of the nursery or of its other mocks stays open here.
+        os.closerange(STREAMS, os.sysconf("SC_OPEN_MAX"))
         mock.play(wanted["arguments"])
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1

@@ -135,3 +135,13 @@ def test_the_deepest_requirement_counts(tmp_path: Path) -> None:
     (tmp_path / "types" / "odd.json").write_text('{"$id": "odd.json"}')
     with pytest.raises(ValueError, match=r"'types/odd\.json' belongs"):
         Schemas(tmp_path)
+
+
+def test_a_value_that_was_seen_before_has_errors_of_its_own() -> None:
+    schema = Schema.of({"type": "integer", "x-requirement": "some.rule"})
+    for _ in range(2):
+        for value, right in ((1, True), (1.0, False), (True, False), ("1", False)):
+            errors, marks = schema.check(value)
+            assert (not errors, marks) == (right, {"some.rule"})
+            errors.append(errors)  # type: ignore[arg-type]
+            marks.clear()
