@@ -55,6 +55,10 @@ def _words(protocol: Protocol) -> Iterator[str]:
         for problem in _unknown("party", [message.sender], parties):
             yield f"{file}: messages: {message.name}: from: {problem}"
     for role in protocol.roles.values():
+        # A peer need not be a role, as one that only listens; but roles are peers of each other.
+        facing = [other.name for other in protocol.roles.values() if other.peer == role.name]
+        for problem in _unknown("peer", [role.peer], facing or [role.peer]):
+            yield f"{file}: roles.{role.name}.peer: {problem}"
         for problem in _unknown("role", role.channels, protocol.roles):
             yield f"{file}: roles.{role.name}.channels: {problem}"
         if role.ports and len(role.ports) != len(role.channels):

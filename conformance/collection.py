@@ -64,8 +64,11 @@ def cases(role: Role) -> tuple[Case, ...]:
     words = ["--pyargs", *role.packages, "--collect-only", "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parent), "-p", "conformance.plugin"]
     words += [*LEAN, "-p", "no:terminal"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main(words, plugins=[collector])
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = pytest.main(words, plugins=[collector])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        collector.problems.append(said.getvalue())
     if collector.problems:
         raise CollectionError(collector.problems[0].strip().splitlines()[-1])
     binding = {entry.id for entry in protocols.load(role.protocol).binding(role)}
@@ -79,5 +82,9 @@ def cases(role: Role) -> tuple[Case, ...]:
 
 
 def _case(item: pytest.Item) -> Case:
-    marker = item.get_closest_marker("requirement")
-    return Case(case_id(item), purpose(item), str(marker.args[0]) if marker else "")
+    named = [str(marker.args[0]) for marker in item.iter_markers("requirement")]
+    if len(named) > 1:
+        raise CollectionError(
+            f"{case_id(item)} decides {' and '.join(named)}: name one requirement"
+        )
+    return Case(case_id(item), purpose(item), *named or [""])

@@ -1,8 +1,8 @@
 """The rules of a well-made protocol that take too long to be checked at every load.
 
-Captures and codec are put to the test on one another, the test cases of each role are collected,
-and its mock and what that can do otherwise are imported. Each rule yields lines that begin with
-what they are about: a file below the set of protocols, a requirement, or a role.
+Captures, codec and oracle are put to the test on one another, the test cases of each role are
+collected, and its mock and what that can do otherwise are imported. Each rule yields lines that
+begin with what they are about: a file below the set of protocols, a requirement, or a role.
 """
 
 import importlib
@@ -10,14 +10,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from conformance import configuration, locate, recordings
+from conformance import captures, configuration, locate, recordings
 from conformance.captures import Capture, CaptureError
 from conformance.codec import Datagrams, Frame
 from conformance.collection import CollectionError, cases
 from conformance.configuration import ConfigurationError
-from conformance.judge import judge_capture
-from conformance.protocols import Protocol, Role
+from conformance.course import Violates, Walk, courses
+from conformance.judge import Finding, judge_capture
+from conformance.protocols import Protocol, Role, UnknownName
 from mocks import deviations
 
 SUBTLE = 3  # one fault of so many, at least, shows in rare circumstances only
@@ -28,6 +30,7 @@ def broken(protocol: Protocol) -> Iterator[str]:
     yield from _requirements(protocol)
     yield from _schemas(protocol)
     yield from _captures(protocol)
+    yield from _courses(protocol)
     for role in protocol.roles.values():
         yield from _cases(protocol, role)
         yield from _mock(protocol, role)
@@ -110,9 +113,8 @@ def _marks(protocol: Protocol, path: str) -> set[str]:
 
 
 def _captures(protocol: Protocol) -> Iterator[str]:
-    folder = locate.folder("captures", protocol.name)
     kinds: set[tuple[str, str]] = set()
-    for path in sorted(folder.glob("*.jsonl")) if folder else []:
+    for path in _files(protocol, "*.jsonl"):
         file = f"captures/{protocol.name}/{path.name}"
         try:
             recording = recordings.read(path)
@@ -168,6 +170,57 @@ def _violation(protocol: Protocol, capture: Capture) -> Iterator[str]:
     for finding in judge_capture(protocol, capture, others).findings:
         if finding.requirement not in capture.extra.get("provoked", ()):
             yield f"its peer violates {finding.requirement}, and not to provoke it (provoked)"
+
+
+def _courses(protocol: Protocol) -> Iterator[str]:
+    """The tables of what may follow what: senders, states, and a capture of each violation."""
+    file = f"conformance/{protocol.name}/oracle.py"
+    walked = _walked(protocol)
+    for course in courses(protocol):
+        reached = {course.first}
+        for _ in course.table:
+            reached |= {
+                (result.then or state) if isinstance(result, Violates) else result
+                for state, _, result in course.rows()
+                if state in reached
+            }
+        for state in sorted(course.table.keys() - reached):
+            yield f"{file}: {course.of}: no row leads to the state '{state}'"
+        for state, (sender, name), result in course.rows():
+            row = f"{file}: {course.of}: '{state}': {sender} {name}"
+            if sender not in protocol.parties:
+                yield f"{row}: {UnknownName('party', sender, protocol.parties)}"
+            elif isinstance(result, Violates) and (course.of, state, sender, name) not in walked:
+                yield f"{row}: no capture violates {result.requirement} by it"
+
+
+def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
+    """The rows that violation captures come to, with what they are declared to violate."""
+    found: set[tuple[str, str, str, str]] = set()
+    step = Walk.step
+
+    def noted(walk: Walk, sender: str, name: str, **words: str) -> list[Finding]:
+        state, row = walk.state, walk.course.row(walk.state, sender, name)
+        findings = step(walk, sender, name, **words)
+        if row and findings and findings[0].requirement in declared:
+            found.add((walk.course.of, state, *row))
+        return findings
+
+    # An oracle keeps its walks to itself.
+    with mock.patch.object(Walk, "step", noted):
+        for path in _files(protocol, "violation-*.jsonl"):
+            try:
+                capture = captures.read(path)
+            except CaptureError:
+                continue  # which is told of the file itself
+            declared = {capture.extra.get("violates"), *capture.extra.get("also", ())}
+            judge_capture(protocol, capture, protocol.roles)
+    return found
+
+
+def _files(protocol: Protocol, pattern: str) -> list[Path]:
+    folder = locate.folder("captures", protocol.name)
+    return sorted(folder.glob(pattern)) if folder else []
 
 
 def _frames(protocol: Protocol, capture: Capture) -> list[tuple[str, Frame]]:

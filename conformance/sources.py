@@ -23,6 +23,7 @@ _FIRST = re.compile(r'\s*(f?)"([^"\n]*)"')
 _GROUP = re.compile(r"[({]?[^(){}]*[)}]")
 _STRING = re.compile(r'(?<!\w)"([^"\n]*)"')
 _ID = re.compile(r'"([a-z0-9-]+\.[a-z0-9-]+)"')
+_AWAITED = re.compile(r'\bsession\.(?:expect|watch)\(((?:"\w+"(?:, )?)+)')
 _HOLE = re.compile(r"\{[^}]*\}")
 
 
@@ -45,8 +46,18 @@ def problems(protocol: Protocol) -> Iterator[str]:
             if name not in protocol.requirements:
                 problem = UnknownName("requirement", name, list(protocol.requirements))
                 yield f"{file}:{text.count(chr(10), 0, at) + 1}: {problem}"
+    sent = sorted({name for _, name in protocol.messages})
+    for file, text in suite.texts.items():
+        for found in _AWAITED.finditer(text):
+            for name in _STRING.findall(found[1]):
+                if name not in sent:
+                    line = text.count("\n", 0, found.start()) + 1
+                    yield f"{file}:{line}: {UnknownName('message', name, sent)}"
     yield from _module(suite, "codec", "Decoder", ("feed", "end"), "encode")
     yield from _module(suite, "oracle", "Oracle", ())
+    shared = os.path.join(suite.folder, "both", "__init__.py")
+    if os.path.isdir(os.path.dirname(shared)) and shared not in suite.texts:
+        yield f"{shared} is missing"
     for role in protocol.roles.values():
         yield from _smoke(protocol, role, suite)
         file, mock = mocked.module(role.name.replace("-", "_"))

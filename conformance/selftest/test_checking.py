@@ -38,6 +38,7 @@ MISTAKES = [
     (PROTOCOL, "from: client", "from: cleint", "Ping: from: unknown party 'cleint'"),
     (PROTOCOL, "schema: pong.json", "schema: pnog.json", "Pong: unknown schema 'pnog.json'"),
     (PROTOCOL, "schema_requirement: framing", "schema_requirement: farming", "schema_requirement"),
+    (PROTOCOL, "peer: client", "peer: cleint", "roles.server.peer: unknown peer 'cleint'"),
     (PROTOCOL, "serves: true", "servse: true", 'roles.server: the member "serves" was expected'),
     (PROTOCOL, "transports: [stdio", "transports: [sdtio", "roles.server.transports[0]: one of"),
     (PROTOCOL, "\nmessages:", "\nfeatures: {a: [ping.wiats]}\nmessages:", "features.a: unknown"),
@@ -80,6 +81,12 @@ MISTAKES = [
     (f"{SUITE}/server/test_pong.py", '"framing.layout"', '"farming.layout"', ":16: unknown req"),
     (f"{SUITE}/server/__init__.py", '"pong.answers"', '"ping.waits"', "SMOKE: unknown req"),
     (f"{SUITE}/server/__init__.py", "SMOKE", "SMOEK", "SMOKE = "),
+    (
+        f"{SUITE}/client/test_ping.py",
+        'session.expect("Ping")',
+        'session.expect("Pign")',
+        "unknown message 'Pign'; did you mean Ping",
+    ),
     ("mocks/toy/server.py", "PEER", "PERE", "PEER is missing"),
     ("mocks/toy/faults/server.py", 'violates="pong', 'violates="pnog', "unknown requirement 'pnog"),
 ]
@@ -164,3 +171,10 @@ def test_all_are_counted(change: Changed) -> None:
 @pytest.mark.parametrize("name", protocols.names())
 def test_protocols_are_sound(name: str) -> None:
     assert list(checking.problems(protocols.load(name))) == []
+
+
+def test_test_cases_of_all_roles_are_a_package(change: Changed) -> None:
+    path = Path(change(f"{SUITE}/codec.py", "Reads", "Reads")).with_name("both")
+    path.mkdir()
+    with pytest.raises(BrokenProtocol, match=r"both/__init__\.py is missing"):
+        protocols.load("toy")

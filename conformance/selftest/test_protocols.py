@@ -25,7 +25,7 @@ def test_protocol_of_another_set(name: str, place: Place) -> None:
 
 
 def test_what_is_wrong_is_told(place: Place) -> None:
-    """A capture that violates more than it says, and a message that has none."""
+    """Captures that violate nothing or that are missing, and a test case of two requirements."""
     copy = place.folder / "set"
     done = place.execute(["cp", "-r", str(SETS["toy"]), str(copy)])
     assert done.code == 0
@@ -37,9 +37,18 @@ def test_what_is_wrong_is_told(place: Place) -> None:
         "\n".join([header.replace('"origin": "golden"', extra), *events]), "utf-8"
     )
     (captures / "session.jsonl").write_text(header + "\n" + events[0], "utf-8")
+    impatient = captures / "violation-impatient.jsonl"
+    impatient.unlink()
+    test = copy / "conformance/toy/client/test_ping.py"
+    twice = '@requirement("framing.layout")\n@requirement("ping.waits")'
+    test.write_text(test.read_text("utf-8").replace('@requirement("ping.waits")', twice), "utf-8")
     done = place.conformance("check", "toy", "--protocols", str(copy))
     assert done.code == 2
     assert done.out.splitlines() == [
         "captures/toy/violation-none.jsonl: framing.layout is not found",
         "Pong: no golden capture has one of a server",
+        "conformance/toy/oracle.py: whose turn it is: 'a Ping waits': client Ping: "
+        "no capture violates ping.waits by it",
+        "toy/client: its test cases cannot be collected: ping::waits_for_the_answer decides "
+        "ping.waits and framing.layout: name one requirement",
     ]
