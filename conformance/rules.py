@@ -189,7 +189,7 @@ def _courses(protocol: Protocol) -> Iterator[str]:
         for state, (sender, name), result in course.rows():
             row = f"{file}: {course.of}: '{state}': {sender} {name}"
             if sender not in protocol.parties:
-                yield f"{row}: {UnknownName('party', sender, protocol.parties)}"
+                yield f"{row}: {UnknownName('party', sender, [*protocol.parties])}"
             elif isinstance(result, Violates) and (course.of, state, sender, name) not in walked:
                 yield f"{row}: no capture violates {result.requirement} by it"
 
