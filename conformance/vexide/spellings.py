@@ -1,7 +1,8 @@
-"""Other spellings of the same JSON, and characters that a text may hold."""
+"""Other spellings of the same JSON, characters that a text may hold, and unknown fields."""
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 
 def _escaped(string: re.Match[str]) -> str:
@@ -18,3 +19,13 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 
 SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
 """Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""
+
+UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
+    "nested": {"x": {"y": [1]}},
+    "null": {"color": None},
+    # Some readers take names regardless of case: a version that is as good as the one offered.
+    "similar": {"Version": 2, "versions": [2]},
+    "unicode": {"ünïcode": "😀", "": []},
+    "long": {"x-long": "a" * 1000},
+}
+"""Fields that no message has."""

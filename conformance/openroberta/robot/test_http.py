@@ -25,9 +25,7 @@ async def conversation(iut: Iut, answers: Answers) -> None:
 
     The same program is run as with plain answers. Raises Inconclusive where it fails with these.
     """
-    if "plain conversation" not in iut.memory:
-        iut.memory["plain conversation"] = await _plain(iut)
-    plain = iut.memory["plain conversation"]
+    plain = await iut.once("plain conversation", lambda: _plain(iut))
     if isinstance(plain, Violation):
         raise Inconclusive(f"it fails with plain answers, too: {plain}")
     async with playing(iut) as tester:

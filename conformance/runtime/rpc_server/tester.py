@@ -137,11 +137,13 @@ class Echo:
 async def echoing(iut: Iut, session: Session) -> Echo:
     """The echo of the IUT. Raises NotExercised where it has none."""
     name = await procedure(iut, session, "echo")
-    if "echo" not in iut.memory:
+
+    async def single() -> bool:
         # An array is the only argument, and comes back by itself or in an array of its own.
         _, result = await call(session, 122, name, ["x"])
-        iut.memory["echo"] = result == ["x"]
-    return Echo(name, iut.memory["echo"])
+        return bool(result == ["x"])
+
+    return Echo(name, await iut.once("echo", single))
 
 
 def usual(iut: Iut) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.catalog import Parameter, Peripheral
 from conformance.runtime.memory.layout import Field, Layout
 from mocks.deviations import fault
 from mocks.runtime.memory.peer import Asked
@@ -11,6 +11,30 @@ from mocks.runtime.memory.peer import Asked
 def moved(layout: Layout, field: Field) -> Layout:
     """A layout with one field in another place."""
     return Layout(layout.size, {**layout.fields, field.name: field})
+
+
+class Narrow(Asked):
+    """Has too few bytes for one field of the device control block."""
+
+    narrow: str
+    width = 1
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        if not layout.control:
+            return layout
+        return moved(layout, replace(layout[self.narrow], size=self.width))
+
+
+class OtherParameters(Asked):
+    """Lays a buffer out as if its parameters were others."""
+
+    def parameter(self, param: Parameter) -> Parameter:
+        raise NotImplementedError
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        params = tuple(self.parameter(param) for param in peripheral.params)
+        return super().layout(replace(peripheral, params=params))
 
 
 @fault("valid-in-the-mutex", violates="format.fields-apart", subtle=True)
@@ -38,68 +62,57 @@ class BooleansShareAByte(Asked):
 
 
 @fault("neither-is-read", violates="format.read-block", subtle=True)
-class NeitherIsRead(Asked):
+class NeitherIsRead(OtherParameters):
     """Has a parameter in the read block that can be neither read nor written."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = (replace(p, readable=p.readable or not p.writeable) for p in peripheral.params)
-        return super().layout(replace(peripheral, params=tuple(params)))
+    def parameter(self, param: Parameter) -> Parameter:
+        return replace(param, readable=param.readable or not param.writeable)
 
 
 @fault("everything-is-read", violates="format.read-block")
-class EverythingIsRead(Asked):
+class EverythingIsRead(OtherParameters):
     """Has all parameters in the read block."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = (replace(p, readable=True) for p in peripheral.params)
-        return super().layout(replace(peripheral, params=tuple(params)))
+    def parameter(self, param: Parameter) -> Parameter:
+        return replace(param, readable=True)
 
 
 @fault("write-only-is-not", violates="format.write-block", subtle=True)
-class WriteOnlyIsNot(Asked):
+class WriteOnlyIsNot(OtherParameters):
     """Has no parameter in the write block that cannot be read, unless there are no others."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = (replace(p, writeable=p.writeable and p.readable) for p in peripheral.params)
-        return super().layout(replace(peripheral, params=tuple(params)))
+    def parameter(self, param: Parameter) -> Parameter:
+        return replace(param, writeable=param.writeable and param.readable)
 
 
 @fault("everything-is-written", violates="format.write-block")
-class EverythingIsWritten(Asked):
+class EverythingIsWritten(OtherParameters):
     """Has all parameters in the write block."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        params = (replace(p, writeable=True) for p in peripheral.params)
-        return super().layout(replace(peripheral, params=tuple(params)))
+    def parameter(self, param: Parameter) -> Parameter:
+        return replace(param, writeable=True)
 
 
 @fault("uid-of-64-bits", violates="format.control-widths")
-class UidOf64Bits(Asked):
+class UidOf64Bits(Narrow):
     """Has 64 bits for a UID."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        return moved(layout, replace(layout["control.uid"], size=8)) if layout.control else layout
+    narrow = "control.uid"
+    width = 8
 
 
 @fault("subscription-of-8-bits", violates="format.control-widths", subtle=True)
-class SubscriptionOf8Bits(Asked):
+class SubscriptionOf8Bits(Narrow):
     """Has 8 bits for the subscription."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        short = layout.control and replace(layout["control.subscription"], size=1)
-        return moved(layout, short) if short else layout
+    narrow = "control.subscription"
 
 
 @fault("update-of-8-bits", violates="format.control-block", subtle=True)
-class UpdateOf8Bits(Asked):
+class UpdateOf8Bits(Narrow):
     """Has 8 bits for the Update bitmap."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        short = layout.control and replace(layout["control.update"], size=1)
-        return moved(layout, short) if short else layout
+    narrow = "control.update"
 
 
 @fault("first-bit-last", violates="format.bit-order")
@@ -129,13 +142,10 @@ class BitsOfTheBlock(Asked):
 
 
 @fault("read-of-8-bits", violates="format.control-block")
-class ReadOf8Bits(Asked):
+class ReadOf8Bits(Narrow):
     """Has 8 bits for the Read bitmap."""
 
-    def layout(self, peripheral: Peripheral) -> Layout:
-        layout = super().layout(peripheral)
-        short = layout.control and replace(layout["control.read"], size=1)
-        return moved(layout, short) if short else layout
+    narrow = "control.read"
 
 
 @fault("two-bits-each", violates="format.bitmaps")
