@@ -106,9 +106,11 @@ def _live(wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
         os.environ.clear()
         os.environ.update(wanted["env"])
         os.chdir(wanted["cwd"])
-        os.write(life, b"%d\n" % os.getpid())
         # Nothing of the nursery or of its other mocks stays open here.
-        os.closerange(STREAMS, os.sysconf("SC_OPEN_MAX"))
+        os.dup2(life, STREAMS)
+        os.closerange(STREAMS + 1, os.sysconf("SC_OPEN_MAX"))
+        os.write(STREAMS, b"%d\n" % os.getpid())
+        os.close(STREAMS)
         mock.play(wanted["arguments"])
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
