@@ -101,9 +101,9 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         _raise_finding(iut)
         tried.passed.add(key)
     except Conclusion as conclusion:
-        iut.concluded(conclusion)
-        tried.add(key, conclusion)
         conclusion.sessions = tuple(iut.sessions)
+        iut.concluded(conclusion, conclusion.sessions)
+        tried.add(key, conclusion)
         conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
         raise
 

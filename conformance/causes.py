@@ -2,16 +2,20 @@
 
 A cause is a violated requirement, or the death of the IUT. What is presumed (``presumes`` in
 requirements.yaml) and fails in the same evidence explains what rests on it: that is shown under it,
-and is inconclusive. A death explains nothing away: it gathers the tests that met it, and each keeps
-its verdict. Whatever fails elsewhere, too, has failed there by itself, and is never hidden.
+and is inconclusive. The same evidence is a session that violates both, or messages that have not
+come for either, nor at all. A death, of which several requirements fail, stands for one of them:
+the others may follow from it, where they are concluded from nothing but that end. Whatever fails
+elsewhere, too, has failed there by itself, and is never hidden.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from conformance.configuration import Configuration
+from conformance.patience import never_came
 from conformance.protocols import Protocol
 from conformance.verdicts import Verdict, violated
 
@@ -27,6 +31,13 @@ def settle(results: Results, protocol: Protocol) -> None:
 
     They get ``follows``, the id of that requirement; a result that has failed is then inconclusive.
     """
+    _settle_sessions(results, protocol)
+    _settle_absences(results, protocol)
+    _settle_deaths(results, protocol)
+
+
+def _settle_sessions(results: Results, protocol: Protocol) -> None:
+    """What violates a requirement where the same session violates one that it presumes."""
     for result in results:
         found = result["findings"]
         for finding in found:
@@ -39,9 +50,84 @@ def settle(results: Results, protocol: Protocol) -> None:
         )
         if follows := _explained(result["requirement"], elsewhere, protocol):
             said = next(entry["message"] for entry in found if entry["requirement"] == follows)
-            result["verdict"] = Verdict.INCONCLUSIVE
-            result["follows"] = follows
-            result["detail"] += f" (may follow from {follows}: {said})"
+            _demote(result, follows, said)
+
+
+def _settle_absences(results: Results, protocol: Protocol) -> None:
+    """What lacks messages that lack already where a requirement fails that it presumes."""
+    came = {name for result in results for name in result["got"]}
+    lacking: dict[str, dict[str, Any]] = {}
+    # What nothing explains comes before what it explains.
+    for result in sorted(results, key=lambda one: len(presumes(one["requirement"], protocol))):
+        for name in presumes(result["requirement"], protocol):
+            basis = lacking.get(name)
+            if basis and any(never_came(one, basis["missing"], came) for one in result["missing"]):
+                _demote(result, name, basis["detail"])
+                break
+        else:
+            if result["missing"] and result["verdict"] in _BAD:
+                lacking.setdefault(result["requirement"], result)
+
+
+def _demote(result: dict[str, Any], follows: str, said: str) -> None:
+    """Mark what may follow from a violation of which so much is said."""
+    result["verdict"] = Verdict.INCONCLUSIVE
+    result["follows"] = follows
+    result["detail"] += f" (may follow from {follows}: {said})"
+
+
+def _settle_deaths(results: Results, protocol: Protocol) -> None:
+    """Of the tests that met the same death after the same message, one requirement fails."""
+    for met in _alike(results):
+        bad = [result for result in met if result["verdict"] in _BAD and result["death"]["met"]]
+        stands = _deadly(bad, protocol)
+        for result in met:
+            for finding in result["findings"]:
+                if finding["at_death"] and finding["requirement"] != stands:
+                    finding["follows"] = finding["follows"] or stands
+        for result in bad:
+            if result["requirement"] != stands:
+                _demote(result, stands, f"the same end, after {result['death']['after']}")
+
+
+def _deadly(met: Results, protocol: Protocol) -> str:
+    """The requirement that stands for a death: one that fails and that others presume, if any."""
+
+    def order(result: Mapping[str, Any]) -> tuple[bool, int, int]:
+        name = result["requirement"]
+        resting = sum(name in presumes(other["requirement"], protocol) for other in met)
+        # The shortest session shows best what it died of.
+        return result["verdict"] != Verdict.FAIL, -resting, result["death"]["events"]
+
+    return str(min(met, key=order)["requirement"]) if met else ""
+
+
+def _alike(results: Results) -> list[list[dict[str, Any]]]:
+    """The tests that met the same death, which is told to be after the message that they share.
+
+    That is one which no test has survived, if there is one, else the last that was sent.
+    """
+    survived = {kind for result in results if not result["death"] for kind in result["told"]}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
+            death = result["death"]
+            groups.setdefault((death["how"], death["said"]), []).append(result)
+    alike = []
+    for left in groups.values():
+        while left:
+            suspects = Counter(k for result in left for k in set(result["told"]) - survived)
+            [(after, _)] = suspects.most_common(1) or [("", 0)]
+            if after:
+                met = [result for result in left if after in result["told"]]
+            else:
+                after = left[0]["death"]["after"]
+                met = [result for result in left if result["death"]["after"] == after]
+            for result in met:
+                result["death"]["after"] = after
+            alike.append(met)
+            left = [result for result in left if result not in met]
+    return alike
 
 
 def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -87,24 +173,23 @@ def causes(
 
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """The deaths of the IUT, those together that it put into the same words."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for result in results:
-        if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
-            death = result["death"]
-            groups.setdefault((death["how"], death["said"]), []).append(result)
-    for (how, said), met in groups.items():
-        # The shortest session shows best what it died of.
+    """The deaths of the IUT, those together that are of the same words and after the same."""
+    for met in _alike(results):
         first = min(
-            met, key=lambda result: (not result["counterexample"], result["death"]["events"])
+            met,
+            key=lambda result: (
+                result["verdict"] not in _BAD,
+                not result["counterexample"],
+                result["death"]["events"],
+            ),
         )
-        after = first["death"]["after"]
+        death = first["death"]
         yield {
             "kind": "death",
             "requirement": None,
             "verdict": _worst(met),
-            "what": f"the IUT {how}" + (f" after {after}" if after else ""),
-            "said": said,
+            "what": f"the IUT {death['how']}" + f" after {death['after']}" * bool(death["after"]),
+            "said": death["said"],
             "tests": [result["id"] for result in met],
             "consequences": [
                 {"requirement": result["requirement"], "test": result["id"]} for result in met

@@ -71,6 +71,9 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: {entry.id}: presumes: {problem}"
         if entry.id in entry.presumes:
             yield f"{file}: {entry.id}: presumes itself"
+        for name in entry.presumes:
+            if entry.level == "must" and name in ids and ids[name].level != "must":
+                yield f"{file}: {entry.id}: is a must and presumes {name!r}, which is none"
 
 
 # Schemas

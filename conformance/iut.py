@@ -1,16 +1,17 @@
 """The IUT as a test sees it: fresh instances, and sessions with them."""
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.harness.instance import Instance
 from conformance.judge import Finding
+from conformance.patience import Names
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.testbed import Testbed
-from conformance.verdicts import Conclusion, NotExercised
+from conformance.verdicts import Conclusion, NotExercised, Violation
 
 T = TypeVar("T")
 
@@ -33,6 +34,11 @@ class Tried:
         self.failed[key] = conclusion
 
 
+def missing(sessions: Iterable[Session]) -> list[Names]:
+    """The names of the messages that these sessions have waited for in vain, to the deadline."""
+    return sorted({names for session in sessions for names in session.missed})
+
+
 class Iut:
     """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
 
@@ -48,6 +54,8 @@ class Iut:
         self.remark = ""
         """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
+        self.got: set[str] = set()
+        """The names of the messages that the IUT has sent."""
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
         """Each with the session that shows it, and all sessions of the same attempt."""
 
@@ -59,16 +67,20 @@ class Iut:
         """What tests have found out about the IUT, or this one does now with ``find``."""
         return await self.testbed.once(name, find)
 
-    def concluded(self, conclusion: Conclusion) -> None:
-        """Shorten later waits for the messages that a missed deadline was about."""
-        if conclusion.awaited is not None:
-            self.testbed.patience.miss(self.deciding, conclusion.awaited)
+    def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> None:
+        """What a violation is concluded from that did not come is not waited for as long again."""
+        if isinstance(conclusion, Violation) and conclusion.event is None:
+            for names in missing(sessions):
+                self.testbed.patience.miss(self.deciding, names)
+            for names in {names for session in sessions for names in session.sought}:
+                self.testbed.patience.seek(names)
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""
         together = tuple(self.sessions)
         for session in together:
             self.exercised |= session.judge.exercised
+            self.got |= {message.name for message in session.received}
             self.findings += [(found, session, together) for found in session.judge.findings]
         self.sessions.clear()
 

@@ -198,7 +198,8 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = ("findings", "exercised", "problem", "unreached", "follows", "death")
+    internal = {"findings", "exercised", "problem", "unreached", "follows"}
+    internal |= {"missing", "got", "told", "death"}
     optional = ("expected", "came")
     return {
         key: value

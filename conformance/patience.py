@@ -1,16 +1,18 @@
 """Shortens the waits of a run for what has failed to come before, and limits what it reads.
 
 A failing implementation must not make the run long: its developer waits for the report. Nothing
-here changes a verdict: shorter is only what has already failed in full, for the same requirement,
-and the grace in which a message that is late would be told from one that never comes.
+here makes a failure: shorter is only what has already failed in full, for the same requirement or
+(then it decides nothing) for one that it presumes, and the grace in which a message that is late
+would be told from one that never comes.
 """
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-SHARE = 0.25  # of a deadline, where the same was missed in full for the same requirement
-LATE = 2.0  # further deadlines to wait for a late answer: late is not the same as never
-LESS_LATE = 0.5  # the same, for a message that has often not come
+SHARE = 0.25  # of a deadline, where the same was missed in full before
+LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
+LESS_LATE = 0.5  # the same, for a message that was often waited for in vain
 OFTEN = 3
 FLOODS = 2  # sessions that are followed as far as any codec may need
 MAX_BYTES = (
@@ -22,18 +24,37 @@ FLOODED = 20  # what it may write is divided by that where it has flooded such s
 Names = tuple[str, ...]
 
 
+CLOSED = "the end of the stream"  # stands among the names of messages for what is no message
+
+
+def never_came(names: Names, missed: Iterable[Names], came: Collection[str]) -> bool:
+    """Whether these messages are among some that were missed and of which none came in a run."""
+    return any(set(names) <= set(each) and not set(each) & set(came) for each in missed)
+
+
 @dataclass
 class Patience:
-    """What has not come in a run, by requirement and by the names of the messages."""
+    """What a run has waited for in vain, by requirement and by the names of the messages.
 
+    ``presumed`` tells on which requirements one rests.
+    """
+
+    presumed: Callable[[str], Iterable[str]] = lambda _: ()
     floods: int = 0
-    _missed: set[tuple[str, Names]] = field(default_factory=set)
+    _missed: dict[str, set[Names]] = field(default_factory=dict)
+    _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
     _slowest: float = 0.0
 
     def share(self, requirement: str, names: Names) -> float:
-        """The part of a deadline for which these messages are awaited."""
-        return SHARE if (requirement, names) in self._missed else 1.0
+        """What part of a deadline is waited for these messages."""
+        again = names in self._missed.get(requirement, ())
+        return SHARE if again or self.hopeless(requirement, names) else 1.0
+
+    def hopeless(self, requirement: str, names: Names) -> bool:
+        """Whether what the requirement presumes has missed them, and none has come in the run."""
+        missed = [each for one in self.presumed(requirement) for each in self._missed.get(one, ())]
+        return bool(names) and never_came(names, missed, self._came)
 
     def late(self, names: Names) -> float:
         """For how many further deadlines they are awaited."""
@@ -48,9 +69,17 @@ class Patience:
         """An IUT has sent its first message so many seconds after its session began."""
         self._slowest = max(self._slowest, seconds)
 
+    def came(self, name: str) -> None:
+        """A message of this name has come."""
+        self._came.add(name)
+
     def miss(self, requirement: str, names: Names) -> None:
-        """They have not come within a deadline."""
-        self._missed.add((requirement, names))
+        """They have not come within a deadline, which a requirement has failed for."""
+        self._missed.setdefault(requirement, set()).add(names)
+        self._often[names] += 1
+
+    def seek(self, names: Names) -> None:
+        """Of messages of these names a certain one has not come, for which something failed."""
         self._often[names] += 1
 
     @property

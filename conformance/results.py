@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.captures import write
-from conformance.harness.last_words import telling
-from conformance.iut import Iut
+from conformance.iut import Iut, missing
 from conformance.judge import Finding
 from conformance.protocols import Requirement
 from conformance.session import Session
@@ -19,6 +18,7 @@ from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict,
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
 
 ALIKE = 3  # findings of one requirement that are reported besides those of the decisive sessions
+_BAD = (Verdict.FAIL, Verdict.WARN)
 
 
 @dataclass
@@ -26,8 +26,10 @@ class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
-    ``follows`` is the violated requirement that may explain it. ``death`` says ``how`` the IUT died
-    in the test, ``after`` which message, of how many ``events``, and what it ``said``.
+    ``follows`` is the violated requirement that may explain it. ``missing`` are the messages that
+    did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
+    kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
+    many ``events``, what it ``said``, and whether the test ``met`` it: was decided by nothing else.
     """
 
     id: str
@@ -44,6 +46,9 @@ class Result:
     reproduce: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
     follows: str = ""
+    missing: list[tuple[str, ...]] = field(default_factory=list)
+    got: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
@@ -71,7 +76,7 @@ def conclude(
             f"({came.requirement})"
         )
     if conclusion is not None:
-        iut.concluded(conclusion)
+        iut.concluded(conclusion, conclusion.sessions or tried)
     if error is not None and conclusion is None:
         result.problem = f"{type(error).__name__}: {error}"
         result.verdict = Verdict.INCONCLUSIVE
@@ -80,6 +85,7 @@ def conclude(
         decisive = conclusion.session or decisive
         tried = conclusion.sessions or tried
         _apply(result, conclusion, decides, decisive)
+        _weigh_absence(result, conclusion, tried)
     elif found := next(
         (entry for entry in iut.findings if entry[0].requirement == decides.id), None
     ):
@@ -89,30 +95,41 @@ def conclude(
         result.offending = finding.event
     else:
         result.detail = iut.remark
-    result.exercised = sorted(iut.exercised)
+    result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
+    result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
+    result.death = next(_deaths(tried, result), None)
+    if result.death and result.death["met"] and result.death["after"]:
+        result.detail += f" (the last that it was sent: {result.death['after']})"
     files = Transcripts(folder, result.id, result.purpose, decides.id)
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
-    result.death = next(_deaths(tried), None)
-    judged = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
-    if result.death and result.death["after"] and result.verdict in judged:
-        result.detail += f" (the last message before its end was {result.death['after']})"
 
 
-def _deaths(sessions: tuple[Session, ...]) -> Iterator[dict[str, Any]]:
-    """How an instance of these sessions died, and after which message."""
+def _weigh_absence(result: Result, conclusion: Conclusion, sessions: tuple[Session, ...]) -> None:
+    """What did not come, where the conclusion is from that; it may not have been waited for."""
+    if not isinstance(conclusion, Violation | Inconclusive) or result.offending is not None:
+        return
+    result.missing = missing(sessions)
+    if result.verdict in _BAD and any(session.hurried for session in sessions):
+        result.verdict = Verdict.INCONCLUSIVE
+        result.detail += " (it was not waited for in full: it had not come before either)"
+
+
+def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:
+    """How an instance died that these sessions were with, and of what."""
     for session in sessions:
-        process = session.instance.process
-        if process is None or not process.death:
+        if not (how := session.death):
             continue
-        sent = [event for event in session.events if event.sender == session.peer and event.data]
-        latest = sent[-1] if sent else None
-        after = ""
-        if latest:
-            after = latest.message or f"the bytes {bytes(latest.data or b'')[:40]!r}"
-        said = telling(process.stderr.text)
-        yield {"how": process.death, "after": after, "events": len(session.events), "said": said}
+        ends = [index for index, event in enumerate(session.events) if event.event == "closed"]
+        decided = result.verdict in (*_BAD, Verdict.INCONCLUSIVE)
+        yield {
+            "how": how,
+            "after": session.told[-1] if session.told else "",
+            "events": len(session.events),
+            "said": session.instance.said,
+            "met": decided and (result.offending is None or result.offending in ends),
+        }
 
 
 def _keep(
@@ -128,7 +145,7 @@ def _keep(
     result.offending = written.place(sessions, session, result.offending)
     for finding in result.findings:
         finding["transcript"], finding["event"] = written.path, result.offending
-    if counterexample and result.verdict in (Verdict.FAIL, Verdict.WARN):
+    if counterexample and result.verdict in _BAD:
         result.counterexample = f"counterexamples/{files.name}.jsonl"
         # What a replay needs to tell whether it comes out the same.
         shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
@@ -155,6 +172,7 @@ def _tell_findings(
             if elsewhere[finding.requirement] > ALIKE:
                 continue
         written = files.of(sessions)
+        event = None if finding.event is None else session.events[finding.event].event
         result.findings.append(
             {
                 "requirement": finding.requirement,
@@ -162,6 +180,7 @@ def _tell_findings(
                 "transcript": written.path,
                 "event": written.place(sessions, session, finding.event),
                 "path": list(finding.path),
+                "at_death": event == "closed" and bool(session.death),
             }
         )
 

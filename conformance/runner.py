@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 
 from conformance import interruption, locate, smoke
+from conformance.causes import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
 from conformance.outcome import Run, build
@@ -148,10 +149,18 @@ class Runner:
             self._wrong += bool(held.result.findings)
             if not held.held:
                 return
-            tests = [functools.partial(self._case, testbed, item) for item in session.items]
+            items = sorted(session.items, key=self._place)
+            tests = [functools.partial(self._case, testbed, item) for item in items]
             found = await width(testbed, len(tests))
             self._run.at_a_time, self._run.alone = found.tests, found.why
             await overlap(tests, found.tests, lambda: self._stopped(session))
+
+    def _place(self, item: pytest.Item) -> int:
+        """Test cases that others rest on come first, in order: what fails there is known then."""
+        presumed = {name for one in self.protocol.requirements.values() for name in one.presumes}
+        decides = self._decides(item).id
+        rests_on = len(presumes(decides, self.protocol))
+        return rests_on if decides in presumed else len(self.protocol.requirements)
 
     def _stopped(self, session: pytest.Session) -> bool:
         # pytest counts failed tests; a finding in a session that a test passed is as bad.

@@ -12,11 +12,13 @@ from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.judge import Judge
-from conformance.patience import Patience
+from conformance.patience import CLOSED, Names, Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Inconclusive, Violation
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
+NOISE = "bytes that are no message"
+PART = "a part of a message"
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
 
@@ -28,6 +30,10 @@ class Message:
     value: Any
     at: float
     event: int
+
+
+def _any(_: Message) -> bool:
+    return True
 
 
 class Session:
@@ -73,6 +79,14 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
+        self.missed: list[Names] = []
+        """The names of messages that were waited for in vain, while the stream was open."""
+        self.sought: list[Names] = []
+        """The same of those that had to be certain ones of their names: others may have come."""
+        self.hurried = False
+        """Some of them were not waited for in full, as the run had no hope for them."""
+        self.told: list[str] = []
+        """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
         self._cursor = 0
         self._size = 0
         self._news = asyncio.Event()
@@ -80,6 +94,7 @@ class Session:
         self._flooded = ""
         self._leaving = False
         self._finished = False
+        self._deserted = False
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -130,6 +145,8 @@ class Session:
     async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
         pieces = [data] if self._link.datagrams else pieces
         frames = self.judge.decode(self.peer, data)
+        if not self._ended:
+            self.told += [frame.name or NOISE for frame in frames] or [PART]
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
@@ -217,7 +234,7 @@ class Session:
     async def expect(
         self,
         *names: str,
-        where: Callable[[Message], bool] = lambda message: True,
+        where: Callable[[Message], bool] = _any,
         within: float | None = None,
         to: str = "",
         requirement: str | None = None,
@@ -232,7 +249,7 @@ class Session:
         if not self.received and within is None:
             # A fresh process may still be starting.
             seconds += self._patience.startup(names, self.seconds("startup"))
-        seconds *= self._patience.share(self._deciding, names)
+        seconds *= self._patience.share(self._deciding, names) if where is _any else 1
         asked = self.now
         start = self._cursor
 
@@ -249,9 +266,11 @@ class Session:
         if not await self._until(found, asked + seconds + late):
             await self._settled()
             in_time = "" if self._ended else f" within {seconds:g} s"
-            missing = Violation(f"{expected}{in_time}", self._instead(start), requirement)
-            missing.awaited = None if self._ended else names
-            raise missing
+            if where is _any:
+                self._miss(names)
+            elif not self._ended:
+                self.sought.append(names)
+            raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
         message = self.received[self._cursor - 1]
         if message.at > asked + seconds and within is None:
             raise Inconclusive(
@@ -266,6 +285,8 @@ class Session:
         The window is the declared ``quiet`` time. None is an answer here, not a violation.
         """
         seconds = self.seconds("quiet") if within is None else within
+        # What is to be absent is looked for no less than before.
+        seconds *= 1 if within is None else self._patience.share(self._deciding, names)
         index = self._cursor
 
         def found() -> bool:
@@ -277,6 +298,7 @@ class Session:
             return False
 
         if not await self._until(found, self.now + seconds):
+            self._miss(names)
             return None
         self._cursor = index
         return self.received[index - 1]
@@ -284,8 +306,16 @@ class Session:
     async def until_closed(self, within: float | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within
+        seconds *= self._patience.share(self._deciding, (CLOSED,))
         await self._until(lambda: self._ended, self.now + seconds)
+        self._miss((CLOSED,))
         return self._ended
+
+    def _miss(self, names: Names) -> None:
+        """Remember that these messages have not come to the deadline, unless the stream ended."""
+        if names and not self._ended:
+            self.missed.append(names)
+            self.hurried = self.hurried or self._patience.hopeless(self._deciding, names)
 
     async def _until(self, found: Callable[[], bool], deadline: float) -> bool:
         """Wait until something was found, or the stream has ended, or the deadline has passed."""
@@ -300,6 +330,19 @@ class Session:
                 async with asyncio.timeout(left):
                     await self._news.wait()
         return True
+
+    @property
+    def death(self) -> str:
+        """How the IUT died in this session, once its instance was stopped; empty where it did not.
+
+        One that goes on behind a connection which it has lost by an error has died for that.
+        """
+        process = self.instance.process
+        if process and process.death:
+            return process.death
+        if self._deserted and process and process.unhandled:
+            return "closed the connection by an error that it did not handle"
+        return "reset the connection" if self._deserted and self._link.broken else ""
 
     async def _settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""
@@ -370,6 +413,8 @@ class Session:
         index = self._record(Event(self.now, sender, event="closed"))
         if not self._leaving:
             self.judge.closed(index, sender)
+            self._patience.came(CLOSED)
+            self._deserted = not self._finished
         self._ended = True
         self._news.set()
 
@@ -380,6 +425,7 @@ class Session:
         if frame.name is not None:
             if not self.received:
                 self._patience.began(self.now)
+            self._patience.came(frame.name)
             self.received.append(Message(frame.name, frame.value, self.now, index))
 
     async def leave(self) -> None:

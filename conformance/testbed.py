@@ -5,9 +5,11 @@ A test case gets an ``Iut`` of its own; several of them may be under way in one 
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Self, TypeVar
 
+from conformance.causes import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
@@ -31,7 +33,8 @@ class Testbed:
         self.transport = transport(configuration)
         self.memory: dict[str, Any] = {}
         """What test cases have found out about the IUT; see ``once``."""
-        self.patience = Patience()
+        protocol = configuration.protocol
+        self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
         self._finding: dict[str, asyncio.Lock] = {}
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)

@@ -46,8 +46,6 @@ class Conclusion(Exception):
     verdict = Verdict.INCONCLUSIVE
     session: Any = None
     """The session that shows it, where that is not the test's last one."""
-    awaited: tuple[str, ...] | None = None
-    """The names of the messages that did not come within their deadline, where it is about that."""
     sessions: tuple[Any, ...] = ()
     """All sessions of the attempt, where that is not just the test's last one."""
 

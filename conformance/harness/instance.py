@@ -309,6 +309,11 @@ class Instance:
         slow = "" if self.process is None or self.process.exit else f"; {SLOW}"
         raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{slow}")
 
+    @property
+    def said(self) -> str:
+        """The line of its output that says why it ended; empty where it said nothing."""
+        return telling(self.process.stderr.text) if self.process else ""
+
     def describe_end(self) -> str:
         """How the process ended and its last output, to follow the text of a verdict."""
         if self.process is None:

@@ -22,6 +22,8 @@ class Link:
 
     datagrams = False
     """Each write arrives as one unit: message boundaries are preserved."""
+    broken = False
+    """It was reset, and did not end as a peer ends it that closes it."""
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class Link:
         try:
             return await self._reader.read(CHUNK)
         except OSError:
+            self.broken = True
             return b""
 
     async def read_exactly(self, size: int) -> bytes:

@@ -132,7 +132,12 @@ class Process:
         code = self._process.returncode
         if self._ended or not code:
             return False
-        return code < 0 or _UNHANDLED.search(self.stderr.text) is not None
+        return code < 0 or self.unhandled
+
+    @property
+    def unhandled(self) -> bool:
+        """It has told of an error that nobody handled."""
+        return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
     def peak(self) -> int:
@@ -143,7 +148,7 @@ class Process:
     def death(self) -> str:
         """How it died by itself, known once it was ended; empty where it did not."""
         code = self._process.returncode or 0
-        died = code < 0 or (code > 0 and _UNHANDLED.search(self.stderr.text) is not None)
+        died = code < 0 or (code > 0 and self.unhandled)
         return self.exit or "" if self._early and died else ""
 
     async def over(self) -> None:
@@ -160,7 +165,7 @@ class Process:
     async def end(self) -> None:
         """End it and everything it started: end of input first, then SIGTERM, then SIGKILL."""
         # An end that follows the end of its input, which comes next, is one that we have asked for.
-        self._early = self._process.returncode is not None
+        self._early = self._process.returncode is not None or _over(self.pid)
         try:
             self.standard.finish()
             # A program that does not read its standard input will not notice that it has ended.
@@ -206,6 +211,15 @@ async def _spawn(
         env=env,
         start_new_session=True,
     )
+
+
+def _over(pid: int) -> bool:
+    """Whether a process has ended, even if nobody has noticed yet."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return True
+    return status.rpartition(")")[2].split()[0] in "ZX"
 
 
 def peak(pid: int) -> int:

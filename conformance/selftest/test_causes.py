@@ -17,7 +17,13 @@ ROOT, ON_IT, FAR, OTHER = (
     "ready.sent",
     "exit.exited-sent",
 )
-DEATH = {"how": "was killed by SIGSEGV", "after": "Touch", "events": 7, "said": "panic: no port"}
+DEATH = {
+    "how": "was killed by SIGSEGV",
+    "after": "Touch",
+    "events": 7,
+    "said": "panic: no port",
+    "met": True,
+}
 
 
 @pytest.fixture
@@ -39,7 +45,8 @@ def result(name: str, requirement: str, verdict: str = "fail", **more: Any) -> d
 
 def finding(requirement: str, event: int, transcript: str = "transcripts/a.jsonl") -> Any:
     where = {"transcript": transcript, "event": event}
-    return {"requirement": requirement, "message": f"{requirement} is violated", **where}
+    said = f"{requirement} is violated"
+    return {"requirement": requirement, "message": said, "at_death": False, **where}
 
 
 def made(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,22 +115,77 @@ def test_a_finding_follows_from_an_earlier_one_of_its_transcript(
     assert [entry["follows"] for entry in found] == [follows, ""]
 
 
-def test_a_death_gathers_its_tests_and_hides_no_verdict(protocol: Protocol) -> None:
+def test_what_lacks_a_message_that_lacks_already_follows_from_that(protocol: Protocol) -> None:
     results = [
-        result("a", FAR, death=DEATH),
-        result("b", OTHER, death={**DEATH, "after": "Ready", "events": 3}),
-        result("c", OTHER, "inconclusive", death=DEATH),
-        result("d", ROOT),
-        result("e", ON_IT, "pass", death=DEATH),
+        result("a", FAR, missing=[("Ready",)]),
+        result("root", ROOT, missing=[("Serial", "Ready")]),
+        result("b", OTHER, missing=[("Ready",)]),
+        result("c", ON_IT, missing=[("Exited",)]),
     ]
     settle(results, protocol)
-    assert [entry["verdict"] for entry in results[:3]] == ["fail", "fail", "inconclusive"]
+    assert [entry["follows"] for entry in results] == [ROOT, "", "", ""]
+    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail", "fail"]
+
+
+def test_a_message_that_has_come_anywhere_lacks_by_itself(protocol: Protocol) -> None:
+    results = [
+        result("a", FAR, missing=[("Ready",)]),
+        result("root", ROOT, missing=[("Serial", "Ready")]),
+        result("b", OTHER, "pass", got=["Serial"]),
+    ]
+    settle(results, protocol)
+    assert [entry["verdict"] for entry in results] == ["fail", "fail", "pass"]
+
+
+def test_of_those_that_met_a_death_one_requirement_fails(protocol: Protocol) -> None:
+    """The worst that fails: here of two the one that the other presumes."""
+    results = [
+        result("a", FAR, death=DEATH),
+        result("b", ON_IT, death={**DEATH, "events": 9}),
+        result("c", OTHER, "inconclusive", death=DEATH),
+        result("d", "ready.once", "warn", death={**DEATH, "events": 1}),
+        result("e", ROOT),
+        result("f", OTHER, "pass", death=DEATH),
+    ]
+    settle(results, protocol)
+    verdicts = [entry["verdict"] for entry in results]
+    assert verdicts == ["inconclusive", "fail", "inconclusive", "inconclusive", "fail", "pass"]
     death, violation = made(results)
     assert death["kind"] == "death"
-    assert death["what"] == "the IUT was killed by SIGSEGV after Ready"
+    assert death["what"] == "the IUT was killed by SIGSEGV after Touch"
     assert death["said"] == "panic: no port"
-    assert death["tests"] == ["a", "b", "c"]
+    assert death["tests"] == ["a", "b", "c", "d"]
     assert violation["requirement"] == ROOT
+
+
+def test_what_else_is_wrong_where_it_died_is_not_hidden(protocol: Protocol) -> None:
+    """One that is decided by something that came, before the end, fails."""
+    results = [
+        result("a", FAR, death=DEATH),
+        result("b", OTHER, death={**DEATH, "met": False}),
+        result("c", ROOT, death={**DEATH, "after": "USD"}),
+    ]
+    settle(results, protocol)
+    assert [entry["verdict"] for entry in results] == ["fail", "fail", "fail"]
+
+
+def test_a_death_is_after_the_message_that_nobody_survived(protocol: Protocol) -> None:
+    """The last message is not always the one that kills."""
+    results = [
+        result("a", FAR, told=["Handshake", "USD", "Touch"], death=DEATH),
+        result("b", OTHER, told=["Handshake", "USD"], death={**DEATH, "after": "USD"}),
+        result("c", ROOT, "pass", told=["Handshake", "Touch"]),
+    ]
+    settle(results, protocol)
+    [death] = [cause for cause in made(results) if cause["kind"] == "death"]
+    assert death["what"] == "the IUT was killed by SIGSEGV after USD"
+    assert death["tests"] == ["a", "b"]
+
+
+def test_what_is_found_at_a_death_may_follow_from_it(protocol: Protocol) -> None:
+    found = [{**finding(OTHER, 5), "at_death": True}, finding(OTHER, 4)]
+    settle([result("a", FAR, death=DEATH, findings=found)], protocol)
+    assert [entry["follows"] for entry in found] == [FAR, ""]
 
 
 def test_a_pair_of_a_death_and_a_violation(protocol: Protocol) -> None:

@@ -35,6 +35,12 @@ MISTAKES = [
         "presumes: [framing.layuot]\n  level: should",
         "ping.waits: presumes: unknown requirement 'framing.layuot'",
     ),
+    (
+        REQUIREMENTS,
+        "id: pong.answers",
+        "id: pong.answers\n  presumes: [ping.waits]",
+        "pong.answers: is a must and presumes 'ping.waits', which is none",
+    ),
     (PROTOCOL, "from: client", "from: cleint", "Ping: from: unknown party 'cleint'"),
     (PROTOCOL, "schema: pong.json", "schema: pnog.json", "Pong: unknown schema 'pnog.json'"),
     (PROTOCOL, "schema_requirement: framing", "schema_requirement: farming", "schema_requirement"),

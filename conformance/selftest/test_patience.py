@@ -13,6 +13,17 @@ def test_a_deadline_is_whole_until_it_was_missed_for_the_same_requirement() -> N
     assert patience.share("pong.each", ("Ping",)) == 1
 
 
+def test_what_lacks_for_what_is_presumed_is_not_waited_for_in_full_unless_any_has_come() -> None:
+    patience = Patience(lambda name: ["pong.each"] if name == "pong.number" else [])
+    patience.miss("pong.each", ("Pong", "Bye"))
+    assert patience.share("pong.number", PONG) < 1
+    assert patience.hopeless("pong.number", PONG)
+    assert not patience.hopeless("pong.number", ())
+    patience.came("Bye")
+    assert not patience.hopeless("pong.number", PONG)
+    assert patience.share("pong.number", PONG) == 1
+
+
 def test_what_is_late_is_told_from_what_never_comes_until_it_never_came_often() -> None:
     patience = Patience()
     for number in range(OFTEN):

