@@ -11,9 +11,11 @@ import hypothesis
 import pytest
 from hypothesis.strategies import SearchStrategy
 
-from conformance.iut import Iut
+from conformance.iut import Iut, missing
 from conformance.session import Message
 from conformance.verdicts import Conclusion, Violation
+
+SLOW = 5  # examples that one counts for which waits for a deadline, where a smaller is looked for
 
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
@@ -91,7 +93,8 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if key in tried.passed:
         return
     if tried.smallest:
-        tried.left -= 1
+        # One that waits for what does not come costs a deadline.
+        tried.left -= SLOW if missing(tried.smallest.sessions) else 1
         # Only a violation is worth a smaller example.
         if tried.left < 0 or not isinstance(tried.smallest, Violation):
             raise _Enough(tried.smallest)
@@ -102,9 +105,11 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         tried.passed.add(key)
     except Conclusion as conclusion:
         conclusion.sessions = tuple(iut.sessions)
-        iut.concluded(conclusion, conclusion.sessions)
-        tried.add(key, conclusion)
         conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
+        concluded = iut.concluded(conclusion, conclusion.sessions)
+        tried.add(key, concluded)
+        if concluded is not conclusion:
+            raise concluded from conclusion
         raise
 
 

@@ -67,6 +67,11 @@ def _settle_absences(results: Results, protocol: Protocol) -> None:
         else:
             if result["missing"] and result["verdict"] in _BAD:
                 lacking.setdefault(result["requirement"], result)
+        for finding in result["findings"]:
+            # What a test concludes of another requirement, from the same absence.
+            rests = result["follows"] in presumes(finding["requirement"], protocol)
+            if finding["concluded"] and result["follows"] and rests:
+                finding["follows"] = finding["follows"] or result["follows"]
 
 
 def _demote(result: dict[str, Any], follows: str, said: str) -> None:

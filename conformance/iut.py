@@ -11,7 +11,7 @@ from conformance.patience import Names
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.testbed import Testbed
-from conformance.verdicts import Conclusion, NotExercised, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 T = TypeVar("T")
 
@@ -67,13 +67,22 @@ class Iut:
         """What tests have found out about the IUT, or this one does now with ``find``."""
         return await self.testbed.once(name, find)
 
-    def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> None:
-        """What a violation is concluded from that did not come is not waited for as long again."""
-        if isinstance(conclusion, Violation) and conclusion.event is None:
-            for names in missing(sessions):
-                self.testbed.patience.miss(self.deciding, names)
-            for names in {names for session in sessions for names in session.sought}:
-                self.testbed.patience.seek(names)
+    def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
+        """What sessions may conclude; from then on, what they missed is awaited for less time.
+
+        A violation that is concluded from an absence decides nothing where a wait was cut short.
+        """
+        if not isinstance(conclusion, Violation) or conclusion.event is not None:
+            return conclusion
+        if any(session.hurried for session in sessions):
+            weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
+            weaker.session, weaker.sessions = conclusion.session, conclusion.sessions
+            return weaker
+        for names in missing(sessions):
+            self.testbed.patience.miss(self.deciding, names)
+        for names in {names for session in sessions for names in session.sought}:
+            self.testbed.patience.seek(names)
+        return conclusion
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""

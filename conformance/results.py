@@ -76,7 +76,7 @@ def conclude(
             f"({came.requirement})"
         )
     if conclusion is not None:
-        iut.concluded(conclusion, conclusion.sessions or tried)
+        conclusion = iut.concluded(conclusion, conclusion.sessions or tried)
     if error is not None and conclusion is None:
         result.problem = f"{type(error).__name__}: {error}"
         result.verdict = Verdict.INCONCLUSIVE
@@ -85,7 +85,8 @@ def conclude(
         decisive = conclusion.session or decisive
         tried = conclusion.sessions or tried
         _apply(result, conclusion, decides, decisive)
-        _weigh_absence(result, conclusion, tried)
+        if isinstance(conclusion, Violation | Inconclusive) and result.offending is None:
+            result.missing = missing(tried)
     elif found := next(
         (entry for entry in iut.findings if entry[0].requirement == decides.id), None
     ):
@@ -104,16 +105,6 @@ def conclude(
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
-
-
-def _weigh_absence(result: Result, conclusion: Conclusion, sessions: tuple[Session, ...]) -> None:
-    """What did not come, where the conclusion is from that; it may not have been waited for."""
-    if not isinstance(conclusion, Violation | Inconclusive) or result.offending is not None:
-        return
-    result.missing = missing(sessions)
-    if result.verdict in _BAD and any(session.hurried for session in sessions):
-        result.verdict = Verdict.INCONCLUSIVE
-        result.detail += " (it was not waited for in full: it had not come before either)"
 
 
 def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:
@@ -180,6 +171,7 @@ def _tell_findings(
                 "transcript": written.path,
                 "event": written.place(sessions, session, finding.event),
                 "path": list(finding.path),
+                "concluded": False,
                 "at_death": event == "closed" and bool(session.death),
             }
         )
@@ -220,6 +212,7 @@ def _apply(
         )
     elif about != decides.id:
         result.verdict = Verdict.INCONCLUSIVE
-        result.findings.append({"requirement": about, "message": str(conclusion)})
+        found = {"requirement": about, "message": str(conclusion), "path": []}
+        result.findings.append({**found, "concluded": True, "at_death": False})
     else:
         result.verdict = violated(decides.level)

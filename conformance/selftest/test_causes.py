@@ -46,7 +46,13 @@ def result(name: str, requirement: str, verdict: str = "fail", **more: Any) -> d
 def finding(requirement: str, event: int, transcript: str = "transcripts/a.jsonl") -> Any:
     where = {"transcript": transcript, "event": event}
     said = f"{requirement} is violated"
-    return {"requirement": requirement, "message": said, "at_death": False, **where}
+    return {
+        "requirement": requirement,
+        "message": said,
+        "at_death": False,
+        "concluded": False,
+        **where,
+    }
 
 
 def made(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -125,6 +131,13 @@ def test_what_lacks_a_message_that_lacks_already_follows_from_that(protocol: Pro
     settle(results, protocol)
     assert [entry["follows"] for entry in results] == [ROOT, "", "", ""]
     assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail", "fail"]
+
+
+def test_what_a_test_concludes_of_another_requirement_may_follow_too(protocol: Protocol) -> None:
+    found = {**finding(ON_IT, 3), "concluded": True}
+    lacks = result("a", FAR, "inconclusive", missing=[("Ready",)], findings=[found])
+    settle([lacks, result("root", ROOT, missing=[("Ready",)])], protocol)
+    assert found["follows"] == ROOT
 
 
 def test_a_message_that_has_come_anywhere_lacks_by_itself(protocol: Protocol) -> None:
