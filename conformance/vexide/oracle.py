@@ -1,7 +1,7 @@
 """The passive judge of a vexide session: what may follow what, and what values must agree.
 
 It sees both sides, does not know which of them is under test, and has no clock: what must happen in
-time is for test cases. The order of a session stands in COURSES; everything else is a small rule
+time is for test cases. The order of a session stands in `courses`; everything else is a small rule
 under the name of the message that it is about. Rules for this module:
 
 - A message changes a state only through COURSES.
@@ -16,211 +16,17 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from conformance.course import ANY, Course, Violates, Walk
+from conformance.course import Walk
 from conformance.judge import Finding
+from conformance.vexide import courses
 from conformance.vexide.codec import name_of
+from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Session
 from conformance.vexide.dialects import dialect
 
-SIMULATOR, FRONTEND = "simulator", "frontend"
+COURSES = courses.COURSES
 
 FULL_BATTERY = 14.0  # Wh
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
-
-
-class Session(StrEnum):
-    """How far a session has come."""
-
-    OPENED = "opened"
-    UNASKED = "answered before it was asked"
-    OFFERED = "a Handshake was offered"
-    SHAKEN = "the handshake is finished"
-    EXITED = "exited"
-
-
-class Frontend(StrEnum):
-    """Whether the frontend has said anything."""
-
-    SILENT = "the frontend is silent"
-    HEARD = "the frontend has spoken"
-
-
-class Readiness(StrEnum):
-    """Whether the simulator is ready."""
-
-    PREPARING = "not ready"
-    READY = "ready"
-
-
-class Mode(StrEnum):
-    """Whether the frontend has chosen a mode."""
-
-    OPEN = "no mode chosen"
-    CHOSEN = "a mode chosen"
-
-
-class Execution(StrEnum):
-    """How far the execution of the robot program has come."""
-
-    WAITING = "not started"
-    SIGNED = "not started, signature sent"
-    STARTED_UNSIGNED = "started, no signature sent"
-    STARTED = "started, signature sent"
-
-
-class Run(StrEnum):
-    """Whether only the program's end can end the stream."""
-
-    BEFORE = "not started"
-    STARTED = "started, and nothing shown yet"
-    SHOWN = "started, and it has shown something"
-    OPEN = "over, or the frontend has said something since"
-
-
-class Contact(StrEnum):
-    """What the finger of the user does."""
-
-    UP = "not touching"
-    DOWN = "pressed"
-    HELD = "held"
-
-
-_EARLY = Violates("handshake.nothing-before", "{name} came before the handshake was finished")
-_FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
-_LATE = Violates("exit.nothing-after", "{name} came after Exited")
-_UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come before")
-_NOT_STARTED = Violates("start.not-before", "{name} came before StartExecution was sent")
-_NO_PRESS = "a touch began with {event}, not with Pressed"
-_END = "the end of its stream"
-_BROKEN = "a line that is not a message"
-
-SESSION = Course(
-    "a session",
-    {
-        Session.OPENED: {
-            (FRONTEND, "Handshake"): Session.OFFERED,
-            (SIMULATOR, "Handshake"): Session.UNASKED,
-            (FRONTEND, ANY): _EARLY,
-            (SIMULATOR, ANY): _EARLY,
-        },
-        Session.UNASKED: {
-            (FRONTEND, "Handshake"): Session.SHAKEN,
-            (SIMULATOR, "Handshake"): Session.UNASKED,
-            (SIMULATOR, ANY): _EARLY,
-        },
-        Session.OFFERED: {
-            (FRONTEND, "Handshake"): Session.OFFERED,
-            (SIMULATOR, "Handshake"): Session.SHAKEN,
-            (FRONTEND, ANY): _EARLY,
-            (SIMULATOR, ANY): _EARLY,
-        },
-        Session.SHAKEN: {(SIMULATOR, "Exited"): Session.EXITED},
-        # A Log may come at any time after the handshake.
-        Session.EXITED: {(SIMULATOR, "Log"): Session.EXITED, (SIMULATOR, ANY): _LATE},
-    },
-)
-
-BEGINNING = Course(
-    "what the frontend says first",
-    {
-        Frontend.SILENT: {(FRONTEND, "Handshake"): Frontend.HEARD, (FRONTEND, ANY): _FIRST},
-        Frontend.HEARD: {},
-    },
-)
-
-READINESS = Course(
-    "the readiness of the simulator",
-    {
-        Readiness.PREPARING: {
-            (SIMULATOR, "Ready"): Readiness.READY,
-            (FRONTEND, "StartExecution"): Violates(
-                "start.waits-for-ready", "{name} was sent before Ready came"
-            ),
-        },
-        Readiness.READY: {(SIMULATOR, "Ready"): Violates("ready.once", "{name} came again")},
-    },
-)
-
-MODE = Course(
-    "the mode of the competition",
-    {
-        Mode.OPEN: {
-            (FRONTEND, "CompetitionMode"): Mode.CHOSEN,
-            (FRONTEND, "StartExecution"): Violates(
-                "setup.competition-mode", "{name} was sent and no CompetitionMode before it"
-            ),
-        },
-        Mode.CHOSEN: {},
-    },
-)
-
-EXECUTION = Course(
-    "the execution of the robot program",
-    {
-        Execution.WAITING: {
-            (FRONTEND, "StartExecution"): Execution.STARTED_UNSIGNED,
-            (SIMULATOR, "VCodeSig"): Execution.SIGNED,
-            (SIMULATOR, "Serial"): _NOT_STARTED,
-        },
-        Execution.SIGNED: {
-            (FRONTEND, "StartExecution"): Execution.STARTED,
-            (SIMULATOR, "Serial"): _NOT_STARTED,
-        },
-        Execution.STARTED_UNSIGNED: {
-            (SIMULATOR, "VCodeSig"): Execution.STARTED,
-            (SIMULATOR, "Serial"): _UNSIGNED,
-            (SIMULATOR, "Exited"): _UNSIGNED,
-        },
-        Execution.STARTED: {},
-    },
-)
-
-RUN = Course(
-    "the run of the robot program",
-    {
-        Run.BEFORE: {(FRONTEND, "StartExecution"): Run.STARTED},
-        Run.STARTED: {
-            (SIMULATOR, "Log"): Run.STARTED,
-            (SIMULATOR, "Ready"): Run.STARTED,
-            (SIMULATOR, "VCodeSig"): Run.STARTED,
-            (SIMULATOR, "Exited"): Run.OPEN,
-            (SIMULATOR, _BROKEN): Run.OPEN,
-            (SIMULATOR, ANY): Run.SHOWN,
-            (FRONTEND, ANY): Run.OPEN,
-        },
-        Run.SHOWN: {
-            (SIMULATOR, "Exited"): Run.OPEN,
-            (SIMULATOR, _BROKEN): Run.OPEN,
-            (SIMULATOR, _END): Violates(
-                "exit.exited-sent", "the stream ended while the program ran, without Exited"
-            ),
-            (FRONTEND, ANY): Run.OPEN,
-        },
-        Run.OPEN: {},
-    },
-)
-
-TOUCH = Course(
-    "a touch of the screen",
-    {
-        Contact.UP: {
-            (FRONTEND, "Touch Pressed"): Contact.DOWN,
-            # That nothing touches the screen may be said at any time, and again.
-            (FRONTEND, "Touch Held"): Violates("touch.single", _NO_PRESS, Contact.HELD),
-        },
-        Contact.DOWN: {
-            (FRONTEND, "Touch Held"): Contact.HELD,
-            (FRONTEND, "Touch Released"): Contact.UP,
-        },
-        Contact.HELD: {
-            (FRONTEND, "Touch Released"): Contact.UP,
-            (FRONTEND, "Touch Pressed"): Violates(
-                "touch.held", "{event} came after Held within one touch", Contact.DOWN
-            ),
-        },
-    },
-)
-
-COURSES = (SESSION, BEGINNING, READINESS, MODE, EXECUTION, RUN, TOUCH)
 
 
 class Oracle:
@@ -228,11 +34,11 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self._session = Walk(SESSION)
-        self._execution = Walk(EXECUTION)
-        self._touch = Walk(TOUCH)
-        self._run = Walk(RUN)
-        others = (Walk(BEGINNING), Walk(READINESS), Walk(MODE))
+        self._session = Walk(courses.SESSION)
+        self._execution = Walk(courses.EXECUTION)
+        self._touch = Walk(courses.TOUCH)
+        self._run = Walk(courses.RUN)
+        others = (Walk(courses.BEGINNING), Walk(courses.READINESS), Walk(courses.MODE))
         self._walks = (self._session, *others, self._execution, self._run)
         self._offered_version: Any = None
         self._offered: list[Any] = []
@@ -263,12 +69,12 @@ class Oracle:
 
     def broken(self, sender: str) -> None:
         """A line that is not a message changes nothing, but its reader may end the session."""
-        self._run.step(sender, _BROKEN)
+        self._run.step(sender, courses.BROKEN)
 
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
-        yield from self._run.step(sender, _END)
+        yield from self._run.step(sender, courses.END)
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
