@@ -40,7 +40,14 @@ class Link:
             return await self._reader.read(CHUNK)
         except OSError:
             self.broken = True
-            return b""
+            return self._last()
+
+    def _last(self) -> bytes:
+        """What has come before the connection broke, which its reader does not give any more."""
+        kept: bytearray = getattr(self._reader, "_buffer", bytearray())
+        data = bytes(kept)
+        kept.clear()
+        return data
 
     async def read_exactly(self, size: int) -> bytes:
         """That many bytes, or fewer where the stream ended before."""
@@ -51,6 +58,9 @@ class Link:
 
     async def write(self, data: bytes) -> bool:
         """Write it all; False where the peer has gone."""
+        # What has come by now is read first: a write that finds the connection broken drops it.
+        for _ in range(2):
+            await asyncio.sleep(0)
         try:
             self._writer.write(data)
             await self._writer.drain()

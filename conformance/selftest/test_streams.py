@@ -1,9 +1,11 @@
-"""The byte streams of the mocks."""
+"""The byte streams of the mocks, and those to an IUT."""
 
 import asyncio
+import socket
 
 import pytest
 
+from conformance.harness import links
 from conformance.selftest.standing import DEADLINE
 from mocks import streams
 
@@ -32,3 +34,21 @@ async def test_who_is_cancelled_while_it_closes_goes_no_further(steps: int) -> N
     stream.close()
     server.close()
     assert playing.cancelled()
+
+
+@pytest.mark.parametrize("writing", [False, True])
+async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> None:
+    """A peer that closes with bytes unread resets the connection; what it said before counts."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
+        peer, _ = server.accept()
+    await link.write(b"never read")
+    peer.sendall(b"last words")
+    peer.close()
+    if writing:
+        assert not await link.write(b"more")
+    else:
+        await asyncio.sleep(0.05)
+    assert await link.read() == b"last words"
+    assert await link.read() == b""
+    await link.close()

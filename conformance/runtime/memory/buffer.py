@@ -43,7 +43,7 @@ class Image:
         """Raise Violation unless these fields have these values, bit by bit."""
         for name, value in expected.items():
             field = self.buffer.layout[name]
-            self._same(field, field.encode(value), value, requirement)
+            self._same(field, _bytes(field, value), value, requirement)
 
     def only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
@@ -178,7 +178,7 @@ class Buffer:
         for name, value in values.items():
             field = self.layout[name]
             try:
-                self.object.write(field.offset, field.encode(value))
+                self.object.write(field.offset, _bytes(field, value))
             except NoObject as error:
                 expected = f"{self.name} to keep its {self.layout.size} bytes"
                 raise Violation(expected, str(error), "lifecycle.kept") from error
@@ -186,3 +186,14 @@ class Buffer:
     async def fill(self) -> Image:
         """Give every field but `valid` a value of its own, so that none can be lost unnoticed."""
         return await self.put(filling(self.peripheral, self.layout))
+
+
+def _bytes(field: Field, value: Any) -> bytes:
+    """The bytes of a value. Raises Violation where a field of the control block is too narrow."""
+    try:
+        return field.encode(value)
+    except ValueError as error:
+        if field.type:
+            raise
+        expected = f"{field.name} to have as many bits as the published figure gives it"
+        raise Violation(expected, str(error), "format.control-widths") from error

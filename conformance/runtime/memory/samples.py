@@ -31,9 +31,9 @@ def _one(param: Parameter, number: int) -> Any:
     return low + room * (1 + number % 30) / 32
 
 
-def fitted(uid: int, layout: Layout) -> int:
-    """As much of a UID as its field has bits for: see format.control-widths."""
-    return uid & ((1 << 8 * layout["control.uid"].size) - 1)
+def fitted(value: int, layout: Layout, field: str = "control.uid") -> int:
+    """As much of a value as its field has bits for: see format.control-widths."""
+    return value & ((1 << 8 * layout[field].size) - 1)
 
 
 def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
@@ -49,13 +49,10 @@ def filling(peripheral: Peripheral, layout: Layout) -> dict[str, Any]:
                 number = 2 * index + 1 + 20 * shift
                 values[f"{block}.params.{name}"] = sample(param, number)
     if layout.control:
-        values |= {
-            "control.uid": fitted(UID, layout),
-            "control.delay": 77,
-            "control.subscription": 0x0A05,
-        }
+        given = {"control.uid": UID, "control.delay": 77, "control.subscription": 0x0A05}
         # Of no bitmap are all bits set, and of none the same.
         for name, bits in (("read", 0x8003), ("write", 0x4101), ("update", 0x0C01)):
             chosen = peripheral.names(bits) or [param.name for param in peripheral.params[:1]]
-            values[f"control.{name}"] = layout.bitmap(peripheral, chosen)
+            given[f"control.{name}"] = layout.bitmap(peripheral, chosen)
+        values |= {name: fitted(value, layout, name) for name, value in given.items()}
     return values

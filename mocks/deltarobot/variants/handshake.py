@@ -25,13 +25,13 @@ class InPieces(Session):
     """Writes each byte of its handshake by itself."""
 
     def opened(self) -> None:
-        self.left, self.waiting = b"", True
+        self.unwritten, self.greeting = b"", True
         super().opened()
-        self.next_byte(len(self.left))
+        self.next_byte(len(self.unwritten))
 
     def write(self, data: bytes) -> None:
-        if self.waiting:
-            self.left += data
+        if self.greeting:
+            self.unwritten += data
         else:
             super().write(data)
 
@@ -39,17 +39,17 @@ class InPieces(Session):
         if not of_handshake:
             self.write_rest()
             return
-        self.stream.write(self.left[:1])
-        self.left = self.left[1:]
+        self.stream.write(self.unwritten[:1])
+        self.unwritten = self.unwritten[1:]
         self.later(0.001, partial(self.next_byte, of_handshake - 1))
 
     def write_rest(self) -> None:
-        self.waiting = False
-        if self.left and not self.ended:
-            self.stream.write(self.left)
+        self.greeting = False
+        if self.unwritten and not self.ended:
+            self.stream.write(self.unwritten)
 
     def close(self) -> None:
-        if self.waiting:
+        if self.greeting:
             self.write_rest()
         super().close()
 
