@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conformance import acknowledged, collection, protocols, stored, watching
+from conformance import collection, known_failures, protocols, stored, watching
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
 from conformance.configuration import Configuration, ConfigurationError
@@ -78,14 +78,14 @@ def execute(args: argparse.Namespace) -> int:
         again = [word for word in sys.argv[1:place] if word != "--watch"] + sys.argv[place:]
         return watching.watch([sys.executable, "-m", "conformance", *again], files)
     if args.write_known_failures:
-        acknowledged.prepare(args.write_known_failures)
+        known_failures.prepare(args.write_known_failures)
     report = run(chosen, args, extra)
     if isinstance(report, int):
         return report
     folder = Path(os.path.relpath(chosen.report))
     print(terminal_summary(report, folder, colour=sys.stdout.isatty()))
     if file := args.write_known_failures:
-        print(f"Wrote {acknowledged.write(report, file)} known failures to {file}")
+        print(f"Wrote {known_failures.write(report, file)} known failures to {file}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         _tell_github(report)
     return int(report["exit_code"])

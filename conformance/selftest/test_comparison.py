@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance import acknowledged, cli, configuration, stored
+from conformance import cli, configuration, known_failures, stored
 from conformance.comparison import Comparison, compare
 from conformance.configuration import ConfigurationError
 from conformance.merging import merged
@@ -256,10 +256,10 @@ def test_a_list_of_known_failures_can_be_loaded(tmp_path: Path) -> None:
     made["requirements"][1] |= {"id": "ready.once", "reason": 'it says "no"\nand\x1b more'}
     made["requirements"][2] |= {"id": "signature.sent"}
     file = tmp_path / "conformance.toml"
-    assert acknowledged.write(made, file) == 2
+    assert known_failures.write(made, file) == 2
     head = '[iut]\nrole = "vexide/simulator"\ncommand = "true"\n'
     file.write_text(head + file.read_text())
     loaded = configuration.checked(configuration.load(file))
     assert list(loaded.known_failures) == ["ready.once", "signature.sent"]
     with pytest.raises(ConfigurationError, match="exists already"):
-        acknowledged.prepare(file)
+        known_failures.prepare(file)

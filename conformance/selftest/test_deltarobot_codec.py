@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import captures, locate, protocols
-from conformance.deltarobot import drawn, layout
+from conformance.deltarobot import layout, strategies
 from conformance.deltarobot.codec import (
     LIMIT,
     Decoder,
@@ -108,7 +108,7 @@ def test_any_curve_keeps_every_byte(contents: bytes) -> None:
 
 
 @settings(max_examples=100, database=None)
-@given(plan=drawn.of_a_server(), cuts=st.lists(st.integers(1, 40), max_size=10))
+@given(plan=strategies.of_a_server(), cuts=st.lists(st.integers(1, 40), max_size=10))
 def test_any_stream_survives(plan: list[Any], cuts: list[int]) -> None:
     data = b"".join(map(encode, plan))
     decoder, at, found = Decoder(), 0, []

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from conformance import generation, locate, mutex, protocols
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.runtime.memory import drawn
+from conformance.runtime.memory import strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import PLANS, Field, planned
@@ -118,7 +118,7 @@ def test_golden_images(path: Path) -> None:
         assert layout[field].decode(raw) == value, field
 
 
-@given(drawn.catalogs())
+@given(strategies.catalogs())
 @BRIEFLY
 def test_any_legal_catalog(text: str) -> None:
     """No two fields overlap in any plan, and whoever is told a layout has the same."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, each_of, explore, requirement
-from conformance.deltarobot import drawn, tester
+from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import answer_handshake, greeted, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, MAGIC, NULLS, UNKNOWN, VERSION, end
@@ -130,7 +130,7 @@ async def test_different_message_between(iut: Iut) -> None:
 
 
 @requirement("handshake.closes-different")
-@explore(near=drawn.near_handshakes())
+@explore(near=strategies.near_handshakes())
 async def test_near_handshakes(iut: Iut, near: tuple[str, str, list[Any]]) -> None:
     """A handshake that is wrong in any small way gets the connection closed."""
     refusal, what, messages = near

@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance import generation
 from conformance.cases import absent, check, explore, requirement
-from conformance.deltarobot import drawn
+from conformance.deltarobot import strategies
 from conformance.deltarobot.client.tester import all_answered, sees_the_latest
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
 from conformance.deltarobot.messages import (
@@ -80,7 +80,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
 
 
 @requirement("pong.each")
-@explore(plan=drawn.of_a_server(), cuts=generation.cuts())
+@explore(plan=strategies.of_a_server(), cuts=generation.cuts())
 async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Among any messages of a server, in any order, each of its pings is answered."""
     if UNKNOWN["64-bit"] in await refused(iut):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from conformance.cases import absent, check, explore, requirement
-from conformance.deltarobot import drawn, tester
+from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.diagnosis import in_fours, meant
 from conformance.deltarobot.floats import EDGES
@@ -121,7 +121,7 @@ async def test_points_of_a_curve(iut: Iut) -> None:
 
 
 @requirement("exercise.curve-values")
-@explore(points=drawn.points())
+@explore(points=strategies.points())
 async def test_any_curve(iut: Iut, points: list[list[float]]) -> None:
     """Any curve of finite numbers comes as it is."""
     async with opened(iut) as session:

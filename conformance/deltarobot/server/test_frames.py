@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance import generation
 from conformance.cases import explore, requirement
-from conformance.deltarobot import drawn
+from conformance.deltarobot import strategies
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.server.exercise import begin, proceed
@@ -19,7 +19,7 @@ _LONGER = 4  # times the pause between two pings, after which the next is missin
 
 
 @requirement("messages.unknown-skipped")
-@explore(plan=drawn.of_a_client(), cuts=generation.cuts())
+@explore(plan=strategies.of_a_client(), cuts=generation.cuts())
 async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Any unknown messages, however they arrive, leave the session as it was."""
     async with in_many_reads(iut), opened(iut) as session:

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
-from conformance.openroberta import drawn
+from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import EARLIEST, refusal, refused
@@ -138,7 +138,7 @@ async def test_extra_members(iut: Iut) -> None:
 
 
 @requirement("http.json")
-@explore(told=drawn.robots())
+@explore(told=strategies.robots())
 async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
     """A robot may have any name and version, in any script; its registration is held."""
     async with playing(iut) as tester:

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.cases import check, explore, requirement
 from conformance.iut import Iut
-from conformance.openroberta import drawn
+from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
 from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
@@ -87,7 +87,7 @@ async def changes(iut: Iut, operation: str, field: str, *values: str) -> None:
 
 
 @requirement("robustness.extra-members")
-@explore(extra=drawn.members())
+@explore(extra=strategies.members())
 async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     """Answers may have members that the protocol does not have."""
     async with playing(iut) as tester:

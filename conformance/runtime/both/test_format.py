@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conformance.cases import explore, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory import drawn
+from conformance.runtime.memory import strategies
 from conformance.runtime.memory.catalog import load
 from conformance.runtime.memory.tester import memory_tester
 
@@ -19,7 +19,7 @@ async def test_fields_apart(iut: Iut) -> None:
 
 
 @requirement("format.fields-apart")
-@explore(text=drawn.catalogs())
+@explore(text=strategies.catalogs())
 async def test_any_catalog(iut: Iut, text: str) -> None:
     """With any legal catalog no two fields share a byte, and every parameter is in its blocks."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:

@@ -7,7 +7,7 @@ from typing import Any
 from conformance import generation
 from conformance.cases import absent, check, explore, requirement
 from conformance.iut import Iut
-from conformance.runtime import drawn
+from conformance.runtime import strategies
 from conformance.runtime.codec import encode
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
@@ -72,7 +72,7 @@ async def test_one_after_another(iut: Iut) -> None:
 
 
 @requirement("rpc.each-answered")
-@explore(plan=drawn.plans(), cuts=generation.cuts())
+@explore(plan=strategies.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """All of any requests and notifications, however they are cut, are answered right."""
     async with iut.session() as session:
