@@ -1,4 +1,4 @@
-"""Datagrams of a mock: UDP, to one peer or from anybody."""
+"""Datagrams of a mock: UDP, to one peer or from any peers."""
 
 import asyncio
 
@@ -26,7 +26,7 @@ class Datagrams(asyncio.DatagramProtocol):
         return await self._received.get()
 
     def write(self, data: bytes) -> None:
-        """Send one datagram to the peer; that nobody receives there is not told."""
+        """Send one datagram to the peer; whether one receives it is not known."""
         if self._transport:
             self._transport.sendto(data)
 

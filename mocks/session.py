@@ -47,7 +47,7 @@ class Session(ABC):
 
     @abstractmethod
     def take(self, frame: Frame) -> None:
-        """A message has come, or bytes that are none."""
+        """A message has come, or bytes that are not one."""
 
     def write(self, data: bytes) -> None:
         self.stream.write(data)
@@ -62,7 +62,7 @@ class Session(ABC):
         self.stream.close()
 
     async def leave(self) -> None:
-        """The session is over: nothing of it stays."""
+        """The session is over: release what it holds."""
         await self.stream.closed()
 
 

@@ -1,4 +1,4 @@
-"""Reads decoded JSON the way Serde does: into declared shapes, noting what nobody asked for.
+"""Reads decoded JSON the way Serde does: into declared shapes, noting unknown fields.
 
 A shape is one of
 - a function: takes the value, returns what it means, or raises `Unfit`;

@@ -100,7 +100,7 @@ async def standard_streams() -> Stream:
 
 
 async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
-    """A stream of two one-way files, be they pipes, sockets, terminals or regular files."""
+    """A stream of two one-way files: pipes, sockets, terminals or regular files."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     incoming: asyncio.BaseTransport | None = None
@@ -121,7 +121,7 @@ async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
 
 
 def _watchable(file: IO[bytes]) -> bool:
-    """Whether the system tells of its readiness, as it does not for a regular file or /dev/null."""
+    """Whether the system reports its readiness, as it does not for a regular file or /dev/null."""
     with selectors.DefaultSelector() as selector:
         try:
             selector.register(file, selectors.EVENT_READ)
@@ -194,5 +194,5 @@ def parse(address: str) -> tuple[str, str, int]:
 
 
 def note(text: str) -> None:
-    """Say something to whoever runs the mock, on standard error."""
+    """Say something to the user of the mock, on standard error."""
     print(text, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ SERVICE = b"service"
 
 
 class Messages(Stream):
-    """One peer's messages. There is no end, but that somebody closes it."""
+    """One peer's messages. They end only when it is closed."""
 
     def __init__(self, socket: Any, before: list[bytes]) -> None:
         """`before` are the frames in front of a payload that is sent."""
@@ -90,7 +90,7 @@ async def accept(address: str) -> Stream:
 
 
 async def connect(address: str, publishes: bool = False) -> Stream:
-    """Be a DEALER of whoever is there, or a PUB, which is never read from. Raises OSError."""
+    """Be a DEALER of the servers that exist, or a PUB, which is never read. Raises OSError."""
     if not address.startswith(PREFIX):
         return await streams.connect(address)
     import zmq

@@ -1,4 +1,4 @@
-"""The reference client: keeps what the server tells of the exercise, and shows it as text."""
+"""The reference client: keeps the exercise as the server describes it, and shows it as text."""
 
 import argparse
 import asyncio
@@ -64,7 +64,7 @@ class Client(Session):
         self.send(message("Pong", number=number))
 
     def curve(self, value: Any) -> None:
-        # What is not a whole point at the end of the contents is not a point.
+        # An incomplete point at the end of the contents does not count.
         self.view.curve = value["points"]
 
     def position(self, value: Any) -> None:

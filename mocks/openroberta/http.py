@@ -22,7 +22,7 @@ class Served:
         self._reader = asyncio.create_task(self._read())
 
     async def request(self) -> Frame | None:
-        """The next request, or bytes that are none; None at the end of the connection."""
+        """The next request, or bytes that are not one; None at the end of the connection."""
         return await self._frames.get()
 
     def send(self, value: Any) -> None:
@@ -80,7 +80,7 @@ class Caller:
         stream.write(data)
         answer = await self.next()
         if answer is None and reused:
-            # The lab has closed a connection that it kept until now: that is not an answer at all.
+            # The lab has closed a connection that it kept until now, instead of answering.
             await self.close()
             stream = await self.open()
             stream.write(data)

@@ -1,4 +1,4 @@
-"""Programs of the reference robot: a few plain words, so that whatever it gets does no harm.
+"""Programs of the reference robot: a few plain words, so that no program can do any damage.
 
 One statement a line: `say TEXT`, `wait SECONDS`, `motor PORT POWER`, `exit VALUE`. Whatever is no
 such program ends with the exit value 2, as one does that cannot be executed.

@@ -34,7 +34,7 @@ class Lab(UserSide):
 
     async def connection(self, stream: Stream) -> None:
         served = self.served(stream)
-        # Whoever ends the lab ends its connections, and there is nobody left to be told so.
+        # Ending the lab ends its connections, too; no robot is left to be notified.
         with contextlib.suppress(asyncio.CancelledError):
             while frame := await served.request():
                 if not await self.take(frame, served):
@@ -136,11 +136,11 @@ class Lab(UserSide):
         return self.command(outcome) if outcome else self.unlinked(robot)
 
     def unlinked(self, robot: RobotRecord) -> Any:
-        """The answer to a registration whose token nobody has entered."""
+        """The answer to a registration whose token was not entered."""
         return self.command("abort")
 
     def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
-        """A robot that begins anew; whoever held the same token has lost it."""
+        """A robot that begins anew; another one that held the same token has lost it."""
         before = self.robots.get(token)
         robot = RobotRecord(token, data)
         if before and before.step is Step.REGISTERING:
@@ -190,7 +190,7 @@ class Lab(UserSide):
     async def hold(
         self, held: list[asyncio.Future[str]], seconds: float, served: Served
     ) -> str | None:
-        """Wait for a command; empty after so many seconds, None where the robot has gone."""
+        """Wait for a command; empty after that many seconds, None where the robot has gone."""
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         held.append(waiting)
         gone = asyncio.ensure_future(served.gone.wait())

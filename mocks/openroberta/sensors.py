@@ -14,7 +14,7 @@ PATIENCE = 5.0  # seconds for an answer
 
 
 class Sensors:
-    """Sends what `measure` returns, every so many seconds."""
+    """Sends what `measure` returns, once in each period."""
 
     def __init__(self, caller: Caller, measure: Callable[[], dict[str, Any]], every: float) -> None:
         self._caller = caller
@@ -22,7 +22,7 @@ class Sensors:
         self._every = every
 
     async def play(self, headers: dict[str, str]) -> None:
-        """Send until it is cancelled, or until nobody wants it at either address."""
+        """Send until it is cancelled, or until both addresses refuse it."""
         try:
             send = self.frame if await self.upgraded(headers) else self.post
             wanted = True

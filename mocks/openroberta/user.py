@@ -110,7 +110,7 @@ class UserSide:
 
 
 def version(text: Any) -> list[int]:
-    """The numbers of a version such as 1.3.0; what is not a number counts for nothing."""
+    """The numbers of a version such as 1.3.0; parts that are not numbers are left out."""
     return [int(part) for part in str(text).split(".") if part.isdecimal()]
 
 

@@ -15,7 +15,7 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
 class Publisher:
-    """One connection to whoever reads the log."""
+    """One connection to a reader of the log."""
 
     stream: Stream
 

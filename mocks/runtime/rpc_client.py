@@ -106,7 +106,7 @@ class Client(Session):
         return error is not None
 
     def passed_over(self, value: Any) -> None:
-        note(f"nobody waits for {str(value)[:200]}")
+        note(f"no call waits for {str(value)[:200]}")
 
     def unreadable(self, frame: Frame) -> None:
         note(frame.error or "")

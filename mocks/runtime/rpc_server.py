@@ -108,14 +108,14 @@ class Server(Session):
             self.answer(value[1], {"message": "malformed request"}, None)
 
     def unreadable(self, frame: Frame) -> None:
-        """Bytes that are not MessagePack: nothing behind them can be told apart any more."""
+        """Bytes that are not MessagePack: nothing after them can be read."""
         note(f"{self.number}: {frame.error}")
         self.close()
 
     # What is done about it
 
     def call(self, method: str, params: list[Any], then: Callable[[Any, Any], None]) -> None:
-        """Call a procedure; `then` is told its error and its result."""
+        """Call a procedure; `then` is called with its error and its result."""
         try:
             result = self.procedure(method)(*params)
         except Exception as error:

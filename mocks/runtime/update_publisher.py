@@ -48,7 +48,7 @@ class Publisher:
             known.pop(uid, None)
 
     def update(self) -> None:
-        """Send one update; what it tells is not changed any more."""
+        """Send one update; its values then count as sent."""
         message = self.message()
         self.clear()
         self.send(message)

@@ -54,6 +54,6 @@ class Connection:
         return [entry for entry in frames if entry.name is not None]
 
     async def close(self) -> None:
-        """Close; what was sent is still delivered, but nobody waits for that."""
+        """Close; what was sent is still delivered, without waiting for that."""
         self.open = False
         self.stream.close()

@@ -28,7 +28,7 @@ class Monitor(Connection):
 
 
 class MonitorPort:
-    """Serves all monitors. What changes is told against what was told last, to all alike."""
+    """Serves all monitors. Changes since the last message are sent, to all alike."""
 
     world: World
     monitors: list[Monitor]
@@ -70,7 +70,7 @@ class MonitorPort:
         return [f"({key} {value})" for key, value in self.state().items()]
 
     def partial_state(self) -> list[str]:
-        """The time, and what has changed since it was told last."""
+        """The time, and what has changed since the last message."""
         now = self.state()
         told = self.state_told
         self.state_told = now
@@ -212,7 +212,7 @@ class MonitorPort:
     # Messages
 
     def welcome(self, monitor: Monitor) -> None:
-        """What a monitor is told first: the environment and the game state, with all there is."""
+        """The first messages to a monitor: the environment and the full game state."""
         if self.world.settings.merged:
             self.send_state(monitor, [*self.environment(), *self.full_state()], self.full())
         else:

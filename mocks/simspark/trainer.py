@@ -44,7 +44,7 @@ class Trainer(Referee):
     full_wanted = False
 
     def execute(self, command: Any) -> None:
-        """One command; whatever is wrong with it is told to nobody but the log."""
+        """One command; what is wrong with it goes to the log alone."""
         if not isinstance(command, list) or not command or not isinstance(command[0], str):
             self.complain(f"{str(command)[:60]} is not a command")
             return

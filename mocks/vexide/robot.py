@@ -219,7 +219,7 @@ class Robot:
             self.events.append({"RobotState": None})
 
     def _changed(self, what: Port | str, state: Any) -> bool:
-        """Whether this differs from what was last told of it; it counts as told from now on."""
+        """Whether this differs from what was last sent; from now on it counts as sent."""
         changed = bool(self._told[what] != state)
         self._told[what] = state
         return changed

@@ -7,7 +7,7 @@ KEPT = 10_000  # lines
 
 
 class Terminal:
-    """Prints what it is told, and keeps the last lines of it for later reading."""
+    """Prints lines, and keeps the last ones for later reading."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

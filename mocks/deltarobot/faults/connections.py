@@ -37,7 +37,7 @@ class OneClientEver(Server):
 
 @fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
 class FourthClientUnserved(Server):
-    """Greets its fourth client, and does no more for it."""
+    """Greets its fourth client, and then does not serve it."""
 
     def welcome(self) -> None:
         if self.number != 4:

@@ -102,7 +102,7 @@ class LastPointMissing(Server):
 
 @fault("five-hundred-points", violates="exercise.curve-values", subtle=True)
 class FiveHundredPoints(Server):
-    """Sends no more than 500 points."""
+    """Sends at most 500 points."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve[:500])
@@ -110,7 +110,7 @@ class FiveHundredPoints(Server):
 
 @fault("five-thousand-points", violates="exercise.curve-values", subtle=True)
 class FiveThousandPoints(Server):
-    """Sends no more than 5000 points."""
+    """Sends at most 5000 points."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve(curve[:5000])

@@ -211,7 +211,7 @@ class LosesHalfLengths(Session):
 
 @fault("deaf-after-a-half", violates="frame.segmentation", subtle=True)
 class DeafAfterAHalf(Session):
-    """Hears no more once a read has ended inside a message, and goes on talking."""
+    """Reads nothing more once a read has ended inside a message, and goes on sending."""
 
     class Reader(Misreader):
         deaf = False

@@ -147,7 +147,7 @@ class ServesAfterMagic(Server):
 
 @fault("unknown-stops-pings", violates="messages.unknown-skipped", subtle=True)
 class UnknownStopsPings(Server):
-    """Sends no more pings once something unknown has come."""
+    """Stops sending pings once something unknown has come."""
 
     puzzled = False
 

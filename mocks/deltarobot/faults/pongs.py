@@ -36,7 +36,7 @@ class LastPingOfARead(Client):
 
 @fault("hundred-pongs", violates="pong.each", subtle=True)
 class HundredPongs(Client):
-    """Answers a hundred pings of a connection, and no more."""
+    """Answers only the first hundred pings of a connection."""
 
     answered = 0
 

@@ -1,4 +1,4 @@
-"""Faults of the server in the numbers of an exercise, and in the progress that it tells of."""
+"""Faults of the server in the numbers of an exercise, and in the progress that it sends."""
 
 import struct
 from typing import Any, ClassVar
@@ -61,7 +61,7 @@ class WholeDirections(Server):
 
 @fault("unknown-stops-progress", violates="messages.unknown-skipped", subtle=True)
 class UnknownStopsProgress(Server):
-    """Tells no more of an exercise during which something unknown has come."""
+    """Stops sending the progress of an exercise during which something unknown has come."""
 
     puzzled = False
 
@@ -131,7 +131,7 @@ class GoesOnAfterSecondStop(Server):
 
 @fault("no-desired-direction", violates="progress.continuous", subtle=True)
 class NoDesiredDirection(Server):
-    """Sends the desired direction three times, then no more."""
+    """Sends the desired direction only three times."""
 
     sent = 0
 

@@ -1,4 +1,4 @@
-"""Variants in exercises, as they are told and as they are shown."""
+"""Variants in exercises, as they are sent and as they are shown."""
 
 from typing import Any
 

@@ -106,7 +106,7 @@ class AnyVersion(Session):
 
 @variant("refuses-without-a-word", of="handshake.closes-different")
 class RefusesWithoutAWord(Session):
-    """Closes the connection upon a wrong handshake, and says no more."""
+    """Closes the connection upon a wrong handshake without a reason."""
 
     def refuse(self, why: str) -> None:
         self.close()
@@ -114,7 +114,7 @@ class RefusesWithoutAWord(Session):
 
 @variant("serves-at-once", of="handshake.before-service")
 class ServesAtOnce(Server):
-    """Pings and tells of the exercise without waiting for the client's handshake."""
+    """Sends pings and the exercise without waiting for the client's handshake."""
 
     def opened(self) -> None:
         super().opened()

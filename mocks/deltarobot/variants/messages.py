@@ -1,4 +1,4 @@
-"""Variants in what becomes of messages that need not mean anything."""
+"""Variants in the reaction to messages that need not mean anything."""
 
 from conformance.codec import Frame
 from conformance.deltarobot.codec import UNKNOWN

@@ -26,7 +26,7 @@ class ErrorsInBodies(Lab):
 
 @variant("errors-by-closing", of="refuses.battery")
 class ErrorsByClosing(Lab):
-    """Closes the connection of whoever sends an object that lacks something, or none."""
+    """Closes the connection upon a body that lacks a field or is not an object."""
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         return None
@@ -53,7 +53,7 @@ class ClosesAfterEach(Lab):
 
 @variant("answers-in-chunks", of="http.messages")
 class AnswersInChunks(Lab):
-    """Sends bodies in chunks to whoever speaks HTTP/1.1, as the published lab does."""
+    """Sends bodies in chunks to robots that speak HTTP/1.1, as the published lab does."""
 
     async def answer(self, frame: Frame, served: Served) -> Any:
         answer = await super().answer(frame, served)

@@ -237,7 +237,7 @@ class NoAliases(Publisher):
 
 @fault("never-forgets", violates="update.disconnected")
 class NeverForgets(Publisher):
-    """Goes on to tell of devices that were disconnected."""
+    """Goes on sending devices that were disconnected."""
 
     def disconnect(self, uid: str) -> None:
         pass
@@ -288,7 +288,7 @@ class SecondDeviceWithoutValues(Publisher):
 
 @fault("tired-of-repeating", violates="update.goes-on", subtle=True)
 class TiredOfRepeating(Publisher):
-    """Sends no more than ten equal updates in a row."""
+    """Sends at most ten equal updates in a row."""
 
     before = b""
     times = 0

@@ -1,1 +1,1 @@
-"""What the mocks with buffers share: mapped objects, and whoever works with them."""
+"""What the mocks with buffers share: mapped objects, and the peers that work with them."""

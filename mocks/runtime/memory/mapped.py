@@ -32,7 +32,7 @@ class Mapped:
 
     @classmethod
     def open(cls, name: str) -> "Mapped":
-        """Map what somebody else has made. Raises OSError or ValueError where that cannot be."""
+        """Map an existing object. Raises OSError or ValueError where that is not possible."""
         if "/" in name or name in ("", ".", ".."):
             raise ValueError(f"{name!r} is not a name of an object")
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -50,7 +50,7 @@ class Mapped:
         mutex.initialise(ctypes.addressof(self._view) + at, robust=robust)
 
     def trylock(self, at: int) -> bool:
-        """Lock the mutex at an offset, unless somebody has. Raises mutex.BrokenMutex."""
+        """Lock the mutex at an offset if it is free. Raises mutex.BrokenMutex."""
         return mutex.trylock(ctypes.addressof(self._view) + at)
 
     def unlock(self, at: int) -> None:

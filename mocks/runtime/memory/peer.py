@@ -44,7 +44,7 @@ class Buffer:
 
 
 class Peer:
-    """Whoever works with buffers. Each step of an operation is a method of its own."""
+    """A peer that works with buffers. Each step of an operation is a method of its own."""
 
     def __init__(self, plan: layout.Plan) -> None:
         self.plan = plan
@@ -82,10 +82,10 @@ class Peer:
 
     async def acquire(self, buffer: Buffer) -> None:
         deadline = time.monotonic() + PATIENCE
-        # No event tells that another process has let go of it.
+        # No event says that another process has unlocked it.
         while not buffer.mapped.trylock(buffer.layout["mutex"].offset):
             if time.monotonic() > deadline:
-                raise ValueError(f"the mutex of {buffer.name} is held by somebody else")
+                raise ValueError(f"the mutex of {buffer.name} is held by another process")
             await asyncio.sleep(_POLL)
 
     def release(self, buffer: Buffer) -> None:
@@ -157,7 +157,7 @@ class Peer:
 
 
 class Asked(Peer):
-    """Whoever does operations on buffers that its upper tester names."""
+    """A peer that does operations on buffers which its upper tester names."""
 
     async def get_update(self, buffer: Buffer) -> dict[str, Any]:
         return await self.values(buffer, "update", "read")

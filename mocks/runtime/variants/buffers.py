@@ -1,4 +1,4 @@
-"""Lawful variants of whoever works with buffers."""
+"""Lawful variants in working with buffers."""
 
 import os
 from collections.abc import Mapping
@@ -138,7 +138,7 @@ class First16Used(Asked):
 
 @variant("explicit-access", of="catalog.optional-access")
 class ExplicitAccess(Asked):
-    """Wants to be told of each parameter whether it can be read."""
+    """Requires the catalog to say of each parameter whether it can be read."""
 
     def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
         for peripheral in yaml.safe_load(text).values():

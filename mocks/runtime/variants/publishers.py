@@ -27,7 +27,7 @@ class BasicTimestamps(log_publisher.Publisher):
 
 @variant("no-empty-extra", of="log.extra-present")
 class NoEmptyExtra(log_publisher.Publisher):
-    """Leaves extra out where there is no more to say."""
+    """Leaves extra out where it would be empty."""
 
     def publish(self, message: dict[str, Any]) -> None:
         super().publish({key: value for key, value in message.items() if value != {}})

@@ -65,7 +65,7 @@ class ErrorsAsNumbers(Server):
 
 @variant("closes-upon-malformed", of="robustness.malformed-requests")
 class ClosesUponMalformed(Server):
-    """Closes the connection upon what is not a request."""
+    """Closes the connection upon anything but a request."""
 
     def malformed(self, value: Any) -> None:
         self.close()
@@ -73,7 +73,7 @@ class ClosesUponMalformed(Server):
 
 @variant("silent-upon-malformed", of="robustness.malformed-requests")
 class SilentUponMalformed(Server):
-    """Does not answer what is not a request."""
+    """Answers nothing but requests."""
 
     def malformed(self, value: Any) -> None:
         pass

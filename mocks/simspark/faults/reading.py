@@ -45,7 +45,7 @@ class LineEndsUnread(Endpoint):
 
 @fault("deaf-after-malformed", violates="robustness.malformed", subtle=True, roles=CLIENTS)
 class DeafAfterMalformed(Endpoint):
-    """Reads nothing any more after a text that does not parse, and keeps its connection."""
+    """Stops reading after a text that does not parse, and keeps its connection."""
 
     decoder = decoders.Offended
 
@@ -80,6 +80,6 @@ class DiesOfWrongLengths(Endpoint):
 
 @fault("empty-ends", violates="robustness.empty-message")
 class EmptyEnds(Endpoint):
-    """Takes an empty message for the end of what the peer has to say."""
+    """Takes an empty message for the end of the stream."""
 
     decoder = decoders.EmptyEnds

@@ -170,7 +170,7 @@ class KicksInAtOnce(Server):
 
 @variant("no-goals-of-trainers", of="environment.goal-pause")
 class NoGoalsOfTrainers(Server):
-    """Counts no goal of a ball that nobody has kicked."""
+    """Counts no goal of a ball that no agent has kicked."""
 
     def judge_ball(self) -> None:
         if abs(self.world.ball.x) < self.world.settings.environment.FieldLength / 2:

@@ -165,7 +165,7 @@ class LastLineOpen(Simulator):
 
 @variant("tells-little", of="execution.reports-changes")
 class TellsLittle(Simulator):
-    """Tells nothing of poses, states, links and the battery, of which nobody has to know."""
+    """Sends no poses, states, links and battery, which are not required."""
 
     def send(self, message: Any) -> None:
         unneeded = ("RobotPose", "RobotState", "VEXLinkConnect", "VEXLinkDisconnect", "Battery")

@@ -92,7 +92,7 @@ class FirstFilename(_Numbering):
 
 @fault("latest-program", violates="token.links", subtle=True)
 class LatestProgram(_Numbering):
-    """Gives whoever asks the program that was run last, for whomever."""
+    """Gives any robot that asks the program that was run last, for whichever robot."""
 
     latest: Program | None = None
 
@@ -106,7 +106,7 @@ class LatestProgram(_Numbering):
 
 @fault("strangers-get-programs", violates="token.links", subtle=True)
 class StrangersGetPrograms(Lab):
-    """Gives a program that there is to whoever asks with a token that it does not know."""
+    """Gives an existing program to a robot that asks with an unknown token."""
 
     def download(self, value: Any) -> Any:
         program = next((r.program for r in self.robots.values() if r.program), None)

@@ -111,7 +111,7 @@ class OneWaitsAtATime(Lab):
 
 @fault("second-try-linked", violates="register.not-unasked")
 class SecondTryLinked(Lab):
-    """Answers repeat to whoever has registered before."""
+    """Answers repeat to any robot that has registered before."""
 
     tokens: set[str]
 
@@ -125,7 +125,7 @@ class SecondTryLinked(Lab):
 
 @fault("linked-after-abort", violates="register.not-unasked", subtle=True)
 class LinkedAfterAbort(Lab):
-    """Answers repeat to whoever was aborted before."""
+    """Answers repeat to any robot that was aborted before."""
 
     aborted: set[str]
 
@@ -200,7 +200,7 @@ class HalfPatientAfterAbort(_Holding):
 
 @fault("any-token", violates="token.links")
 class AnyToken(Lab):
-    """Links whoever waits, whatever token is entered."""
+    """Links any robot that waits, whatever token is entered."""
 
     def pair(self, token: str) -> None:
         waiting = [r for r in self.robots.values() if r.step is Step.REGISTERING]
@@ -269,7 +269,7 @@ class RunLinks(Lab):
 
 @fault("serves-strangers", violates="robustness.unknown-token")
 class ServesStrangers(Lab):
-    """Answers repeat to the push of nobody."""
+    """Answers repeat to a push of an unregistered robot."""
 
     def stranger(self) -> Any:
         return self.command("repeat")

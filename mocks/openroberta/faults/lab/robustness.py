@@ -121,7 +121,7 @@ class DiesOfTls(Lab):
 
 @fault("sulks-after-tls", violates="robustness.tls-hello", subtle=True)
 class SulksAfterTls(Lab):
-    """Serves nobody any more after a second TLS hello."""
+    """Serves no robot any more after a second TLS hello."""
 
     hellos = 0
 

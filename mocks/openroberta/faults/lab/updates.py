@@ -70,7 +70,7 @@ class LastFileCut(Lab):
 
 @fault("update-never-offered", violates="update.offered")
 class UpdateNeverOffered(Lab):
-    """Offers no update to anybody."""
+    """Never offers an update."""
 
     def outdated(self, robot: RobotRecord) -> bool:
         return False

@@ -82,7 +82,7 @@ class OneChunk(Robot):
 
 @fault("nothing-of-chunks", violates="http.chunked-answers", subtle=True)
 class NothingOfChunks(Robot):
-    """Reads a program by its length, and runs nothing where none is told."""
+    """Reads a program by its Content-Length, and runs nothing where there is none."""
 
     async def run(self, name: str, data: bytes) -> None:
         await super().run(name, data if self.has_length else b"")

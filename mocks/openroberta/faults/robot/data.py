@@ -181,7 +181,7 @@ class CommandInCapitals(_Telling):
 
 @fault("exit-value-null", violates="exit.integer", subtle=True)
 class ExitValueNull(_Telling):
-    """Sends null as its exit value while there is none."""
+    """Sends null as its exit value as long as it has none."""
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told.setdefault("nepoexitvalue", None)
@@ -189,7 +189,7 @@ class ExitValueNull(_Telling):
 
 @fault("exit-value-always-zero", violates="exit.value")
 class ExitValueAlwaysZero(Robot):
-    """Sends 0 whatever its program came to."""
+    """Sends the exit value 0 however its program ended."""
 
     def ended(self, value: int) -> None:
         self.exit_value = 0

@@ -1,1 +1,1 @@
-"""Faults of whoever works with buffers: of all, of their owner, and of a consumer."""
+"""Faults in working with buffers: of all roles, of an owner, and of a consumer."""

@@ -238,7 +238,7 @@ class SixteenForAll(Asked):
 
 @fault("up-to-32", violates="catalog.no-limit", subtle=True)
 class UpTo32(Asked):
-    """Uses no more than the first 32 parameters of a peripheral."""
+    """Uses only the first 32 parameters of a peripheral."""
 
     def layout(self, peripheral: Peripheral) -> Layout:
         return super().layout(replace(peripheral, params=peripheral.params[:32]))

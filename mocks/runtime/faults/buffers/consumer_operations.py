@@ -120,7 +120,7 @@ class FourBytesAtOnce(Consumer):
 
 @fault("writes-the-sensed", violates="operations.nothing-else", subtle=True)
 class WritesTheSensed(Consumer):
-    """Puts a value that is written into the read block, too, of what is not a Smart Device."""
+    """Without a device_id, puts a value that is written into the read block as well."""
 
     def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
         super().put(buffer, field, raw)

@@ -268,7 +268,7 @@ class NotStamped(Consumer):
 
 @fault("smart-devices-stamped", violates="set-value.timestamp", subtle=True)
 class SmartDevicesStamped(Consumer):
-    """Leaves the timestamp of what is not a Smart Device as it is."""
+    """Without a device_id, leaves the timestamp as it is."""
 
     def stamp(self, buffer: Buffer, block: str) -> None:
         if buffer.layout.control:

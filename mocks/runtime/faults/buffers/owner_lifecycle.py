@@ -56,7 +56,7 @@ class ValidWithTheFirstData(Owner):
 
 @fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
 class OnlySmartDevicesValid(Owner):
-    """Does not set the valid bit of what is not a Smart Device."""
+    """Without a device_id, does not set the valid bit."""
 
     def put_valid(self, buffer: Buffer, valid: bool) -> None:
         super().put_valid(buffer, valid and buffer.layout.control)
@@ -72,7 +72,7 @@ class ValidForEver(Owner):
 
 @fault("tired-of-connecting", violates="lifecycle.disconnect", subtle=True)
 class TiredOfConnecting(Owner):
-    """Does not notice a connect any more after the ninetieth."""
+    """Ignores connects after the ninetieth."""
 
     connects = 0
 

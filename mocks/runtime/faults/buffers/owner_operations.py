@@ -117,7 +117,7 @@ class ClearsLater(Owner):
 
 @fault("data-fill-the-block", violates="operations.nothing-else")
 class DataFillTheBlock(Owner):
-    """Sets all that it is not told of the read block to zero."""
+    """Sets the values of the read block that it is not given to zero."""
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         warnings = await super().set_data(buffer, values)

@@ -21,7 +21,7 @@ class NoSuchObject(Owning):
 
 @fault("shorter-than-told", violates="buffers.shared-memory", subtle=True)
 class ShorterThanTold(Owning):
-    """Makes the object of what is not a Smart Device without room for its last fields."""
+    """Without a device_id, makes the object too short for its last fields."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)
@@ -32,7 +32,7 @@ class ShorterThanTold(Owning):
 
 @fault("no-mutex-there", violates="format.mutex")
 class NoMutexThere(Owning):
-    """Tells a place of the mutex where there is none."""
+    """Declares a wrong place of the mutex."""
 
     def create(self, name: str, type_: str) -> Buffer:
         buffer = super().create(name, type_)

@@ -105,7 +105,7 @@ class SameStateForAll(Sender):
 
 @fault("gone-pads-stay", violates="gamepad.each", subtle=True)
 class GonePadsStay(Sender):
-    """Goes on to send the last state of a gamepad that is not there any more."""
+    """Goes on sending the last state of a gamepad that was disconnected."""
 
     def __init__(self, out: Datagrams) -> None:
         super().__init__(out)
@@ -217,7 +217,7 @@ class RightAxesSwapped(Sender):
 
 @fault("never-quite-right", violates="gamepad.full-range")
 class NeverQuiteRight(Sender):
-    """Scales positions so that corners fit, and ends are not reached any more."""
+    """Scales positions so that corners fit, and the ends are no longer reached."""
 
     def joystick(self, x: float, y: float) -> tuple[float, float]:
         return x * 0.707, y * 0.707

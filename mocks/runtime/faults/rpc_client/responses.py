@@ -44,7 +44,7 @@ class FalseAsNil(Client):
 
 @fault("only-maps-are-errors", violates="rpc.failure")
 class OnlyMapsAreErrors(Client):
-    """Takes an error that is not a map for none."""
+    """Takes an error that is not a map for no error."""
 
     def failed(self, error: Any) -> bool:
         return isinstance(error, dict)
@@ -68,7 +68,7 @@ class ResultBeforeError(Client):
 
 @fault("errors-kept-back", violates="rpc.error-reachable")
 class ErrorsKeptBack(Client):
-    """Tells its program that a call has failed, and no more."""
+    """Reports to its program that a call has failed, without the error."""
 
     def response(self, number: int, error: Any, result: Any) -> None:
         super().response(number, None if error is None else "the call has failed", result)

@@ -1,4 +1,4 @@
-"""Faults of the RPC server in what becomes of a call: arguments, results and errors."""
+"""Faults of the RPC server in calls: arguments, results and errors."""
 
 import contextlib
 import struct

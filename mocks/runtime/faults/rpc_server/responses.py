@@ -89,7 +89,7 @@ class NilUnanswered(Server):
 
 @fault("two-hundred-answers", violates="rpc.each-answered", subtle=True)
 class TwoHundredAnswers(Server):
-    """Answers two hundred requests of a connection, and no more."""
+    """Answers only the first two hundred requests of a connection."""
 
     count = 0
 
@@ -142,7 +142,7 @@ class FiveAtATime(Server):
 
 @fault("fifty-in-a-read", violates="rpc.pipelining", subtle=True)
 class FiftyInARead(Server):
-    """Takes no more than fifty requests from one read."""
+    """Takes at most fifty requests from one read."""
 
     def receive(self, data: bytes) -> None:
         for frame in self.decoder.feed(data)[:50]:

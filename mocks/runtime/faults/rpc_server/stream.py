@@ -113,7 +113,7 @@ class DiesOfNilArguments(Server):
 
 @fault("hangs-of-an-odd-id", violates="robustness.malformed-requests", subtle=True)
 class HangsOfAnOddId(Server):
-    """Serves a connection no more after a request with an array for its id."""
+    """Stops serving a connection after a request with an array for its id."""
 
     hung = False
 
@@ -174,7 +174,7 @@ class DiesOfBrokenBytes(Server):
 
 @fault("waits-for-all-bytes", violates="robustness.broken-bytes", subtle=True)
 class WaitsForAllBytes(Server):
-    """Serves nobody any more once a client has left within a request."""
+    """Stops serving all clients once one has left within a request."""
 
     stopped: ClassVar[list[bool]] = []
 
@@ -239,7 +239,7 @@ class DiesOfLostClients(_Leaving):
 
 @fault("waits-for-lost-clients", violates="robustness.clients-leave", subtle=True)
 class WaitsForLostClients(_Leaving):
-    """Serves nobody any more once a client has gone that it had calls left of."""
+    """Stops serving all clients once one has gone that had calls pending."""
 
     lost: ClassVar[list[int]] = []
 

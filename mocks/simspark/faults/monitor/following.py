@@ -70,7 +70,7 @@ class ExponentsUnread(Monitor):
 
 @fault("stops-at-misfits", violates="robustness.odd-scenes", subtle=True)
 class StopsAtMisfits(Monitor):
-    """Follows nothing any more after an update that does not fit, and keeps its connection."""
+    """Stops following after an update that does not fit, and keeps its connection."""
 
     stopped = False
 
@@ -240,6 +240,6 @@ class _Sums(View):
 
 @fault("sums-of-places", violates="graph.poses-known", subtle=True)
 class SumsOfPlaces(_Viewing):
-    """Adds up the places along the way, and heeds no turns."""
+    """Adds up the translations along the path, and ignores rotations."""
 
     view_of_its_own = _Sums

@@ -42,7 +42,7 @@ class FourthAgentUntold(Server):
 
 @fault("speakers-untold", violates="agents.perceptors", subtle=True)
 class SpeakersUntold(Server):
-    """Sends no more perceptors to an agent that has said something."""
+    """Stops sending perceptors to an agent that has said something."""
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text)

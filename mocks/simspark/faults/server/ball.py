@@ -1,4 +1,4 @@
-"""Faults of the server in what becomes of the ball as a trainer wants it."""
+"""Faults of the server in a trainer's commands about the ball."""
 
 from typing import Any
 

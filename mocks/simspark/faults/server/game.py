@@ -1,4 +1,4 @@
-"""Faults of the server in what becomes of the game as a trainer wants it."""
+"""Faults of the server in a trainer's commands about the game."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Faults of the server in what becomes of the players as a trainer wants it."""
+"""Faults of the server in a trainer's commands about players."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ class DiesOfUnknownEffectors(Server):
 
 @fault("drops-agents-that-talk-long", violates="robustness.unknown-effectors", subtle=True)
 class DropsAgentsThatTalkLong(Server):
-    """Serves an agent no more that has said too long a text."""
+    """Stops serving an agent that has said too long a text."""
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text)

@@ -77,7 +77,7 @@ class SaysNoMoreToTrainers(Server):
 
 @fault("sixty-states", violates="monitors.keeps-sending", subtle=True)
 class SixtyStates(Server):
-    """Says no more to a monitor that it has told sixty states."""
+    """Stops sending to a monitor after sixty states."""
 
     told: dict[int, int] | None = None
 

@@ -66,7 +66,7 @@ class CompetitionAfterStart(CompetitionUnsent):
 
 @fault("state-unsent", violates="setup.starting-state")
 class StateUnsent(Frontend):
-    """Sends nothing of what the user chose before the start, but a default mode."""
+    """Sends a default mode before the start, and nothing that the user chose."""
 
     def send_competition(self) -> None:
         chosen = self.world.competition

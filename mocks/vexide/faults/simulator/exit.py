@@ -108,7 +108,7 @@ class SerialAfterExited(Simulator):
 
 @fault("crash-unlogged", violates="exit.error-log")
 class CrashUnlogged(Simulator):
-    """Says nothing of the error that ended the program."""
+    """Sends no Log of the error that ended the program."""
 
     def exited(self, error: str | None) -> None:
         super().exited(None)

@@ -1,4 +1,4 @@
-"""Faults of the simulator in what it tells of the program: signature, logs, serial data."""
+"""Faults of the simulator in its reports of the program: signature, logs, serial data."""
 
 import base64
 from typing import Any

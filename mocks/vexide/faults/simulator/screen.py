@@ -11,7 +11,7 @@ from mocks.vexide.simulator import Simulator
 
 @fault("draws-nothing", violates="execution.reports-changes", subtle=True)
 class DrawsNothing(Simulator):
-    """Tells nothing of what the program draws."""
+    """Sends nothing of what the program draws."""
 
     def send(self, message: Any) -> None:
         if not (name_of(message) or "").startswith("Screen"):

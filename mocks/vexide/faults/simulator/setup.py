@@ -153,7 +153,7 @@ class StartsByItself(Simulator):
 
 @fault("starts-by-competition", violates="start.not-before", subtle=True)
 class StartsByCompetition(Simulator):
-    """Runs the program when a CompetitionMode comes after Ready, though nobody started it."""
+    """Runs the program when a CompetitionMode comes after Ready, though it was not started."""
 
     def compete(self, content: dict[str, Any]) -> None:
         super().compete(content)
@@ -172,7 +172,7 @@ class CompetitionIgnored(Simulator):
 
 @fault("competition-once", violates="competition.update", subtle=True)
 class CompetitionOnce(Simulator):
-    """Takes one change of the competition mode while the program runs, and no more."""
+    """Takes only one change of the competition mode while the program runs."""
 
     changes = 0
 

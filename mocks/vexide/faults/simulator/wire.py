@@ -35,7 +35,7 @@ class EchoesCompetition(Simulator):
 
 
 class DeafWhenReady(Simulator):
-    """Takes no more commands once it is ready, on the transports that `deaf` names."""
+    """Stops taking commands once it is ready, on the transports that `deaf` names."""
 
     deaf: tuple[str, ...]
 
@@ -46,14 +46,14 @@ class DeafWhenReady(Simulator):
 
 @fault("pipe-deaf", violates="transport.standard-streams", needs={"transport": "stdio"})
 class PipeDeaf(DeafWhenReady):
-    """On its standard streams takes no more commands once it is ready."""
+    """On its standard streams stops taking commands once it is ready."""
 
     deaf = ("stdio",)
 
 
 @fault("socket-deaf", violates="transport.others", subtle=True, needs={"transport": "tcp"})
 class SocketDeaf(DeafWhenReady):
-    """On a socket takes no more commands once it is ready."""
+    """On a socket stops taking commands once it is ready."""
 
     deaf = ("tcp", "unix")
 
