@@ -62,6 +62,7 @@ class Configuration:
     seed: int = 0
     examples: int = 10
     max_wait: float = 30.0
+    max_time: float = 3600.0
     workers: str = "auto"
     """How many of its instances are tested at a time; `auto`: found out by a trial."""
     report: str = ""
@@ -203,7 +204,8 @@ def checked(configuration: Configuration) -> Configuration:
         values = protocol.ixit[name].values
         if values and value not in values:
             raise ConfigurationError(f"{name} is {value!r}; it can be {' or '.join(values)}")
-    for name, seconds in {**configuration.timing, "max-wait": configuration.max_wait}.items():
+    limits = {"max-wait": configuration.max_wait, "max-time": configuration.max_time}
+    for name, seconds in {**configuration.timing, **limits}.items():
         if not 0 < seconds < math.inf:
             raise ConfigurationError(f"{name} is {seconds:g}; expected a number of seconds above 0")
     for command in configuration.hooks.values():

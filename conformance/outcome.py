@@ -32,8 +32,8 @@ class Run:
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
     we have not started could not be reached any more, if that happened. ``interrupted``: somebody
     ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
-    says why only one was, where that was found out. ``live``: there were no tests, but two real
-    peers that were watched.
+    says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
+    before its tests were done. ``live``: there were no tests, but two real peers that were watched.
     """
 
     configuration: Configuration
@@ -45,6 +45,7 @@ class Run:
     lost: str = ""
     at_a_time: int = 1
     alone: str = ""
+    timed_out: bool = False
     live: bool = False
     smoke: dict[str, Any] | None = None
     tests: list[dict[str, Any]] = field(default_factory=list)
@@ -55,13 +56,18 @@ class Run:
         return max(self.collected.selected, len(self.tests))
 
     @property
+    def cut_short(self) -> bool:
+        """Whether it ended before all of its tests were run."""
+        return len(self.tests) < self.selected
+
+    @property
     def selection(self) -> dict[str, Any] | None:
         """What part of the role's tests was run, as in report.json; None for all of them."""
         if self.live:
-            return {"by": "what passed between two peers", "tests": 1, "of": 1}
+            return None
         by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
         ran = self.smoke is None or (self.smoke["verdict"] == Verdict.PASS and not self.lost)
-        stopped = ran and len(self.tests) < self.selected and not self.interrupted
+        stopped = ran and self.cut_short and not (self.interrupted or self.problems)
         if not by and not stopped and self.selected == of:
             return None
         how = [by or "what pytest was told"] if by or self.selected < of else []
@@ -88,6 +94,8 @@ def build(run: Run) -> dict[str, Any]:
         entry = next((entry for entry in requirements if entry["id"] == name), None)
         said = _said_of(name, results, findings)
         why = _apply_known(entry, known, today, said)
+        if entry:
+            entry["known"] = known.reason
         if why and (said or _judged(run, name)):
             stale.append({"requirement": name, "why": why})
     _mark_known(requirements, results, findings)
@@ -131,6 +139,8 @@ def build(run: Run) -> dict[str, Any]:
         "problems": problems,
         "stale": stale,
     }
+    if run.live:
+        report["live"] = True
     if configuration.baseline:
         _compare(report, configuration, _of_what(run))
     return report
@@ -174,6 +184,8 @@ def _of_what(run: Run) -> str:
     """What a headline begins with where not all tests were run to their end."""
     if run.interrupted:
         return f"interrupted after {len(run.tests)} of {run.selected} tests: "
+    if run.live:
+        return "what passed between two peers: "
     if selection := run.selection:
         return f"{selection['tests']} of {selection['of']} tests ({selection['by']}): "
     return ""
@@ -194,6 +206,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
         **{f"hooks.{name}": value for name, value in configuration.hooks.items()},
         "examples": configuration.examples,
         "max_wait": configuration.max_wait,
+        "max_time": configuration.max_time,
     }
 
 
@@ -311,7 +324,9 @@ def _why_not(requirement: Requirement, run: Run, smoke_failed: bool) -> str:
         return "the smoke session failed, so nothing else was tried"
     if run.interrupted:
         return "the run was interrupted before it was tried"
-    if run.selection and not run.live and requirement.id not in run.collected.decided:
+    if run.timed_out and requirement.id in run.collected.decided:
+        return "the run reached its --max-time before it was tried"
+    if run.selection and requirement.id not in run.collected.decided:
         return LEFT_OUT
     needs = f"; it needs {requirement.needs}" if requirement.needs else ""
     return f"no session of this run showed it{needs}"
@@ -350,7 +365,7 @@ def _said_of(
 
 def _judged(run: Run, requirement: str) -> bool:
     """Whether the run says as much of a requirement as a whole one: all of its tests were run."""
-    if run.interrupted:
+    if run.interrupted or run.cut_short:
         return False
     collected = run.collected
     whole = requirement in collected.decided and requirement not in collected.split
@@ -395,7 +410,9 @@ def _outcome(
         return NONCONFORMANT, "known failures do not hold any more"
     if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
         return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
-    if run.selection and not run.live:
+    if run.timed_out:
+        return INCONCLUSIVE, _out_of_time(run)
+    if run.selection:
         wanted = set(run.collected.decided)
         shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
         if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
@@ -404,6 +421,11 @@ def _outcome(
     if not any(tried(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
     return CONFORMANT, ""
+
+
+def _out_of_time(run: Run) -> str:
+    limit = run.configuration.max_time
+    return f"the run reached its --max-time of {limit:g} s after {len(run.tests)} tests"
 
 
 def counted(verdicts: Iterable[str]) -> dict[str, int]:

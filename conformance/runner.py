@@ -49,6 +49,7 @@ class Runner:
         self._stack = contextlib.ExitStack()
         self._told = time.monotonic()
         self._wrong = 0
+        self._writing = False
         self.report: dict[str, Any] | None = None
         # Its cache between runs is useless here, and would lie where the run was started.
         home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
@@ -143,17 +144,26 @@ class Runner:
 
     async def _play(self, session: pytest.Session) -> None:
         async with Testbed(self.configuration) as testbed:
-            held = await smoke.hold(testbed, self.folder)
-            held.result.reproduce = self._reproduce("")
-            self._run.smoke, self._run.reached = held.result.to_json(), held.reached
-            self._wrong += bool(held.result.findings)
-            if not held.held:
-                return
-            items = sorted(session.items, key=self._place)
-            tests = [functools.partial(self._case, testbed, item) for item in items]
-            found = await width(testbed, len(tests))
-            self._run.at_a_time, self._run.alone = found.tests, found.why
-            await overlap(tests, found.tests, lambda: self._stopped(session))
+            try:
+                async with asyncio.timeout(self.configuration.max_time) as limit:
+                    await self._hold(testbed, session)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                self._run.timed_out = True
+
+    async def _hold(self, testbed: Testbed, session: pytest.Session) -> None:
+        held = await smoke.hold(testbed, self.folder)
+        held.result.reproduce = self._reproduce("")
+        self._run.smoke, self._run.reached = held.result.to_json(), held.reached
+        self._wrong += bool(held.result.findings)
+        if not held.held:
+            return
+        items = sorted(session.items, key=self._place)
+        tests = [functools.partial(self._case, testbed, item) for item in items]
+        found = await width(testbed, len(tests))
+        self._run.at_a_time, self._run.alone = found.tests, found.why
+        await overlap(tests, found.tests, lambda: self._stopped(session))
 
     def _place(self, item: pytest.Item) -> int:
         """Test cases that others rest on come first, in order: what fails there is known then."""
@@ -228,8 +238,10 @@ class Runner:
         if report.failed:
             self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
 
-    def pytest_internalerror(self, excrepr: object) -> None:
+    def pytest_internalerror(self, excrepr: object) -> bool:
+        """Keep it for the report; pytest prints only what has failed while that is written."""
         self._run.problems.append(str(excrepr)[-4000:])
+        return not self._writing
 
     def _progress(self, result: Result) -> None:
         terminal, now = sys.stderr.isatty(), time.monotonic()
@@ -256,6 +268,7 @@ class Runner:
                     self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
 
     def _write(self, session: pytest.Session, interrupted: bool) -> None:
+        self._writing = True
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
         # Tests that cannot be collected end a run in the same way.

@@ -26,6 +26,9 @@ from conformance.reporting.summary import terminal_summary
 REPORTS = ("conformance-report", "conformance-report-selection")
 """Where the report of a whole run is written, and that of a selection."""
 
+# Options of pytest with which it runs a part of the tests, or none.
+_SELECTING = ("-k", "-m", "-x", "--exitfirst", "--maxfail", "--deselect", "--ignore", "--co")
+
 # pytest's exit codes for wrong usage, and for doing something other than running tests.
 _WITHOUT_REPORT: dict[int, int] = {
     pytest.ExitCode.USAGE_ERROR: USAGE,
@@ -52,6 +55,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="how many tests are under way at a time; auto, the default: as many as is good",
     )
     parser.add_argument(
+        "--max-time",
+        type=float,
+        default=3600.0,
+        metavar="S",
+        help="seconds after which the run ends, with a report of what was done (default: an hour)",
+    )
+    parser.add_argument(
         "--baseline", metavar="REPORT", help="fail if anything is worse than in this earlier report"
     )
     parser.add_argument(
@@ -68,7 +78,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     command, extra = _divide(args.rest)
-    chosen = configured(args, command)
+    chosen = configured(args, command, extra)
     if args.watch:
         folder = Path(chosen.cwd or ".")
         files = watching.files_of(chosen.command, folder)
@@ -91,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
     return int(report["exit_code"])
 
 
-def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
+def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -> Configuration:
     """The configuration of a run: the IUT to test, and how to run."""
     words = ["conformance", "run", *([args.role] if args.role else [])]
     words += ["--examples", str(args.examples)] if args.examples else []
@@ -102,13 +112,15 @@ def configured(args: argparse.Namespace, command: list[str]) -> Configuration:
             f"-n {args.workers}: an IUT that is started by hand is tested one by one"
         )
     selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
-    folder = args.report or REPORTS[bool(selection)]
+    partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
+    folder = args.report or REPORTS[partial]
     return replace(
         chosen,
         examples=args.examples or chosen.examples,
         workers=args.workers or chosen.workers,
         seed=args.seed,
         strict=args.strict,
+        max_time=args.max_time,
         baseline=_baseline(args.baseline, chosen) if args.baseline else "",
         selection=selection,
         report=str(Path(folder).resolve()),

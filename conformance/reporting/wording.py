@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from conformance.exits import SUITE_FAILED
 from conformance.selection import LEFT_OUT
 
 Report: TypeAlias = Mapping[str, Any]
@@ -43,7 +44,11 @@ def run_word(report: Report) -> str:
     """The verdict of a run, which never reads as if a part were the whole."""
     if report["interrupted"]:
         return "Interrupted"
+    if report["exit_code"] == SUITE_FAILED:
+        return "The suite failed"
     word = RUN_WORDS[report["verdict"]]
+    if report.get("live"):
+        return f"{word} in this session"
     return f"{word} in this selection" if report["selection"] else word
 
 

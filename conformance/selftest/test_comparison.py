@@ -218,6 +218,21 @@ def test_what_one_part_lacks_the_whole_lacks(tmp_path: Path, code: int, word: st
     assert word in whole["headline"]
 
 
+def test_a_known_failure_that_only_the_whole_shows_to_pass(tmp_path: Path) -> None:
+    """Where no test decides a requirement, but the oracle judges it in every session."""
+    parts = [part(1, 3, r0="pass"), part(2, 3, r1="pass")]
+    for made in parts:
+        made["selection"]["of"] = 2
+        for entry in made["requirements"]:
+            if entry["id"] == "area.r2":
+                entry |= {"verdict": "pass", "reason": "", "known": "slow"}
+    whole = merged([(tmp_path, made) for made in parts], tmp_path / "whole")
+    assert whole["stale"] == [{"requirement": "area.r2", "why": "passes now"}]
+    assert whole["exit_code"] == 1
+    alone = merged([(tmp_path, copy.deepcopy(parts[0]))], tmp_path / "alone")
+    assert alone["stale"] == []
+
+
 def test_transcripts_of_parts_keep_apart(tmp_path: Path) -> None:
     sources: list[tuple[Path, dict[str, Any]]] = []
     for name in ("a", "b"):

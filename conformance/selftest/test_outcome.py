@@ -37,14 +37,14 @@ def report(
     reached = options.pop("reached", True)
     problems = options.pop("problems", [])
     collected = options.pop("collected", None)
-    interrupted = options.pop("interrupted", False)
+    ended = {name: options.pop(name, False) for name in ("interrupted", "timed_out")}
     exercised = (MUST,) if smoke == "pass" else ()
     run = Run(
         Configuration(protocols.role("vexide/simulator"), command=("iut",), **options),
         datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
         strict=strict,
         collected=collected or Collected(len(tests), len(tests)),
-        interrupted=interrupted,
+        **ended,
         reached=reached,
         smoke=record("smoke", MUST, smoke, "it says no", exercised),
         tests=list(tests),
@@ -125,6 +125,19 @@ def test_known_failure_that_passes() -> None:
     made = report(record("a"), known_failures={MUST: KnownFailure("slow")})
     assert made["exit_code"] == 1
     assert made["stale"] == [{"requirement": MUST, "why": "passes now"}]
+
+
+def test_a_run_that_reached_its_limit() -> None:
+    """What was done counts, the rest was not reached, and no known failure is called stale."""
+    some = Collected(2, 2, (MUST, "ready.sent"))
+    known = {MUST: KnownFailure("slow")}
+    made = report(record("a"), collected=some, timed_out=True, known_failures=known)
+    assert (made["exit_code"], made["stale"]) == (3, [])
+    assert "reached its --max-time" in made["headline"]
+    reasons = {entry["id"]: entry["reason"] for entry in made["requirements"]}
+    assert "reached its --max-time" in reasons["ready.sent"]
+    failed = record("a", verdict="fail", detail="no")
+    assert report(failed, collected=some, timed_out=True)["exit_code"] == 1
 
 
 def test_what_shows_a_known_failure_is_marked_as_known() -> None:

@@ -122,6 +122,23 @@ def test_iut_of_ones_own(place: Place) -> None:
     assert verdicts(done) == {"framing.layout": "fail", "pong.answers": "pass"}
 
 
+def test_a_fault_of_the_suite_is_told_as_such(place: Place) -> None:
+    """Here of its oracle. It is nothing that the IUT has to answer for."""
+    copy = place.folder / "set"
+    shutil.copytree(TOY, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    oracle = copy / "conformance" / "toy" / "oracle.py"
+    text = oracle.read_text("utf-8")
+    line = '        number = value["number"]\n'
+    assert line in text
+    oracle.write_text(text.replace(line, "        raise RuntimeError('our bug')\n"), "utf-8")
+    done = place.run("toy/server", "--mock", "--protocols", str(copy))
+    assert done.code == done.report["exit_code"] == 4
+    assert done.out.startswith("THE SUITE FAILED  toy/server")
+    assert "RuntimeError: our bug" in done.report["problems"][0]
+    assert "our bug" in done.out and "Traceback" not in done.err
+    assert not any(test["verdict"] == "fail" for test in done.report["tests"])
+
+
 def test_captures(place: Place) -> None:
     golden = [str(path) for path in sorted((TOY / "captures/toy").glob("*.jsonl"))]
     sound = [path for path in golden if "violation" not in path]

@@ -82,6 +82,7 @@ def complaint(
         (["run", SIMULATOR, "--examples", "many"], "'many' is not a positive number"),
         (["run", SIMULATOR, "-n", "some"], "'some' is not a positive number"),
         (["run", SIMULATOR, "--mock", "--max-wait", "-1"], "expected a number of seconds above 0"),
+        (["run", SIMULATOR, "--mock", "--max-time", "0"], "expected a number of seconds above 0"),
         (["run", SIMULATOR, "--mock", "--requirement", "ready.snt"], "did you mean ready.sent"),
         (["run", SIMULATOR, "--mock", "--timing", "respons=1"], "did you mean response?"),
         (["run", SIMULATOR, "--mock", "--timing", "response"], "expected NAME=VALUE"),
@@ -229,6 +230,27 @@ def test_a_selection_leaves_the_whole_report_alone(place: Place) -> None:
     assert selection["of"] > 100
     left = {entry.name for entry in place.folder.iterdir()} - {"iut.py", "out", "err", "tmp"}
     assert left == {"conformance-report", "conformance-report-selection"}
+
+
+def test_a_selection_of_pytest_leaves_the_whole_report_alone(place: Place) -> None:
+    words = ("run", SIMULATOR, *BRIEF, "--", *place.simulator(), "--pytest", "-q", *ONE_TEST)
+    assert place.conformance(*words).code == 0
+    assert not (place.folder / "conformance-report").exists()
+    assert (place.folder / "conformance-report-selection" / "report.json").is_file()
+
+
+def test_a_run_ends_at_its_limit(place: Place) -> None:
+    words = ("--timing", "startup=9", "--timing", "response=9", "-k", "ready_once or text_arrives")
+    # The smoke session holds; whoever comes second is never answered.
+    silent = place.simulator(
+        "first = not os.path.exists('seen'); open('seen', 'w')\n"
+        "serve() if first else sys.stdin.read()"
+    )
+    done = place.run(SIMULATOR, *words, "--max-time", "5", iut=silent)
+    assert done.code == done.report["exit_code"] == 3
+    assert "the run reached its --max-time of 5 s after 0 tests" in done.report["headline"]
+    assert done.reason("serial.bytes-exact") == "the run reached its --max-time before it was tried"
+    assert not done.left
 
 
 def test_selects_requirements_by_a_pattern(place: Place) -> None:
