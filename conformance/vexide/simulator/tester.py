@@ -64,3 +64,8 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     else:
         ran = any(message.name in EXECUTION for message in session.received)
         check(ran, f"the program to run after {after}", "the simulator hangs")
+
+
+def either(iut: Iut, program: str) -> str | None:
+    """A declared program, or the IUT's own choice: it may show the same."""
+    return program if program in iut.configuration.programs else None

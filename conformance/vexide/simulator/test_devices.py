@@ -1,0 +1,155 @@
+"""Motors and ports: what is configured reports, and acts as it was configured."""
+
+import pytest
+
+from conformance.cases import check, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import NotExercised
+from conformance.vexide.commands import START, competition, motor
+from conformance.vexide.simulator.plain import (
+    Driving,
+    driving,
+    opened,
+)
+from conformance.vexide.simulator.reading import (
+    smart,
+)
+from conformance.vexide.simulator.tester import either, make_ready, start
+from conformance.vexide.tester import received
+
+_DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
+LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
+MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
+
+
+@requirement("devices.update-on-change")
+@pytest.mark.parametrize(
+    "ports", [[0], [20], [1, 2, 3], list(range(21))], ids=["first", "last", "three", "all"]
+)
+async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
+    """A program that drives its motors makes each configured port report, and no other."""
+    known = await driving(iut, *ports)
+    async with opened(iut, program=known.program) as session:
+        await start(session, *(motor(session, number) for number in known.configured))
+        await _report(session, known)
+
+
+@requirement("devices.update-on-change")
+async def test_late_motor_reports(iut: Iut) -> None:
+    """A motor that is configured after Ready, or again with another gearset, reports as well."""
+    known = await driving(iut, 1, 12)
+    async with opened(iut, program=known.program) as session:
+        first, *others = known.configured
+        await make_ready(session, motor(session, first, "Red"))
+        await session.send(motor(session, first), *(motor(session, number) for number in others))
+        await session.send(competition(), START)
+        await _report(session, known)
+
+
+async def _report(session: Session, known: Driving) -> None:
+    """Each of these ports reports that its motor is driven, and not only that there is one."""
+    left: set[object] = set(known.reporting)
+    reported: set[object] = set()
+    deadline = session.now + session.seconds("program")
+    while left and (update := await session.watch("DeviceUpdate", within=deadline - session.now)):
+        number = smart(update.value["DeviceUpdate"]["port"])
+        reported.add(number)
+        # What a program of its own does to its motors is not known.
+        if known.program is None or _is_driven(update.value["DeviceUpdate"]["status"]):
+            left.discard(number)
+    came = [
+        f"{'only the state at rest' if number in reported else 'none'} came for {number}"
+        for number in known.reporting
+        if number in left
+    ]
+    ports = ", ".join(map(str, known.reporting))
+    check(not left, f"a DeviceUpdate of a driven motor for each of {ports}", ", ".join(came))
+
+
+@requirement("devices.only-configured")
+async def test_only_configured_motors_report(iut: Iut) -> None:
+    """Only ports with a configured motor report one."""
+    await _driven(iut, 5, 17)
+
+
+@requirement("types.port-range")
+async def test_ports_of_all_events(iut: Iut) -> None:
+    """The ports of every event are in range, VEXlink's among them, up to the program's end."""
+    async with opened(iut) as session:
+        await start(session, *(motor(session, number) for number in (0, 20)))
+        await session.watch("Exited", within=session.seconds("program"))
+        with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
+        if not any(received(session, name) for name in with_port):
+            raise NotExercised("no event with a port came; declare [programs] drive")
+
+
+@requirement("types.port-range")
+async def test_ports_in_range(iut: Iut) -> None:
+    """The ports of updates are within 0 and 20, at both ends of the range."""
+    await _driven(iut, 0, 20)
+
+
+@requirement("motor.flags-zero")
+async def test_motor_flags(iut: Iut) -> None:
+    """The flags of every motor are 0."""
+    await _driven(iut, *range(21))
+
+
+async def _driven(iut: Iut, *ports: int) -> None:
+    async with opened(iut, program=either(iut, "drive")) as session:
+        await start(session, *(motor(session, number) for number in ports))
+        if not await session.watch("DeviceUpdate", within=session.seconds("program")):
+            raise NotExercised("no motor moved; declare [programs] drive")
+        await session.watch("Exited")
+
+
+def _is_driven(status: object) -> bool:
+    """Whether a motor with this state has got a voltage, or already does something with it."""
+    state = status.get("Motor") if isinstance(status, dict) else None
+    return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
+
+
+@requirement("motor.inertia")
+@pytest.mark.parametrize("light", [3, 4], ids=["first", "second"])
+async def test_inertia(iut: Iut, light: int) -> None:
+    """Of two motors that differ in their inertia only, the lighter one gains more speed."""
+    heavy = 7 - light
+    async with opened(iut, program="drive") as session:
+        inertias = {light: LIGHT, heavy: HEAVY}
+        await start(session, *(motor(session, port, inertia=inertias[port]) for port in (3, 4)))
+        await _gains_more(session, light, heavy)
+
+
+@requirement("devices.last-configuration")
+async def test_last_configuration(iut: Iut) -> None:
+    """Of two motors that exchange their inertia by a second configuration, the later one holds."""
+    async with opened(iut, program="drive") as session:
+        await make_ready(
+            session, motor(session, 3, inertia=HEAVY), motor(session, 4, inertia=LIGHT)
+        )
+        await session.send(motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
+        await session.send(competition(), START)
+        await _gains_more(session, 3, 4)
+
+
+async def _gains_more(session: Session, light: int, heavy: int) -> None:
+    """The top reported speed of the light motor is clearly above that of the heavy one."""
+    deadline = session.now + session.seconds("response")
+    fastest = {light: 0.0, heavy: 0.0}
+    seen: set[object] = set()
+    while update := await session.watch("DeviceUpdate", within=deadline - session.now):
+        number = smart(update.value["DeviceUpdate"]["port"])
+        state = update.value["DeviceUpdate"]["status"].get("Motor", {})
+        if number in fastest:
+            seen.add(number)
+            fastest[int(str(number))] = max(fastest[int(str(number))], abs(state["velocity"]))
+        if len(seen) == 2 and fastest[light] > MUCH * fastest[heavy] and fastest[light] > 0:
+            return
+    if not any(fastest.values()):
+        raise NotExercised("no velocity of a motor was reported by the program 'drive'")
+    check(
+        False,
+        f"the motor with {LIGHT:g} kg m² to gain much more speed than the one with {HEAVY:g}",
+        f"{fastest[light]:g} rad/s was the most that it reached, and {fastest[heavy]:g} the other",
+    )

@@ -1,0 +1,236 @@
+"""What a running program sees of its robot: touches, battery, SD card and controller."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conformance.cases import check, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.commands import START, competition, motor, raw, touch
+from conformance.vexide.simulator.plain import (
+    opened,
+    require_form,
+    shows,
+    visible_program,
+)
+from conformance.vexide.simulator.reading import (
+    holds,
+    probed,
+)
+from conformance.vexide.simulator.tester import either, make_ready, start
+from conformance.vexide.tester import received
+
+NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
+
+
+# Touch
+
+
+@requirement("touch.registered")
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_touch(iut: Iut, when: str) -> None:
+    """A touch is one for the program: where it is, that it lasts, and that it is over."""
+    await require_form(iut, touch(10, 20, "Pressed"))
+    async with opened(iut, program="probe") as session:
+        pressed = touch(10, 20, "Pressed")
+        if when == "setup":
+            await make_ready(session, pressed)
+            await session.send(START)
+        else:
+            await start(session)
+            await probed(session, "competition", lambda said: said != "nothing")
+            await session.send(pressed)
+        await _sees_touch(session, "Pressed 10 20")
+        await session.send(touch(470, 260, "Held"))
+        await _sees_touch(session, "Held 470 260")
+        await session.send(touch(470, 260, "Released"))
+        await _sees_touch(session, "Released")
+
+
+async def _sees_touch(session: Session, wanted: str) -> None:
+    said = await probed(session, "touch", lambda line: line == wanted)
+    if said == "nothing":
+        raise NotExercised(
+            "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
+        )
+    check(said == wanted, f"the program to see the touch {wanted}", f"it saw {said}")
+
+
+# Battery
+
+
+@requirement("battery.default")
+async def test_battery_starts_full(iut: Iut) -> None:
+    """Without SetBatteryCapacity the battery holds 14 Wh when the program starts."""
+    async with opened(iut, program=either(iut, "probe")) as session:
+        await start(session, motor(session, 1))
+        await holds(session, 14.0)
+
+
+@requirement("battery.set-capacity")
+@pytest.mark.parametrize("capacity", [10.0, 14, 0.5])
+async def test_battery_is_set(iut: Iut, capacity: float) -> None:
+    """SetBatteryCapacity before the start sets what is left in the battery."""
+    async with opened(iut, program=either(iut, "probe")) as session:
+        command = {"SetBatteryCapacity": {"capacity": capacity}}
+        await make_ready(session, motor(session, 1), command)
+        # A Battery event that was under way before the command was read does not show its effect.
+        await session.watch("Exited")
+        stale = len(received(session, "Battery"))
+        await session.send(START)
+        await holds(session, capacity, stale)
+
+
+@requirement("battery.set-capacity")
+async def test_battery_is_set_while_running(iut: Iut) -> None:
+    """SetBatteryCapacity counts while the program runs, too, and the latest counts."""
+    async with opened(iut, program="probe") as session:
+        await start(session)
+        await probed(session, "battery", lambda said: said != "nothing")
+        await session.send(
+            {"SetBatteryCapacity": {"capacity": 9.5}}, {"SetBatteryCapacity": {"capacity": 3.5}}
+        )
+        await holds(session, 3.5)
+
+
+# SD card
+
+
+@requirement("sdcard.mounted")
+@pytest.mark.parametrize("name", ["card", "card with späces", "second"])
+async def test_card_is_mounted(iut: Iut, name: str) -> None:
+    """After USD the program writes and reads files of the directory as its SD card."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        root = Path(folder) / name
+        root.mkdir()
+        setup = [{"USD": {"root": str(root)}}]
+        if name == "second":
+            other = Path(folder) / "first"
+            other.mkdir()
+            setup = [{"USD": {"root": str(other)}}, *setup]
+        async with opened(iut, program="probe") as session:
+            await start(session, *setup)
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check(any(root.rglob("*")), "a file in the mounted directory", "it is empty")
+
+
+@requirement("sdcard.mounted")
+async def test_card_is_mounted_while_running(iut: Iut) -> None:
+    """USD mounts a card for a program that runs already."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with opened(iut, program="probe") as session:
+            await start(session)
+            await probed(session, "sdcard", lambda line: line == "absent")
+            await session.send({"USD": {"root": folder}})
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see its SD card", f"it saw {said}")
+
+
+@requirement("sdcard.unmounted")
+async def test_no_card(iut: Iut) -> None:
+    """A null root leaves the program without an SD card, also after one was mounted."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with opened(iut, program="probe") as session:
+            await start(session, {"USD": {"root": folder}}, {"USD": {"root": None}})
+            said = await probed(session, "sdcard", lambda line: line == "absent")
+            check(said == "absent", "the program to see no SD card", f"it saw {said}")
+
+
+@requirement("sdcard.unmounted")
+async def test_card_is_unmounted_while_running(iut: Iut) -> None:
+    """A null root takes the card away from a running program."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with opened(iut, program="probe") as session:
+            await start(session, {"USD": {"root": folder}})
+            await probed(session, "sdcard", lambda line: line == "present")
+            await session.send({"USD": {"root": None}})
+            said = await probed(session, "sdcard", lambda line: line == "absent")
+            check(said == "absent", "the program to see no SD card any more", f"it saw {said}")
+
+
+@requirement("encoding.optional-null")
+async def test_null_root(iut: Iut) -> None:
+    """A root that is null means that there is no card."""
+    await _no_root(iut, {"root": None})
+
+
+@requirement("encoding.optional-absent")
+async def test_absent_root(iut: Iut) -> None:
+    """A root that is left out means that there is no card."""
+    await _no_root(iut, {})
+
+
+async def _no_root(iut: Iut, none: dict[str, None]) -> None:
+    program = either(iut, "probe") or await visible_program(iut)
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        async with opened(iut, program=program) as session:
+            await start(session, motor(session, 1), {"USD": {"root": folder}}, {"USD": none})
+            if program == "probe":
+                said = await probed(session, "sdcard", lambda line: line == "absent")
+                if said == "present" and "root" in none:
+                    raise Inconclusive(
+                        "the card is still there after a null root (sdcard.unmounted)"
+                    )
+                check(said == "absent", "the program to see no SD card", f"it saw {said}")
+            else:
+                ran = await shows(iut, session)
+                check(ran, f"the program to run after USD with {none}", "it had no effect")
+
+
+# Controller
+
+
+@requirement("controller.stored-while-disabled")
+@pytest.mark.parametrize(
+    "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
+)
+async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
+    """A state that comes while it cannot be read is there as soon as it can."""
+    await require_form(iut, raw())
+    async with opened(iut, program="probe") as session:
+        await start(session, competition(**barred), raw(axis1=1), competition(**barred))
+        await probed(session, "competition", lambda said: said != "nothing")
+        await session.send(competition(**barred), raw(axis1=65))
+        await session.watch("Serial")
+        await session.send(competition())
+        await _axis(session, "65")
+
+
+@requirement("controller.raw-replaces-uuid")
+async def test_raw_replaces_uuid(iut: Iut) -> None:
+    """After a UUID, Raw counts; the latest Raw counts, at rest as well, and goes on counting."""
+    await require_form(iut, raw())
+    async with opened(iut, program="probe") as session:
+        await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
+        for value, battery in ((65, 100), (-127, 1000), (0, 1), (-20, 100)):
+            state = raw(axis1=value, battery_level=battery, battery_capacity=battery)
+            await session.send(state)
+            await _axis(session, str(value))
+        await session.watch("Serial")
+        said = await probed(session, "controller", lambda line: True)
+        check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")
+
+
+@requirement("controller.uuid-replaces-raw")
+async def test_uuid_replaces_raw(iut: Iut) -> None:
+    """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
+    await require_form(iut, raw())
+    async with opened(iut, program="probe") as session:
+        await start(session, raw(axis1=65))
+        await _axis(session, "65")
+        await session.send({"ControllerUpdate": {"UUID": NO_GAMEPAD}})
+        said = await probed(session, "controller", lambda line: line in ("none", "axis1=0"))
+        check(
+            said in ("none", "axis1=0"),
+            "the program to see no controller or one at rest",
+            f"it saw {said}",
+        )
+
+
+async def _axis(session: Session, value: str) -> None:
+    said = await probed(session, "controller", lambda line: line == f"axis1={value}")
+    check(said == f"axis1={value}", f"the program to see axis1={value}", f"it saw {said}")

@@ -1,0 +1,125 @@
+"""What a running program writes and draws, as it comes to the frontend."""
+
+import pytest
+
+from conformance.cases import check, requirement
+from conformance.iut import Iut
+from conformance.verdicts import Inconclusive, NotExercised
+from conformance.vexide.commands import motor
+from conformance.vexide.simulator.plain import (
+    opened,
+)
+from conformance.vexide.simulator.reading import (
+    GREETING,
+    serial_bytes,
+    serial_until,
+)
+from conformance.vexide.simulator.tester import either, start
+from conformance.vexide.tester import received
+
+ALL_BYTES = bytes(range(256))
+
+
+# Serial
+
+
+@requirement("serial.bytes-exact")
+async def test_text_arrives(iut: Iut) -> None:
+    """Printed text arrives on serial channel 1, once and complete."""
+    async with opened(iut, program="print") as session:
+        await start(session)
+        data = await serial_until(session, GREETING)
+        await session.watch("Serial")
+        data = serial_bytes(session)
+        check(data == GREETING, f"{GREETING!r} on serial channel 1", f"{data[:200]!r} came")
+
+
+@requirement("serial.bytes-exact")
+async def test_every_byte_arrives(iut: Iut) -> None:
+    """All 256 byte values arrive unchanged, those that are not text among them."""
+    async with opened(iut, program="bytes") as session:
+        await start(session)
+        data = await serial_until(session, ALL_BYTES)
+        wrong = next(
+            (n for n, byte in enumerate(ALL_BYTES) if data[n : n + 1] != bytes([byte])), 256
+        )
+        check(
+            data == ALL_BYTES,
+            "the bytes 00 to FF on serial channel 1",
+            f"{len(data)} bytes came, the first wrong one at {wrong}",
+        )
+
+
+@requirement("serial.base64")
+async def test_serial_is_base64(iut: Iut) -> None:
+    """The data of every Serial event is Base64."""
+    async with opened(iut, program=either(iut, "bytes")) as session:
+        await start(session, motor(session, 1))
+        if not await session.watch("Serial", within=session.seconds("program")):
+            raise NotExercised("the program wrote nothing; declare [programs] bytes")
+        await session.watch("Exited")
+
+
+@requirement("log.not-for-serial")
+async def test_print_is_no_log(iut: Iut) -> None:
+    """Printed text comes as Serial, and not as a Log of the simulator."""
+    async with opened(iut, program="print") as session:
+        await start(session)
+        data = await serial_until(session, GREETING)
+        word = GREETING.decode().strip()
+        logs = [m for m in received(session, "Log") if word in str(m.value["Log"].get("message"))]
+        if not data and not logs:
+            raise Inconclusive("what the program prints came neither as Serial nor as Log")
+        check(
+            bool(data),
+            "what the program prints, as Serial",
+            "it came as Log",
+            logs[0].event if logs else None,
+        )
+
+
+# Screen
+
+
+@requirement("execution.reports-changes")
+@pytest.mark.parametrize(
+    ("program", "event"), [("draw", "ScreenDraw"), ("drive", "DeviceUpdate"), ("print", "Serial")]
+)
+async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
+    """Changes that the program makes are reported while it runs."""
+    async with opened(iut, program=program) as session:
+        await start(session, motor(session, 1))
+        came = await session.watch(event, within=session.seconds("program"))
+        check(came is not None, f"{event} from a program that brings it about", "it did not come")
+
+
+@requirement("screen.pixel-buffer")
+async def test_pixel_buffer(iut: Iut) -> None:
+    """The buffer of a CopyBuffer is Base64 of whole pixels of four bytes."""
+    await _drawing(iut, "CopyBuffer")
+
+
+@requirement("types.stride-nonzero")
+async def test_stride(iut: Iut) -> None:
+    """The stride of a CopyBuffer is not zero."""
+    await _drawing(iut, "CopyBuffer")
+
+
+@requirement("types.color-range")
+async def test_colors(iut: Iut) -> None:
+    """The parts of every colour are within 0 and 255."""
+    await _drawing(iut, "")
+
+
+async def _drawing(iut: Iut, command: str) -> None:
+    async with opened(iut, program=either(iut, "draw")) as session:
+        await start(session, motor(session, 1))
+        await session.watch("ScreenDraw", within=session.seconds("program"))
+        await session.watch("Exited")
+        drawn = [
+            message.value["ScreenDraw"]["command"] for message in received(session, "ScreenDraw")
+        ]
+        if not any(not command or command in entry for entry in drawn):
+            raise NotExercised(
+                f"nothing was drawn with {command or 'any command'}: declare [programs] draw"
+            )
