@@ -5,6 +5,11 @@ once. Where a server has several ports, give their addresses with commas. What v
 is said as it happens. The proxy ends with SIGINT or SIGTERM, or with --once when its first
 connections have ended, and writes a report about each side.
 
+ADDR is HOST:PORT or unix:PATH, or zmq:HOST:PORT for ZeroMQ, which is never disturbed. A server at
+https://HOST:PORT is reached by TLS, and may show the certificate in --trust FILE beside those that
+the system trusts. With --tls FILE clients come by TLS, and are shown the certificate in this file,
+which has its key as well.
+
 With `-- COMMAND` it is itself a program to be started in the place of COMMAND, on whose standard
 streams the protocol is spoken: give it to a frontend as its simulator.
 
@@ -15,24 +20,21 @@ COMMAND its exit code.
 import argparse
 import asyncio
 import contextlib
-import datetime
 import shlex
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 from conformance import protocols
 from conformance.configuration import ConfigurationError
-from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.harness import links
-from conformance.live.relay import Disturbance, Relay
-from conformance.live.report import write_reports
+from conformance.live.judged import Judged
+from conformance.live.relay import Relay
+from conformance.live.secured import security
 from conformance.live.sides import Side, sides
-from conformance.live.watch import Seen, Watch, watching
+from conformance.live.watch import watching
+from conformance.live.zeromq import PREFIX
 from conformance.protocols import Protocol
-from conformance.reporting.summary import terminal_summary
-from conformance.reporting.text import one_line
 
 REPORT = "conformance-report"
 
@@ -42,6 +44,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--listen", metavar="ADDR", default="", help="where clients connect")
     parser.add_argument("--connect", metavar="ADDR", default="", help="where the server listens")
     parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code there")
+    parser.add_argument("--client", metavar="NAME", default="", help="of the client, for reports")
+    parser.add_argument("--tls", metavar="FILE", type=Path, help="certificate and key, in PEM")
+    parser.add_argument("--trust", metavar="FILE", type=Path, help="a server's certificate")
     parser.add_argument("--once", action="store_true", help="end with the first connections")
 
 
@@ -53,6 +58,18 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delay", metavar="S", type=float, default=0.0, help="pass on so late")
     parser.add_argument("--chop", metavar="BYTES", type=int, default=0, help="in pieces so small")
     parser.add_argument("--cut", metavar="BYTES", type=int, default=0, help="end after so many")
+    parser.add_argument(
+        "--stall",
+        metavar="BYTES:S",
+        type=_stall,
+        default=(0, 0.0),
+        help="pass nothing for S seconds once a direction has passed so many",
+    )
+
+
+def _stall(text: str) -> tuple[int, float]:
+    passed, _, seconds = text.partition(":")
+    return int(passed), float(seconds)
 
 
 def meant(name: str) -> tuple[Protocol, list[Side]]:
@@ -70,14 +87,19 @@ def execute(args: argparse.Namespace) -> int:
         args.connect
     ):
         raise ConfigurationError("give --listen ADDR and --connect ADDR, or -- COMMAND")
-    invocation = shlex.join(["conformance", "proxy", args.protocol])
-    judged = Judged(protocol, ports, _transport(ports[0], args), args, invocation)
+    between = ["--listen", args.listen, "--connect", args.connect]
+    words = ["--", *args.rest] if args.rest else between
+    invocation = shlex.join(["conformance", "proxy", args.protocol, *words])
+    named = {ports[0].server: shlex.join(args.rest) or args.connect, ports[0].client: args.client}
+    judged = Judged(protocol, ports, _transport(ports[0], args), args, invocation, named)
     return asyncio.run(_in_place(judged, ports[0], args)) if args.rest else _between(judged, args)
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:
     if args.rest:
         kind = "stdio"
+    elif args.connect.startswith(PREFIX):
+        kind = "zmq"
     else:
         address = links.parse_address(args.connect.split(",")[0])
         plain = next((kind for kind in side.transports if kind in ("tcp", "udp")), "tcp")
@@ -87,61 +109,6 @@ def _transport(side: Side, args: argparse.Namespace) -> str:
             f"{side.server} and {side.client} speak over {' or '.join(side.transports)}, not {kind}"
         )
     return kind
-
-
-class Judged:
-    """The judged part of a live session: its watch, and the reports at its end."""
-
-    def __init__(
-        self,
-        protocol: Protocol,
-        ports: list[Side],
-        transport: str,
-        args: argparse.Namespace,
-        invocation: str,
-        names: dict[str, str] | None = None,
-    ) -> None:
-        self.ports = ports
-        self.transport = transport
-        self.folder = Path(args.report).resolve()
-        self.record = args.record.resolve() if args.record else self.folder / "session.jsonl"
-        self.disturbance = Disturbance(args.delay, args.chop, args.cut)
-        self._invocation = invocation
-        self._names = names or {}
-        self._protocol = protocol
-        self._started = datetime.datetime.now(datetime.UTC)
-        self.watch = Watch(protocol, ports, self.record, self._tell, transport)
-
-    def _tell(self, seen: Seen) -> None:
-        requirement = self._protocol.requirements.get(seen.finding.requirement)
-        level = requirement.level if requirement else "?"
-        text = one_line(seen.finding.message, 200)
-        print(
-            f"{seen.party}, connection {seen.connection}: {seen.finding.requirement} ({level}): "
-            f"{text}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def conclude(self) -> int:
-        """Write the reports and sum them up; returns the exit code. The watch has ended."""
-        reports = write_reports(
-            self.watch, self.record, self.folder, self._started, self._invocation, self._names
-        )
-        for role, report in reports.items():
-            print(terminal_summary(report, self.folder / role), file=sys.stderr)
-        for text in self.watch.unjudged:
-            print(f"Not judged: {one_line(text, 200)}", file=sys.stderr)
-        print(f"Recording: {self.record}", file=sys.stderr)
-        return exit_code(self.watch, reports)
-
-
-def exit_code(watch: Watch, reports: dict[str, dict[str, Any]]) -> int:
-    """What both sides come to together."""
-    codes = [int(report["exit_code"]) for report in reports.values()]
-    if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
-        return max(code for code in codes if code != INCONCLUSIVE)
-    return CONFORMANT if any(watch.messages.values()) else INCONCLUSIVE
 
 
 def _between(judged: Judged, args: argparse.Namespace) -> int:
@@ -156,13 +123,14 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
         if len(given) != len(judged.ports):
             names = ",".join(side.channel or "ADDR" for side in judged.ports)
             raise ConfigurationError(f"{option}: {len(judged.ports)} addresses are needed: {names}")
+    secured = security(args.tls, args.trust)
     ending = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ending.set)
     async with contextlib.AsyncExitStack() as stack:
         relays = [
-            Relay(side, target, judged.watch, judged.disturbance)
+            Relay(side, target, judged.watch, judged.disturbance, secured)
             for side, target in zip(judged.ports, connect, strict=True)
         ]
         for relay, address in zip(relays, listen, strict=True):

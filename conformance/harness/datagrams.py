@@ -2,12 +2,10 @@
 
 import asyncio
 import contextlib
-from pathlib import Path
 
 from conformance.harness.links import AddressError, Link, parse_address
 
 KEPT = 4096  # datagrams that wait to be read; beyond that the oldest are dropped, as UDP may do
-_TABLES = (Path("/proc/net/udp"), Path("/proc/net/udp6"))
 
 
 class _Received(asyncio.DatagramProtocol):
@@ -101,14 +99,3 @@ def _parse(address: str) -> tuple[str, int]:
     if isinstance(where, str):
         raise AddressError(f"{address!r} is not an address of datagrams: expected HOST:PORT")
     return where
-
-
-def receives(port: int) -> bool:
-    """Whether some socket is bound to a UDP port; True where the system does not say.
-
-    It reads the system's tables: sending would disturb the IUT, and binding would take its port.
-    """
-    known = [table for table in _TABLES if table.is_file()]
-    ending = f":{port:04X}"
-    lines = (line.split() for table in known for line in table.read_text("ascii").splitlines())
-    return not known or any(words[1].endswith(ending) for words in lines if len(words) > 1)

@@ -276,7 +276,7 @@ class Instance:
                         return await zeromq.connect(address)
                     if self.kind != "udp":
                         return await links.connect(address)
-                    if not self.process or datagrams.receives(int(address.rpartition(":")[2])):
+                    if not self.process or links.served(address, datagrams=True):
                         return await datagrams.connect(address)
                 except OSError as error:
                     refused = links.reason(error)

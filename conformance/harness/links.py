@@ -5,15 +5,20 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import socket
+import ssl
 import struct
 import termios
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from conformance.exits import WrongUsage
 
 CHUNK = 256 * 1024
+_TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
+_LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _SETTLE = 0.02  # seconds that a piece of a split write may wait to be read by the peer
 
 
@@ -172,15 +177,15 @@ class AddressError(WrongUsage):
 
 
 def parse_address(address: str) -> tuple[str, int] | str:
-    """``HOST:PORT`` or ``http://HOST[:PORT]`` as a pair, ``unix:PATH`` as the path.
+    """``HOST:PORT`` or ``http[s]://HOST[:PORT]`` as a pair, ``unix:PATH`` as the path.
 
     Raises AddressError.
     """
     if address.startswith("unix:"):
         return address.removeprefix("unix:")
-    plain = address.removeprefix("http://").rstrip("/") if "://" in address else address
+    plain = re.sub("^https?://", "", address).rstrip("/") if "://" in address else address
     if plain != address and not plain.rpartition(":")[2].isdigit():
-        plain += ":80"
+        plain += ":443" if address.startswith("https:") else ":80"
     host, _, port = plain.rpartition(":")
     if not host or "/" in host or not port.isdigit() or int(port) > 65535:
         raise AddressError(
@@ -189,12 +194,12 @@ def parse_address(address: str) -> tuple[str, int] | str:
     return host.strip("[]"), int(port)
 
 
-async def connect(address: str) -> Link:
+async def connect(address: str, tls: ssl.SSLContext | None = None) -> Link:
     """Connect once. Raises OSError where nothing accepts."""
     where = parse_address(address)
     if isinstance(where, str):
         return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
-    return over(*await asyncio.open_connection(*where, limit=CHUNK))
+    return over(*await asyncio.open_connection(*where, limit=CHUNK, ssl=tls))
 
 
 def reason(error: OSError) -> str:
@@ -212,14 +217,14 @@ class Listener:
         self._server: asyncio.Server | None = None
         self.address = ""
 
-    async def start(self, address: str) -> "Listener":
+    async def start(self, address: str, tls: ssl.SSLContext | None = None) -> "Listener":
         """Listen at an address; port 0 lets the system choose. Raises OSError."""
         where = parse_address(address)
         if isinstance(where, str):
             self._server = await asyncio.start_unix_server(self._accept, where, limit=CHUNK)
             self.address = address
         else:
-            self._server = await asyncio.start_server(self._accept, *where, limit=CHUNK)
+            self._server = await asyncio.start_server(self._accept, *where, limit=CHUNK, ssl=tls)
             port = self._server.sockets[0].getsockname()[1]
             self.address = f"{where[0]}:{port}"
         return self
@@ -235,6 +240,23 @@ class Listener:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._accepted.put_nowait(over(reader, writer))
+
+
+def served(address: str, datagrams: bool = False) -> bool:
+    """Whether somebody accepts, or receives, at an address on this machine.
+
+    The system's tables are looked at, for to connect or send would disturb, and to bind would be in
+    the way. Where the system does not tell, it counts as so.
+    """
+    where = parse_address(address)
+    if isinstance(where, str):
+        return os.path.exists(where)
+    tables = [path for name in _TABLES[datagrams] if (path := Path("/proc/net") / name).is_file()]
+    ending = f":{where[1]:04X}"
+    rows = (line.split() for table in tables for line in table.read_text("ascii").splitlines()[1:])
+    return not tables or any(
+        row[1].endswith(ending) and (datagrams or row[3] == _LISTENS) for row in rows
+    )
 
 
 def free_port(kind: int = socket.SOCK_STREAM) -> int:

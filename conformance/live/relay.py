@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from conformance.harness import links
 from conformance.harness.links import Link
+from conformance.live.secured import Security
 from conformance.live.sides import Side
-from conformance.live.watch import CUT, Watch
+from conformance.live.watch import CUT, DISTURBED, STALLED, Watch
+from conformance.live.zeromq import Messages
 
 _PAUSE = 0.002  # seconds between the pieces of what is chopped, so that they arrive apart
 
@@ -23,23 +25,38 @@ class Disturbance:
     """What happens to each connection on its way; nothing by default.
 
     ``delay``: seconds by which everything comes later; ``chop``: bytes of the largest piece that is
-    passed on; ``cut``: bytes of one direction after which the connection is ended.
+    passed on; ``cut``: bytes of one direction after which the connection is ended; ``stall``: bytes
+    of one direction after which nothing of it is passed for so many seconds, once.
     """
 
     delay: float = 0.0
     chop: int = 0
     cut: int = 0
+    stall: tuple[int, float] = (0, 0.0)
+
+    @property
+    def steady(self) -> dict[str, float]:
+        """What happens to all that passes, by name."""
+        return {name: value for name in ("delay", "chop") if (value := getattr(self, name))}
 
 
 class Relay:
     """One port of a server, and the address at which its clients find us instead."""
 
-    def __init__(self, side: Side, target: str, watch: Watch, disturbance: Disturbance) -> None:
+    def __init__(
+        self,
+        side: Side,
+        target: str,
+        watch: Watch,
+        disturbance: Disturbance,
+        secured: Security | None = None,
+    ) -> None:
         self.side = side
         self.address = ""
         self._target = target
         self._watch = watch
         self._disturbance = disturbance
+        self._secured = secured
         self._tasks: set[asyncio.Task[None]] = set()
         self.used = asyncio.Event()
         """Somebody has connected."""
@@ -52,11 +69,18 @@ class Relay:
     @contextlib.asynccontextmanager
     async def listening(self, address: str, kind: str) -> AsyncIterator["Relay"]:
         """Accept clients at an address within the block. Raises OSError."""
+        if kind == "zmq":
+            messages = Messages(self.side, self._target, self._watch)
+            publishes = not any(who == self.side.server for who, _ in self._watch.protocol.messages)
+            async with messages.listening(address, publishes) as self.address:
+                yield self
+            return
         if kind == "udp":
             async with self._datagrams(address):
                 yield self
             return
-        listener = await links.Listener().start(address)
+        shown = self._secured.shown if self._secured else None
+        listener = await links.Listener().start(address, shown)
         self.address = listener.address
         accepting = asyncio.create_task(self._accept(listener))
         try:
@@ -77,7 +101,8 @@ class Relay:
 
     async def _serve(self, client: Link) -> None:
         try:
-            server = await links.connect(self._target)
+            tls = self._secured.of(self._target) if self._secured else None
+            server = await links.connect(self._target, tls)
         except OSError as error:
             print(f"conformance: {self._target}: {links.reason(error)}", file=sys.stderr)
             await client.close()
@@ -87,6 +112,8 @@ class Relay:
     async def join(self, client: Link, server: Link) -> None:
         """Pass on what either says until both have ended, or one has gone."""
         number = self._watch.connected(self.side)
+        if steady := self._disturbance.steady:
+            self._watch.disturbed(number, self.side, DISTURBED, **steady)
         try:
             await asyncio.gather(
                 self._pass(number, self.side.client, client, server),
@@ -103,6 +130,7 @@ class Relay:
 
     async def _pass(self, number: int, sender: str, source: Link, target: Link) -> None:
         passed = 0
+        patience, seconds = self._disturbance.stall
         while data := await source.read():
             if self._disturbance.delay:
                 await asyncio.sleep(self._disturbance.delay)
@@ -110,6 +138,10 @@ class Relay:
                 await target.write(piece)
             self._watch.passed(number, self.side, sender, data)
             passed += len(data)
+            if seconds and passed >= patience:
+                self._watch.disturbed(number, self.side, STALLED, seconds=seconds, of=sender)
+                await asyncio.sleep(seconds)
+                seconds = 0.0
             if self._disturbance.cut and passed >= self._disturbance.cut:
                 raise _Cut
         self._watch.closed(number, self.side, sender)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from conformance.captures import Event, Writer
 from conformance.judge import Connections, Finding
@@ -19,6 +20,7 @@ from conformance.protocols import Protocol
 
 BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
 RECORDED = 256 * 1024 * 1024  # bytes of traffic that are recorded at most
+DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that goes on
 CUT = "cut"  # what is told of a connection that the relay itself has ended
 MOST = 1000  # different findings kept of each party; all are counted
 
@@ -84,9 +86,9 @@ class Watch:
         """A party has ended its direction of a connection."""
         self._put(number, side, sender, event="closed")
 
-    def disturbed(self, number: int, side: Side, what: str) -> None:
+    def disturbed(self, number: int, side: Side, what: str, **details: Any) -> None:
         """The relay itself has done something to a connection, which is nobody's fault."""
-        self._put(number, side, None, event=what)
+        self._put(number, side, None, event=what, **details)
         if what == CUT:
             # What a connection lacks from here on is nobody's fault.
             self._over.add(number)
@@ -105,6 +107,7 @@ class Watch:
         sender: str | None,
         data: bytes | None = None,
         event: str | None = None,
+        **details: Any,
     ) -> None:
         if number in self._over:
             return
@@ -113,7 +116,8 @@ class Watch:
         if self._backlog > BACKLOG:
             self._drop(number, at, "judging fell behind")
             return
-        details = {"transport": self._transport} if event == "connected" else {}
+        if event == "connected":
+            details = {"transport": self._transport}
         self._waiting.put(
             (number, side, Event(at, sender, data, event=event, details=details, connection=number))
         )

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.harness import datagrams
+from conformance.harness import datagrams, links
 from conformance.harness.links import free_port
 from mocks import datagrams as peers
 from mocks import streams
@@ -39,7 +39,7 @@ async def test_datagrams_to_a_listener() -> None:
 async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> None:
     peer = await peers.bind("127.0.0.1:0")
     port = int(capsys.readouterr().err.rpartition(":")[2])
-    assert datagrams.receives(port)
+    assert links.served(f"127.0.0.1:{port}", datagrams=True)
     link = await datagrams.connect(f"127.0.0.1:{port}")
     for message in (b"hello", b"", b"again"):
         assert await link.write(message)
@@ -47,7 +47,7 @@ async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> No
     await link.close()
     peer.close()
     await asyncio.sleep(0)
-    assert not datagrams.receives(port)
+    assert not links.served(f"127.0.0.1:{port}", datagrams=True)
 
 
 async def test_no_more_datagrams_are_kept_than_have_room() -> None:

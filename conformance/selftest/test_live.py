@@ -1,12 +1,21 @@
 """Two real peers that are judged while they talk: by ``pair``, and by ``proxy`` between them."""
 
+import asyncio
 import json
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance import captures
+from conformance import captures, protocols
+from conformance.harness import links
+from conformance.live.relay import Disturbance, Relay
+from conformance.live.secured import security
+from conformance.live.sides import sides
+from conformance.live.watch import Watch, watching
 from conformance.selftest.driving import Done, Place
 
 ANY = "127.0.0.1:0"
@@ -22,6 +31,14 @@ PEERS = {
             *("--agent-port", "{agent_port}", "--monitor-port", "{monitor_port}"),
         ),
         ("simspark/agent", "--connect", "{host}:{agent_port}"),
+    ),
+    "openroberta": (
+        ("openroberta/lab", "--listen", "127.0.0.1:{port}", "--unattended", "--push-hold", "0.2"),
+        ("openroberta/robot", "--connect", "{url}"),
+    ),
+    "runtime/rpc-server": (
+        ("runtime/rpc-server", "--listen", "127.0.0.1:{port}"),
+        ("runtime/rpc-client", "--connect", "{host}:{port}", "--call", "echo", "[1, null]"),
     ),
     "vexide": (
         ("vexide/simulator", "--program", "print"),
@@ -54,14 +71,17 @@ def violated(done: Done, role: str) -> set[str]:
 @pytest.mark.parametrize(
     ("protocol", "roles"),
     [
+        ("openroberta", ("lab", "robot")),
+        ("runtime/rpc-server", ("rpc-server", "rpc-client")),
         ("deltarobot", ("server", "client")),
         ("simspark", ("server", "agent")),
         ("vexide", ("simulator", "frontend")),
     ],
 )
 def test_sound_peers_are_found_sound(place: Place, protocol: str, roles: tuple[str, str]) -> None:
-    done = pair(place, protocol)
+    done = pair(place, protocol, *(("--max-time", "5") if protocol == "openroberta" else ()))
     assert done.code == 0, done.out + done.err
+    assert "violates nothing; " in done.text("index.html")
     for role in roles:
         assert violated(done, role) == set()
         verdicts = [entry["verdict"] for entry in report(done, role)["requirements"]]
@@ -95,6 +115,120 @@ def test_the_recording_says_the_same_again(place: Place) -> None:
     again = place.conformance("check", "kept.jsonl", "--role", "simulator")
     assert live
     assert all(requirement in again.out for requirement in live)
+    assert place.conformance("show", "kept.jsonl", "--pcapng", "kept.pcapng").code == 0
+    packets = place.conformance("check", "vexide", "kept.pcapng", "--role", "simulator")
+    assert _findings(packets) == _findings(again) != []
+
+
+def _findings(done: Done) -> list[str]:
+    """What check has found, without the places: these are lines of one file, packets of another."""
+    return [line.partition(": ")[2] for line in done.out.splitlines()[:-1]]
+
+
+def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> None:
+    done = pair(place, "deltarobot", "--stall", "30:0.5", "--chop", "7")
+    assert done.code == 0, done.out + done.err
+    assert violated(done, "server") == violated(done, "client") == set()
+    capture = captures.read(done.folder / "session.jsonl")
+    told = {event.event: event.details for event in capture.events if event.sender is None}
+    assert told["disturbed"] == {"chop": 7}
+    assert told["stalled"]["seconds"] == 0.5
+
+
+def certified(folder: Path) -> Path:
+    """A certificate with its key, and, as shown.pem, without it."""
+    path, shown = folder / "own.pem", folder / "shown.pem"
+    name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name]
+    command += ["-keyout", str(path), "-out", str(shown)]
+    subprocess.run(command, check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + shown.read_bytes())
+    return path
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not shutil.which("openssl"), reason="it needs openssl")
+async def test_what_comes_by_tls_is_passed_on_by_tls(tmp_path: Path) -> None:
+    certificate = certified(tmp_path)
+    secured = security(certificate, tmp_path / "shown.pem")
+    [side] = sides(protocols.load("openroberta"))
+    server = await links.Listener().start(ANY, secured.shown)
+    watch = Watch(protocols.load("openroberta"), [side], tmp_path / "x", print, "tcp")
+    relay = Relay(side, f"https://{server.address}", watch, Disturbance(), secured)
+    with watching(watch):
+        async with relay.listening(ANY, "tcp"), asyncio.timeout(20):
+            client = await links.connect(relay.address, secured.trusted)
+            lab = await server.accept()
+            await client.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await lab.read() == b"GET / HTTP/1.1\r\n\r\n"
+            await lab.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            assert (await client.read()).startswith(b"HTTP/1.1 404")
+            client.finish()
+            assert await lab.read() == b""
+            await relay.idle()
+    await server.close()
+    capture = captures.read(tmp_path / "x")
+    assert [event.sender for event in capture.events if event.data] == ["robot", "lab"]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("role", ["rpc-client", "log-publisher"])
+async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path: Path) -> None:
+    zmq = pytest.importorskip("zmq")
+    answers = role == "rpc-client"
+    [side] = sides(protocols.load("runtime"), role)
+    context = pytest.importorskip("zmq.asyncio").Context.instance()
+    kinds = (zmq.ROUTER, zmq.DEALER) if answers else (zmq.SUB, zmq.PUB)
+    server, client = map(context.socket, kinds)
+    if not answers:
+        server.subscribe(b"")
+    port = server.bind_to_random_port("tcp://127.0.0.1")
+    watch = Watch(protocols.load("runtime"), [side], tmp_path / "x", print, "zmq")
+    relay = Relay(side, f"zmq:127.0.0.1:{port}", watch, Disturbance())
+    request, answer = [b"service", b"\x94\0\1\xa1f\x90"], [b"service", b"\x94\1\1\xc0\xc0"]
+    with watching(watch):
+        async with relay.listening("zmq:127.0.0.1:0", "zmq"), asyncio.timeout(20):
+            client.connect(relay.address.replace("zmq:", "tcp://"))
+            if answers:
+                await client.send_multipart(request)
+                who, *frames = await server.recv_multipart()
+                assert frames == request
+                await server.send_multipart([who, *answer])
+                assert await client.recv_multipart() == answer
+            else:
+                # Subscriptions take their time, and what is published before is lost.
+                coming = asyncio.ensure_future(server.recv_multipart())
+                while not coming.done():
+                    await client.send_multipart(request)
+                    await asyncio.wait([coming], timeout=0.05)
+                assert coming.result() == request
+    for socket in (server, client):
+        socket.close(linger=0)
+    capture = captures.read(tmp_path / "x")
+    assert capture.transport == "zmq"
+    assert capture.events[1].sender == side.client
+    assert capture.events[1].data == request[-1]
+
+
+def test_a_matrix_says_who_violates_what_with_whom(place: Place) -> None:
+    server, client = PEERS["deltarobot"]
+    (place.folder / "pairs.toml").write_text(
+        f"""
+        [servers]
+        sound = {json.dumps([*MOCK, *server])}
+        absent = "/nowhere/server {{port}}"
+        [clients]
+        faulty = {json.dumps([*MOCK, *client, "--fault", "big-endian-version"])}
+        """
+    )
+    done = place.conformance("pair", "deltarobot", "--max-time", "20", "--matrix", "pairs.toml")
+    assert done.code == 1, done.out + done.err
+    told = dict(line.split(": ", 1) for line in done.out.splitlines() if " with " in line)
+    assert told["sound with faulty"].startswith("server violates nothing; client violates handsh")
+    assert "cannot be started" in told["absent with faulty"]
+    page = done.text("index.html")
+    assert "client" in page and "sound-with-faulty/client/index.html" in page
+    assert report(done, "sound-with-faulty/server")["verdict"] == "conformant"
 
 
 def test_what_is_cut_on_the_way_is_blamed_on_nobody(place: Place) -> None:
@@ -109,6 +243,7 @@ def test_what_is_cut_on_the_way_is_blamed_on_nobody(place: Place) -> None:
     ("words", "said"),
     [
         (("pair", "vexide", "--", "a", "b"), "two commands"),
+        (("pair", "vexide", "--matrix", "absent.toml"), "absent.toml: No such file"),
         (("proxy", "vexide"), "give --listen ADDR and --connect ADDR, or -- COMMAND"),
         (
             ("proxy", "runtime", "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"),

@@ -1,0 +1,113 @@
+"""The page above the reports of those that have met: who violates what, pair by pair."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.reporting.table_page import write_tables
+from conformance.reporting.tables import Cell, Table
+
+_SHOWN = 5  # requirements that are named in a line
+
+
+@dataclass(frozen=True)
+class Met:
+    """Two that have met: their names, their exit code, and the report of each role.
+
+    ``folder`` is where the reports are, below that of the page; ``trouble`` says why there are
+    none.
+    """
+
+    server: str
+    client: str
+    code: int
+    reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    folder: str = ""
+    trouble: str = ""
+
+    @property
+    def line(self) -> str:
+        """Who violates what, on one line."""
+        return self.trouble or "; ".join(
+            f"{role} {_violates(report)}" for role, report in self.reports.items()
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The verdict that stands for both."""
+        known = {CONFORMANT: "pass", NONCONFORMANT: "fail"}
+        return known.get(self.code, "inconclusive")
+
+
+def write(path: Path, title: str, met: Sequence[Met]) -> None:
+    """Write the page; of several pairs it begins with the table of each server with each client."""
+    tables = [_sides(met)]
+    if len(met) > 1:
+        tables.insert(0, _matrix(met))
+    lead = [each.line for each in met] if len(met) == 1 else [f"{len(met)} pairs"]
+    write_tables(path, title, lead, tables)
+
+
+def _matrix(met: Sequence[Met]) -> Table:
+    by_names = {(each.server, each.client): each for each in met}
+    servers = list(dict.fromkeys(each.server for each in met))
+    clients = list(dict.fromkeys(each.client for each in met))
+    rows = tuple(
+        (
+            Cell(server),
+            *(Cell(_blamed(by_names[server, client]), by_names[server, client].verdict)
+              for client in clients),
+        )
+        for server in servers
+    )  # fmt: skip
+    return Table("Servers by clients: who violates a must", ("", *clients), rows)
+
+
+def _blamed(met: Met) -> str:
+    """The roles that violate a must, or else how it went."""
+    blamed = [role for role, report in met.reports.items() if _failed(report)]
+    return " and ".join(blamed) or {"pass": "nobody"}.get(met.verdict, met.verdict)
+
+
+def _sides(met: Sequence[Met]) -> Table:
+    rows = []
+    for each in met:
+        names = (Cell(each.server), Cell(each.client))
+        if each.trouble:
+            rows.append(
+                (*names, Cell(""), Cell("inconclusive", "inconclusive"), Cell(each.trouble))
+            )
+        for role, report in each.reports.items():
+            place = f"{each.folder}/{role}/index.html".lstrip("/")
+            verdict = {CONFORMANT: "pass", NONCONFORMANT: "fail"}.get(report["exit_code"])
+            rows.append(
+                (
+                    *names,
+                    Cell(role, file=place),
+                    Cell(str(report["verdict"]), verdict or "inconclusive"),
+                    Cell(_violates(report)),
+                )
+            )
+    return Table("Sides", ("Server", "Client", "Report", "Verdict", "Violated"), tuple(rows))
+
+
+def _failed(report: Mapping[str, Any]) -> list[str]:
+    """The requirements of level must that it violates."""
+    return [entry["id"] for entry in report["requirements"] if entry["verdict"] == "fail"]
+
+
+def _violates(report: Mapping[str, Any]) -> str:
+    failed = _failed(report)
+    warned = [entry["id"] for entry in report["requirements"] if entry["verdict"] == "warn"]
+    parts = [
+        f"violates {', '.join(names[:_SHOWN])}"
+        + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        + f" ({level})"
+        for level, names in (("must", failed), ("should", warned))
+        if names
+    ]
+    return ", ".join(parts) or (
+        "shows nothing" if report["exit_code"] == INCONCLUSIVE else "violates nothing"
+    )

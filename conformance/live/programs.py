@@ -1,0 +1,98 @@
+"""Starts two programs against each other, with what judges them between the two."""
+
+import asyncio
+import contextlib
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from conformance.configuration import ConfigurationError, expand
+from conformance.harness import links
+from conformance.harness.process import Process
+from conformance.live.judged import Judged
+from conformance.live.relay import Relay
+from conformance.verdicts import Unreachable
+
+LOOPBACK = "127.0.0.1"
+_POLL = 0.01  # seconds between two looks whether the server listens
+_STARTUP = 20.0  # seconds that the server may take until it listens
+_LAST = 1.0  # seconds in which the server may react to the end of its client
+
+
+async def meet(
+    judged: Judged, server: Sequence[str], client: Sequence[str], longest: float
+) -> None:
+    """Start both, and end them when the client has ended, or after so many seconds.
+
+    Raises ConfigurationError where one cannot be started or the server does not listen.
+    """
+    with tempfile.TemporaryDirectory(prefix="conformance-pair-") as folder:
+        async with contextlib.AsyncExitStack() as stack, contextlib.AsyncExitStack() as listening:
+            targets = [_target(judged.transport, folder, stack) for _ in judged.ports]
+            relays = []
+            for number, (side, target) in enumerate(zip(judged.ports, targets, strict=True)):
+                own = f"unix:{folder}/client-{number}"
+                address = own if judged.transport == "unix" else f"{LOOPBACK}:0"
+                relay = Relay(side, target, judged.watch, judged.disturbance)
+                relays.append(
+                    await listening.enter_async_context(relay.listening(address, judged.transport))
+                )
+            serving = await stack.enter_async_context(_started(server, _filled(judged, targets)))
+            await _listening(targets, serving, judged.transport)
+            addresses = [relay.address for relay in relays]
+            playing = await stack.enter_async_context(_started(client, _filled(judged, addresses)))
+            if await playing.wait(longest):
+                await serving.wait(_LAST)
+            # Before the programs are made to end: how they take that is not their peers' business.
+            await listening.aclose()
+
+
+def _target(kind: str, folder: str, stack: contextlib.AsyncExitStack) -> str:
+    """An address at which the server is to listen."""
+    if kind == "unix":
+        return f"unix:{folder}/server"
+    of = socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM
+    return f"{LOOPBACK}:{stack.enter_context(links.reserved_port(of))}"
+
+
+def _filled(judged: Judged, addresses: Sequence[str]) -> Mapping[str, str]:
+    """What the placeholders of a command stand for, where these are its addresses."""
+    values = {"host": LOOPBACK}
+    for side, address in zip(judged.ports, addresses, strict=True):
+        if address.startswith("unix:"):
+            values["socket"] = address.removeprefix("unix:")
+            continue
+        values[f"{side.channel}_port" if side.channel else "port"] = address.rpartition(":")[2]
+        values.setdefault("port", address.rpartition(":")[2])
+        values.setdefault("url", f"http://{address}")
+    return values
+
+
+@contextlib.asynccontextmanager
+async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIterator[Process]:
+    """A program that is ended with all its offspring when the block is left."""
+    argv = [expand(word, values) for word in command]
+    try:
+        process = await Process.start(argv, env={}, cwd="", standard=False)
+    except Unreachable as error:
+        raise ConfigurationError(str(error)) from error
+    try:
+        yield process
+    finally:
+        await process.end()
+        if said := process.stderr.text:
+            print(f"{argv[0]} said last:\n{said[-2000:]}", file=sys.stderr)
+
+
+async def _listening(addresses: Sequence[str], process: Process, transport: str) -> None:
+    """Wait until the server listens at each of these addresses. Raises ConfigurationError."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _STARTUP
+    for address in addresses:
+        # No event tells that a program has begun to listen, and to connect would disturb it.
+        while not links.served(address, datagrams=transport == "udp"):
+            if loop.time() > deadline or process.exit:
+                why = f"; it {process.exit}" if process.exit else f" within {_STARTUP:g} s"
+                raise ConfigurationError(f"the server does not listen at {address}{why}")
+            await asyncio.sleep(_POLL)
