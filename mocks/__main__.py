@@ -7,66 +7,60 @@ sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
 import argparse
 import asyncio
-import functools
 import os
 import signal
 from typing import Any, NoReturn
 
 from conformance import locate
-from mocks import deviations, streams
+from mocks import deviations, playing
+from mocks.run import Lines, Run
 
-USAGE = 2
+USAGE, UNREACHED = 2, 3
 
 
 def main(argv: list[str]) -> int:
     locate.extend_packages()
-    if not argv or argv[0].startswith("-"):
-        print("usage: python -m mocks PROTOCOL/ROLE [--help | options]")
+    # As `conformance mock` starts it, for somebody who looks at it.
+    shown = argv[:1] == ["--shown"]
+    words = argv[1:] if shown else argv
+    program = "conformance mock" if shown else "python -m mocks"
+    if not words or words[0].startswith("-"):
+        print(f"usage: {program} PROTOCOL/ROLE [--help | options]")
         print(f"roles: {', '.join(deviations.roles())}")
-        return 0 if argv[:1] in (["-h"], ["--help"]) else USAGE
+        return 0 if words[:1] in (["-h"], ["--help"]) else USAGE
     try:
-        return _run(argv[0], argv[1:])
+        return _run(program, words[0], ["--judge", *words[1:]] if shown else words[1:])
     except (deviations.UnknownName, ValueError) as error:
         print(f"mocks: {error}", file=sys.stderr)
         return USAGE
     except OSError as error:
         print(f"mocks: {error}", file=sys.stderr)
-        return 1
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return 0
+        return UNREACHED
 
 
-def _run(role: str, arguments: list[str]) -> int:
-    module: Any = deviations.role_module(role)
-    # To ask how wide the terminal is would import as much as the mock itself.
-    width = functools.partial(argparse.HelpFormatter, width=100)
-    parser = argparse.ArgumentParser(
-        prog=f"python -m mocks {role}", description=module.__doc__, formatter_class=width
-    )
-    address = parser.add_mutually_exclusive_group()
-    address.add_argument("--listen", metavar="ADDR", help="HOST:PORT or unix:PATH")
-    address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
-    parser.add_argument("--fault", metavar="NAME", action="append", default=[])
-    parser.add_argument("--variant", metavar="NAME", action="append", default=[])
-    parser.add_argument("--mutant", metavar="JSON", help="a change by machine (conformance prove)")
-    module.options(parser)
-    args = parser.parse_args(arguments)
-    for given in filter(None, (args.listen, args.connect)):
-        if not given.startswith("http"):
-            streams.parse(given)
-    if args.mutant:
-        from mocks import mutants
-
-        mutants.install(role, mutants.Mutant.parse(args.mutant))
-    return asyncio.run(_play(module, args, deviations.deviating(role, args.fault, args.variant)))
+def _run(program: str, role: str, arguments: list[str]) -> int:
+    module = deviations.role_module(role)
+    args = playing.parser(role, module, program).parse_args(arguments)
+    lines = Lines(args.log, lambda: sys.stderr, quiet=args.quiet)
+    # The first line of its output, unless that is the wire or belongs to the upper tester.
+    free = args.listen and not getattr(args, "upper_tester", False)
+    announce = Lines(args.log, lambda: sys.stdout if free else sys.stderr)
+    return asyncio.run(_play(Run(lines, announce), module, role, args))
 
 
-async def _play(module: Any, args: argparse.Namespace, peer: type[Any]) -> int:
-    """Play the role; an end signal ends it as the end of its input would."""
-    playing = asyncio.ensure_future(module.main(args, peer))
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, playing.cancel)
-    status: int = await playing
-    return status
+async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> int:
+    """Play the role until SIGTERM or SIGINT; on SIGUSR1 it tells when all that came is judged."""
+    loop = asyncio.get_running_loop()
+    played = asyncio.ensure_future(playing.play(run, module, role, args))
+
+    def end() -> None:
+        run.ending = True
+        played.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    loop.add_signal_handler(signal.SIGUSR1, lambda: asyncio.ensure_future(playing.settle(run)))
+    return await played
 
 
 def play(argv: list[str]) -> NoReturn:

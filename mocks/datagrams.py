@@ -2,7 +2,9 @@
 
 import asyncio
 
-from mocks.streams import note, parse
+from mocks import run
+from mocks.run import Connection
+from mocks.streams import parse
 
 _KEPT = 1024  # datagrams that wait to be read; of more the oldest are lost
 
@@ -13,11 +15,14 @@ class Datagrams(asyncio.DatagramProtocol):
     def __init__(self) -> None:
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
         self._transport: asyncio.DatagramTransport | None = None
+        self.connection: Connection | None = None
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: object) -> None:
+        if self.connection:
+            self.connection.came(data)
         if self._received.qsize() >= _KEPT:
             self._received.get_nowait()
         self._received.put_nowait(data)
@@ -28,9 +33,13 @@ class Datagrams(asyncio.DatagramProtocol):
     def write(self, data: bytes) -> None:
         """Send one datagram to the peer; whether one receives it is not known."""
         if self._transport:
+            if self.connection:
+                self.connection.went(data)
             self._transport.sendto(data)
 
     def close(self) -> None:
+        if self.connection:
+            self.connection.closed()
         if self._transport:
             self._transport.close()
 
@@ -40,6 +49,7 @@ async def connect(address: str) -> Datagrams:
     _, made = await asyncio.get_running_loop().create_datagram_endpoint(
         Datagrams, remote_addr=_place(address)
     )
+    made.connection = run.here().connection("udp", f"sends to {address}")
     return made
 
 
@@ -49,7 +59,8 @@ async def bind(address: str) -> Datagrams:
         Datagrams, local_addr=_place(address)
     )
     host, port, *_ = transport.get_extra_info("sockname")
-    note(f"receiving at {host}:{port}")
+    run.here().listening("", f"{host}:{port}")
+    made.connection = run.here().connection("udp", "receives from anybody")
     return made
 
 

@@ -96,14 +96,25 @@ def variants(role: str) -> dict[str, Deviation]:
 
 
 def deviating(role: str, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> type[Any]:
-    """The mock of a role with these faults and variants; with none, the usual one.
+    """A class of its own: the mock of a role with these faults and variants.
 
     Raises UnknownName.
     """
-    usual: type[Any] = role_module(role).PEER
-    chosen = [*_chosen(role, FAULTS, faults), *_chosen(role, VARIANTS, variants)]
     # What several roles can have is declared for what these have in common.
-    return type("Deviating", (*chosen, usual), {}) if chosen else usual
+    return type("Deviating", (*_made(role, faults, variants),), {})
+
+
+def change(peer: type[Any], role: str, faults: Iterable[str], variants: Iterable[str]) -> None:
+    """Give such a class, and with it all that are of it, other faults and variants.
+
+    Raises UnknownName.
+    """
+    peer.__bases__ = _made(role, faults, variants)
+
+
+def _made(role: str, faults: Iterable[str], variants: Iterable[str]) -> tuple[type[Any], ...]:
+    usual: type[Any] = role_module(role).PEER
+    return (*_chosen(role, FAULTS, faults), *_chosen(role, VARIANTS, variants), usual)
 
 
 def _chosen(role: str, kind: str, names: Iterable[str]) -> list[type[Any]]:

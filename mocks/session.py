@@ -56,10 +56,10 @@ class Session(ABC):
         """The peer has closed the stream."""
         self.close()
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         """End the session; what was sent is still delivered."""
         self.ended = True
-        self.stream.close()
+        self.stream.close(why)
 
     async def leave(self) -> None:
         """The session is over: release what it holds."""

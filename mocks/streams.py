@@ -8,6 +8,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import IO, Any
 
+from mocks import run
+from mocks.run import Connection
+
 CHUNK = 65536
 CONGESTED = 1024 * 1024  # bytes waiting for a peer that does not read
 FLUSH = 2.0  # seconds that a closing stream has to deliver what was written
@@ -16,15 +19,22 @@ FLUSH = 2.0  # seconds that a closing stream has to deliver what was written
 class Stream:
     """One byte stream in both directions; nothing here raises, a lost peer is the stream's end."""
 
+    connection: Connection | None = None
+
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         incoming: asyncio.BaseTransport | None = None,
         kind: str = "stdio",
+        connection: Connection | None = None,
     ) -> None:
-        """`kind` is stdio, tcp or unix; `incoming` the transport that feeds `reader` on stdio."""
+        """`kind` is stdio, tcp or unix; `incoming` the transport that feeds `reader` on stdio.
+
+        `connection` is told what passes, where that is the wire.
+        """
         self.kind = kind
+        self.connection = connection
         self._reader = reader
         self._writer = writer
         self._incoming = incoming
@@ -32,13 +42,26 @@ class Stream:
     async def read(self) -> bytes:
         """The next bytes; none at the end of the stream."""
         try:
-            return await self._reader.read(CHUNK)
+            data = await self._reader.read(CHUNK)
         except OSError:
-            return b""
+            data = b""
+        if self.connection:
+            if data:
+                self.connection.came(data)
+            else:
+                self.connection.peer_ended()
+        return data
 
     def write(self, data: bytes) -> None:
         if not self._writer.is_closing():
+            if self.connection:
+                self.connection.went(data)
             self._writer.write(data)
+
+    def tell(self, event: str, text: str, **facts: Any) -> None:
+        """Tell something about this connection (see `mocks.run`)."""
+        if self.connection:
+            self.connection.tell(event, text, **facts)
 
     @property
     def congested(self) -> bool:
@@ -49,8 +72,10 @@ class Stream:
         with contextlib.suppress(OSError):
             await self._writer.drain()
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         """Close both directions; what was written is still delivered, and `read` returns."""
+        if self.connection:
+            self.connection.closed(why)
         self._writer.close()
         if self._incoming is not None:
             self._incoming.close()
@@ -99,6 +124,13 @@ async def standard_streams() -> Stream:
     return await pipes(sys.stdin.buffer, sys.stdout.buffer)
 
 
+async def wire() -> Stream:
+    """Standard input and output as the wire of the mock's only connection."""
+    stream = await standard_streams()
+    stream.connection = run.here().connection("stdio", "connected by standard streams")
+    return stream
+
+
 async def pipes(source: IO[bytes], sink: IO[bytes]) -> Stream:
     """A stream of two one-way files: pipes, sockets, terminals or regular files."""
     loop = asyncio.get_running_loop()
@@ -134,24 +166,37 @@ async def connect(address: str) -> Stream:
     """Connect to `HOST:PORT` or `unix:PATH`. Raises OSError."""
     path, host, port = parse(address)
     if path:
-        return Stream(*await asyncio.open_unix_connection(path), kind="unix")
-    return Stream(*await asyncio.open_connection(host, port), kind="tcp")
+        kind = "unix"
+        reader, writer = await asyncio.open_unix_connection(path)
+    else:
+        kind = "tcp"
+        reader, writer = await asyncio.open_connection(host, port)
+    made = run.here().connection(kind, f"connected to {address}")
+    return Stream(reader, writer, kind=kind, connection=made)
 
 
-async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> None:
-    """Listen, and run one session for each connection, several at once, until cancelled."""
+async def serve(
+    address: str, session: Callable[[Stream], Awaitable[None]], channel: str = ""
+) -> None:
+    """Listen, and run one session for each connection, several at once, until cancelled.
+
+    `channel` names the port where the role has several.
+    """
     path, host, port = parse(address)
     kind = "unix" if path else "tcp"
+    here = run.here()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await session(Stream(reader, writer, kind=kind))
+        whence = "" if path else " from {}:{}".format(*writer.get_extra_info("peername")[:2])
+        connection = here.connection(kind, f"{channel or 'somebody'} connected{whence}", channel)
+        await session(Stream(reader, writer, kind=kind, connection=connection))
 
     if path:
         server = await asyncio.start_unix_server(accepted, path)
-        note(f"listening on unix:{path}")
+        here.listening(channel, f"unix:{path}")
     else:
         server = await asyncio.start_server(accepted, host, port)
-        note(f"listening on {host}:{server.sockets[0].getsockname()[1]}")
+        here.listening(channel, f"{host}:{server.sockets[0].getsockname()[1]}")
     try:
         await server.serve_forever()
     finally:
@@ -191,8 +236,3 @@ def parse(address: str) -> tuple[str, str, int]:
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"{address!r} is not an address: HOST:PORT or unix:PATH was expected")
     return "", host.strip("[]") or "127.0.0.1", int(port)
-
-
-def note(text: str) -> None:
-    """Say something to the user of the mock, on standard error."""
-    print(text, file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mocks import run
 from mocks.streams import Stream, standard_streams
 
 Operation = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -29,7 +30,15 @@ class Refused(Exception):
 
 
 async def serve(operations: Mapping[str, Operation]) -> None:
-    """Answer `{"id", "op", "args"}` lines, each as soon as it is done, until the input ends."""
+    """Answer `{"id", "op", "args"}` lines, each as soon as it is done, until the input ends.
+
+    Inside of another program that program calls the operations itself, until it ends the run.
+    """
+    here = run.here()
+    if here.inside:
+        here.operations = operations
+        here.tell("ready", "takes operations")
+        await asyncio.Event().wait()
     stream = await standard_streams()
     running: set[asyncio.Task[None]] = set()
     rest = b""

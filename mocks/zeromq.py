@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from mocks import streams
-from mocks.streams import Stream, note, parse
+from mocks import run, streams
+from mocks.run import Connection
+from mocks.streams import Stream, parse
 
 PREFIX = "zmq:"
 SERVICE = b"service"
@@ -19,9 +20,10 @@ SERVICE = b"service"
 class Messages(Stream):
     """One peer's messages. They end only when it is closed."""
 
-    def __init__(self, socket: Any, before: list[bytes]) -> None:
+    def __init__(self, socket: Any, before: list[bytes], connection: Connection) -> None:
         """`before` are the frames in front of a payload that is sent."""
         self.kind = "zmq"
+        self.connection: Connection = connection
         self.coming: asyncio.Queue[bytes] = asyncio.Queue()
         self._socket = socket
         self._before = before
@@ -29,10 +31,14 @@ class Messages(Stream):
         self.reader: asyncio.Future[None] | None = None
 
     async def read(self) -> bytes:
-        return b"" if self._closed else await self.coming.get()
+        data = b"" if self._closed else await self.coming.get()
+        if data and not self._closed:
+            self.connection.came(data)
+        return data
 
     def write(self, data: bytes) -> None:
         if not self._closed:
+            self.connection.went(data)
             self._socket.send_multipart([*self._before, data])
 
     @property
@@ -47,7 +53,8 @@ class Messages(Stream):
         """Whether it was closed."""
         return self._closed
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
+        self.connection.closed(why)
         self._closed = True
         if self.reader:
             self.reader.cancel()
@@ -66,7 +73,9 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
 
     socket = zmq.asyncio.Context.instance().socket(zmq.ROUTER)
     socket.bind(_endpoint(address))
-    note(f"listening on {address}")
+    here = run.here()
+    where = str(socket.last_endpoint, "ascii").removeprefix("tcp://").rstrip("\0")
+    here.listening("", f"{PREFIX}{where}")
     clients: dict[bytes, Messages] = {}
     running: set[asyncio.Future[None]] = set()
     try:
@@ -74,7 +83,8 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
             *before, payload = await socket.recv_multipart()
             stream = clients.get(before[0])
             if stream is None or stream.over:
-                stream = clients[before[0]] = Messages(socket, before)
+                connection = here.connection("zmq", "somebody connected by ZeroMQ")
+                stream = clients[before[0]] = Messages(socket, before, connection)
                 running.add(asyncio.ensure_future(session(stream)))
             if payload:
                 stream.coming.put_nowait(payload)
@@ -98,7 +108,8 @@ async def connect(address: str, publishes: bool = False) -> Stream:
 
     socket = zmq.asyncio.Context.instance().socket(zmq.PUB if publishes else zmq.DEALER)
     socket.connect(_endpoint(address))
-    stream = Messages(socket, [b"" if publishes else SERVICE])
+    connection = run.here().connection("zmq", f"connected to {address}")
+    stream = Messages(socket, [b"" if publishes else SERVICE], connection)
     if not publishes:
         stream.reader = asyncio.ensure_future(_read(socket, stream))
     return stream

@@ -4,8 +4,6 @@ import argparse
 import os
 import sys
 
-from conformance import protocols
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE")
@@ -13,8 +11,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    protocols.load(args.role.partition("/")[0])
     behind = ["--", *args.rest] if args.rest else []
-    words = [sys.executable, "-m", "mocks", args.role, *args.options, *behind]
+    words = [sys.executable, "-m", "mocks", "--shown", args.role, *args.options, *behind]
     sys.stdout.flush()
     os.execv(sys.executable, words)

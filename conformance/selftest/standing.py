@@ -27,9 +27,9 @@ async def mock(*words: str) -> AsyncIterator[Any]:
         await process.wait()
 
 
-async def place(process: Any) -> str:
-    """The address at which a mock says that it listens."""
-    line = await asyncio.wait_for(process.stderr.readline(), DEADLINE)
+async def place(process: Any, stream: str = "stdout") -> str:
+    """The address at which a mock says that it listens: on stderr where it has an upper tester."""
+    line = await asyncio.wait_for(getattr(process, stream).readline(), DEADLINE)
     return str(line.split()[-1].decode())
 
 

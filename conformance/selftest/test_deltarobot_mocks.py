@@ -61,7 +61,7 @@ async def test_an_exercise_between_both() -> None:
 
 async def test_operations_of_a_server() -> None:
     async with mock("deltarobot/server", "--listen", "127.0.0.1:0", "--upper-tester") as server:
-        host, _, port = (await place(server)).partition(":")
+        host, _, port = (await place(server, "stderr")).partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(HELLO)
         assert (await ask(server, "exercise", curve=[[0, 0, 0], [1, 2, -3]]))["ok"]

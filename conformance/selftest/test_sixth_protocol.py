@@ -151,7 +151,7 @@ def test_captures(place: Place) -> None:
 @contextlib.contextmanager
 def mock(*words: str) -> Iterator[Any]:
     command = [sys.executable, "-m", "conformance", "mock", *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -162,7 +162,7 @@ def mock(*words: str) -> Iterator[Any]:
 def test_mock(fault: tuple[str, ...], pong: str) -> None:
     options = [word for name in fault for word in ("--fault", name)]
     with mock("toy/server", "--listen", "127.0.0.1:0", *options, *SET) as server:
-        host, _, port = server.stderr.readline().split()[-1].rpartition(":")
+        host, _, port = server.stdout.readline().split()[-1].rpartition(":")
         with socket.create_connection((host, int(port)), timeout=5) as connection:
             connection.sendall(bytes.fromhex("03010102"))
             assert connection.recv(4) == bytes.fromhex(pong)
@@ -170,7 +170,7 @@ def test_mock(fault: tuple[str, ...], pong: str) -> None:
 
 def test_mock_as_an_iut_that_listens(place: Place) -> None:
     with mock("toy/server", "--listen", "127.0.0.1:0", *SET) as server:
-        address = server.stderr.readline().split()[-1]
+        address = server.stdout.readline().split()[-1]
         done = place.run("toy/server", "--connect", address, "--examples", "3", *SET)
     assert done.code == 0
     assert set(verdicts(done).values()) == {"pass"}

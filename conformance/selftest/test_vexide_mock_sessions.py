@@ -55,7 +55,7 @@ class Pipe(Stream):
     async def drain(self) -> None:
         pass
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if self._open:
             self._open = False
             self.to_mock.put_nowait(b"")

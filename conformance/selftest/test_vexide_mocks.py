@@ -25,10 +25,10 @@ ROLES = ["vexide/simulator", "vexide/frontend"]
 def listening(*options: str) -> Iterator[str]:
     """A simulator that listens; its address."""
     command = [*MOCK, "vexide/simulator", "--listen", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
         try:
-            yield process.stderr.readline().split()[-1]
+            yield process.stdout.readline().split()[-1]
         finally:
             process.terminate()
 

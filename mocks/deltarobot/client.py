@@ -11,7 +11,8 @@ from mocks import streams, upper_tester
 from mocks.deltarobot.exercise import Vector
 from mocks.deltarobot.picture import draw
 from mocks.deltarobot.session import Session
-from mocks.streams import Stream, note
+from mocks.run import note
+from mocks.streams import Stream
 
 HANDLERS = {
     "Ping": "ping",
@@ -144,7 +145,7 @@ async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
         except OSError as error:
             if args.again is None and not args.upper_tester:
                 raise
-            note(str(error))
+            note(f"cannot connect: {error}")
         pause = client.pause(args.again)
         if pause is None:
             break

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from conformance.codec import Frame
 from conformance.deltarobot.codec import Decoder, encode, message
 from mocks import session
-from mocks.streams import note
 
 MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
 
@@ -83,6 +82,7 @@ class Session(session.Session):
         else:
             self.missing.discard(name)
             if self.shaken:
+                self.stream.tell("agreed", "the handshake is finished")
                 self.welcome()
 
     def acceptable(self, name: str, value: Any) -> bool:
@@ -125,30 +125,27 @@ class Session(session.Session):
     def end(self, reason: str) -> None:
         """End the connection in an orderly way."""
         if not self.ended:
-            note(f"{self.number}: {reason}")
             self.announce_end(reason)
-            self.close()
+            self.close(reason)
 
     def announce_end(self, reason: str) -> None:
         printable = reason.encode("ascii", "replace").decode("ascii")
         self.send(message(END, reason=printable))
 
     def peer_ends(self, value: Any) -> None:
-        note(f"{self.number}: the peer ends: {value['reason'][:200]!r}")
-        self.close()
+        self.close(f"the peer ends: {value['reason'][:200]!r}")
 
     def input_ended(self) -> None:
-        note(f"{self.number}: the peer has gone")
-        self.close()
+        self.close("the peer has gone without its end of transmission")
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         """Close the connection; what was sent is still delivered."""
         if not self.ended:
             self.ended = True
             self.closed()
         for timer in self._timers:
             timer.cancel()
-        self.stream.close()
+        self.stream.close(why)
 
     async def leave(self) -> None:
         self.close()

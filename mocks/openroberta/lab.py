@@ -21,6 +21,7 @@ from mocks.openroberta.files import PROGRAMS, programs_of
 from mocks.openroberta.http import Served
 from mocks.openroberta.record import Program, RobotRecord, Step
 from mocks.openroberta.user import Settings, UserSide, operations
+from mocks.run import note
 from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
@@ -48,7 +49,7 @@ class Lab(UserSide):
     async def take(self, frame: Frame, served: Served) -> bool:
         """Answer one request; False where the connection ends with it."""
         if frame.name is None:
-            self.respond(served, self.refusal(400))
+            self.respond(served, self.refusal(400, frame.error or ""))
             return False
         if "method" not in frame.value:
             return self.other(frame, served)
@@ -100,7 +101,7 @@ class Lab(UserSide):
 
     async def pushcmd(self, value: Any, served: Served) -> Any:
         if value["method"] != "POST":
-            return self.refusal(405)
+            return self.refusal(405, "a command is a POST")
         data = value.get("json")
         if data is None:
             return self.malformed()
@@ -110,19 +111,20 @@ class Lab(UserSide):
             return await self.register(data, served)
         if data.get("cmd") == "push":
             return await self.push(data, served)
-        return self.refusal(400)
+        return self.refusal(400, f"cmd is {str(data.get('cmd'))[:80]!r}, neither register nor push")
 
     def malformed(self) -> Any:
-        return self.refusal(400)
+        return self.refusal(400, "the body is no JSON object")
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [name for name in naming.MANDATORY if data.get(name) is None]
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
-        return self.refusal(500)
+        return self.refusal(500, f"{', '.join(self.missing(data))} is missing or null")
 
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
         token = str(data.get("token"))
+        served.stream.tell("waiting", f"robot {token[:80]}: waits for its token to be entered")
         robot = self.robots[token] = self.registered(token, data)
         if self.settings.unattended:
             # Once its request is held.
@@ -130,6 +132,8 @@ class Lab(UserSide):
         outcome = await self.hold(robot.registrations, self.settings.register_hold, served)
         self.touch(robot)
         if not outcome:
+            why = "it has gone" if outcome is None else "nobody has entered its token"
+            served.stream.tell("unlinked", f"robot {token[:80]}: {why}")
             self.forget(robot)
         if outcome is None:
             return None
@@ -167,7 +171,7 @@ class Lab(UserSide):
         return None if outcome is None else self.pushed(robot, outcome or "repeat")
 
     def stranger(self) -> Any:
-        return self.refusal(500)
+        return self.refusal(500, "no robot is linked by this token")
 
     def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
         robot.data = data
@@ -208,17 +212,23 @@ class Lab(UserSide):
     def command(self, word: str) -> Any:
         return response(200, {}, {"cmd": word})
 
-    def refusal(self, status: int) -> Any:
-        return response(status, {"content-type": "text/plain"}, b"")
+    def refusal(self, status: int, why: str = "") -> Any:
+        """An answer with an error; its body says why, where there is something to say."""
+        note(f"refused with {status}: {why or 'no reason'}")
+        body = f"{why}\n".encode() if why else b""
+        return response(status, {"content-type": "text/plain; charset=utf-8"}, body)
 
     def download(self, value: Any) -> Any:
         data = value.get("json") or {}
         robot = self.robots.get(str(data.get("token")))
         if value["method"] != "POST":
-            return self.refusal(405)
-        if robot is None or robot.program is None or robot.step is Step.REGISTERING:
-            return self.refusal(500)
+            return self.refusal(405, "a program is asked for by POST")
+        if robot is None or robot.step is Step.REGISTERING:
+            return self.stranger()
+        if robot.program is None:
+            return self.refusal(500, "its user has chosen no program")
         robot.step = Step.RUNNING
+        note(f"robot {robot.token[:80]}: gets {robot.program.name[:80]!r}")
         return self.file(robot.program)
 
     def file(self, program: Program) -> Any:
@@ -231,16 +241,16 @@ class Lab(UserSide):
 
     def update_file(self, value: Any) -> Any:
         if value["method"] != "GET":
-            return self.refusal(405)
+            return self.refusal(405, "a file of an update is asked for by GET")
         found = self.settings.updates.get(value["path"].removeprefix(naming.UPDATE))
-        return self.file(found) if found else self.refusal(404)
+        return self.file(found) if found else self.refusal(404, "there is no such file")
 
     # Sensors
 
     def upgrade(self, value: Any) -> Any:
         key = value["headers"].get("sec-websocket-key")
         if value["path"] != self.settings.sensor_url or not key:
-            return self.refusal(404)
+            return self.refusal(404, "sensor data is taken elsewhere, or the key is missing")
         accept = generate_accept_token(key.encode()).decode()
         return response(101, {**UPGRADE, "sec-websocket-accept": accept})
 
@@ -266,7 +276,7 @@ class Lab(UserSide):
             or name not in self.operations
             or value["method"] != "POST"
         ):
-            return self.refusal(404)
+            return self.refusal(404, f"nothing is here for {value['method'][:20]}")
         try:
             result = await operations(self)[name](value.get("json") or {})
         except (ValueError, KeyError) as error:

@@ -19,7 +19,7 @@ from mocks import upper_tester
 from mocks.openroberta import interpreter
 from mocks.openroberta.http import Caller
 from mocks.openroberta.sensors import Sensors
-from mocks.streams import note
+from mocks.run import note
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # nothing that is easily mistaken for another
 UPDATES = ("v1/runtime", "v1/ev3menu")
@@ -91,10 +91,13 @@ class Robot:
     async def play(self) -> None:
         while True:
             self.show_token()
-            if await self.register() == "repeat":
+            if (answer := await self.register()) == "repeat":
+                note("registered")
                 self.start_sensors()
                 await self.poll()
                 await self.stop_sensors()
+            else:
+                note(f"not registered: {answer or 'no command came'}")
             await self.before_next()
 
     def show_token(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from mocks import upper_tester
 from mocks.openroberta.files import PROGRAMS, UPDATES
 from mocks.openroberta.record import Program, RobotRecord, Step, give
-from mocks.streams import note
+from mocks.run import note
 
 OPERATIONS = ("pair", "run", "update", "state", "update_file", "robots")
 VERSION = "1.3.0"
@@ -57,7 +57,7 @@ class UserSide:
             raise ValueError(f"no robot waits for its token {token!r} to be entered")
         robot.step = Step.LINKED
         self.touch(robot)
-        note(f"{token}: linked")
+        note(f"robot {token}: linked by its user")
         self.welcome(robot)
 
     def welcome(self, robot: RobotRecord) -> None:
@@ -68,6 +68,7 @@ class UserSide:
         if name not in self.settings.programs:
             raise ValueError(f"there is no program {name!r}")
         robot.program = Program(name, self.settings.programs[name])
+        note(f"robot {token}: its user wants it to run {name[:80]!r}")
         self.want(robot, "download")
         return robot.program
 

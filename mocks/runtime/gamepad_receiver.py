@@ -11,10 +11,10 @@ from conformance.runtime.memory.layout import PLANS
 from conformance.runtime.shapes import GAMEPADS
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
+from mocks.run import note
 from mocks.runtime.memory import peer
 from mocks.runtime.memory.owning import Owning
 from mocks.runtime.memory.peer import Buffer
-from mocks.streams import note
 from mocks.upper_tester import Operation, Warned
 
 TYPE = "gamepad"

@@ -11,7 +11,6 @@ from conformance.runtime.codec import IDS, Decoder, encode
 from conformance.runtime.shapes import RESPONSE
 from mocks import upper_tester, zeromq
 from mocks.session import Session
-from mocks.streams import note
 
 
 class CallFailed(Exception):
@@ -106,11 +105,10 @@ class Client(Session):
         return error is not None
 
     def passed_over(self, value: Any) -> None:
-        note(f"no call waits for {str(value)[:200]}")
+        self.stream.tell("ignored", f"no call waits for {str(value)[:200]}")
 
     def unreadable(self, frame: Frame) -> None:
-        note(frame.error or "")
-        self.close()
+        self.close(frame.error or "bytes that are no message")
 
     def gone(self) -> None:
         for waiting in self.waiting.values():

@@ -11,7 +11,7 @@ from conformance.runtime.codec import Decoder, encode, is_notification, is_reque
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from mocks import zeromq
 from mocks.session import Session
-from mocks.streams import Stream, note
+from mocks.streams import Stream
 
 
 class Failed(Exception):
@@ -104,13 +104,13 @@ class Server(Session):
 
     def malformed(self, value: Any) -> None:
         """An object that is not a request: answered by an error where it seems to have an id."""
+        self.stream.tell("refused", f"neither a request nor a notification: {str(value)[:200]}")
         if isinstance(value, list) and len(value) > 1 and type(value[1]) is int:
             self.answer(value[1], {"message": "malformed request"}, None)
 
     def unreadable(self, frame: Frame) -> None:
         """Bytes that are not MessagePack: nothing after them can be read."""
-        note(f"{self.number}: {frame.error}")
-        self.close()
+        self.close(frame.error or "bytes that are not a message")
 
     # What is done about it
 
@@ -119,6 +119,7 @@ class Server(Session):
         try:
             result = self.procedure(method)(*params)
         except Exception as error:
+            self.stream.tell("failed", f"{str(method)[:80]}: {error}")
             then(self.error(error), None)
             return
         if asyncio.iscoroutine(result):

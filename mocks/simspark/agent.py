@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.scene import number
+from mocks.run import note
 from mocks.simspark import client
 from mocks.simspark.client import Client
 from mocks.simspark.settings import AGENTS
-from mocks.streams import note
 from mocks.upper_tester import Operation
 
 

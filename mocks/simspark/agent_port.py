@@ -51,7 +51,7 @@ class AgentPort:
             try:
                 self.use_effector(agent, agent.robot, word, expression)
             except Wrong as wrong:
-                self.complain_of_effector(str(wrong))
+                self.complain_of_effector(f"agent {agent.number}: {wrong}")
 
     def complain_of_effector(self, why: str) -> None:
         """What cannot be done is ignored."""
@@ -72,6 +72,7 @@ class AgentPort:
         if agent.robot is None and len(expression) > 1:
             agent.robot = self.new_robot()
             self.world.add(agent.robot)
+            agent.stream.tell("created", f"has a robot of {str(expression[1])[:200]}")
 
     def new_robot(self) -> Robot:
         """It waits beside the field until it has a team."""
@@ -82,8 +83,19 @@ class AgentPort:
         given = parameters(values)
         unum = given.get("unum", ["0"])[0]
         number = int(unum) if isinstance(unum, str) and unum.isdecimal() else 0
-        if robot.unum == 0 and "teamname" in given and number <= 11:
-            self.world.enrol(robot, number, str(given["teamname"][0]))
+        if robot.unum:
+            why = f"it is {robot.unum} of {robot.team} already"
+        elif "teamname" not in given:
+            why = "teamname is missing"
+        elif number > 11:
+            why = f"unum {number} is above 11"
+        elif not self.world.enrol(robot, number, str(given["teamname"][0])):
+            why = f"{str(given['teamname'][0])[:40]} has no place {number or 'any more'}"
+        else:
+            who = f"{robot.unum} of {robot.team[:40]}, on the {robot.side}"
+            agent.stream.tell("registered", f"plays as {who}")
+            return
+        agent.stream.tell("refused", f"init: {why}")
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         robot.speeds[place] = min(max(speed, -FASTEST), FASTEST)

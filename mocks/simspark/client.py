@@ -8,7 +8,7 @@ from typing import Any
 from conformance.codec import Frame
 from mocks import streams, upper_tester
 from mocks.simspark.connection import Connection, Endpoint
-from mocks.streams import Stream, note
+from mocks.streams import Stream
 
 AGAIN = 0.1  # seconds until a server that is still starting is tried again
 TRIES = 20
@@ -31,7 +31,6 @@ class Client(Endpoint):
                     self.take(frame)
         finally:
             await self.connection.close()
-        note("the server has gone")
 
     def opened(self) -> None:
         """The connection stands."""

@@ -4,7 +4,8 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.codec import Decoder, frame
-from mocks.streams import Stream, note
+from mocks.run import note
+from mocks.streams import Stream
 
 
 class Endpoint:

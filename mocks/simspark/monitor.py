@@ -10,11 +10,11 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.simspark.scene import number
 from conformance.simspark.view import STATES, View
+from mocks.run import note
 from mocks.simspark import client
 from mocks.simspark.client import Client
 from mocks.simspark.pitch import draw
 from mocks.simspark.settings import MONITORS
-from mocks.streams import note
 from mocks.upper_tester import Operation
 
 Step = tuple[float, str]

@@ -5,14 +5,17 @@ import asyncio
 from dataclasses import fields, replace
 from itertools import count
 
-from mocks import streams
+from mocks import run, streams
+from mocks.run import note
 from mocks.simspark.agent_port import Agent, AgentPort
 from mocks.simspark.connection import Endpoint
 from mocks.simspark.monitor_port import Monitor, MonitorPort
 from mocks.simspark.settings import AGENTS, CYCLE, MONITORS, Environment, Settings
 from mocks.simspark.trainer import Trainer
 from mocks.simspark.world import World
-from mocks.streams import Stream, note
+from mocks.streams import Stream
+
+CHANNELS = ("agent", "monitor")
 
 
 class Server(Endpoint, AgentPort, Trainer, MonitorPort):
@@ -110,19 +113,28 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
-    """Serve agents and monitors until it is ended. --listen gives the host and the agents' port."""
+    """Serve agents and monitors until it is ended; --listen AGENTS,MONITORS says where."""
     if args.connect:
         raise ValueError("a server does not connect; --listen HOST:PORT says where agents come")
-    _, host, port = streams.parse(args.listen) if args.listen else ("", "127.0.0.1", AGENTS)
-    agents = port if args.agent_port is None else args.agent_port
-    monitors = MONITORS if args.monitor_port is None else args.monitor_port
+    agents, monitors = addresses(args)
+    run.here().channels = CHANNELS
     server = peer(settings(args))
     await asyncio.gather(
-        streams.serve(f"{host}:{monitors}", server.serve_monitor),
-        streams.serve(f"{host}:{agents}", server.serve_agent),
+        streams.serve(agents, server.serve_agent, "agent"),
+        streams.serve(monitors, server.serve_monitor, "monitor"),
         server.simulate(),
     )
     return 0
+
+
+def addresses(args: argparse.Namespace) -> tuple[str, str]:
+    """Where agents connect, and where monitors do."""
+    first, _, second = (args.listen or "").partition(",")
+    _, host, port = streams.parse(first) if first else ("", "127.0.0.1", AGENTS)
+    agents = port if args.agent_port is None else args.agent_port
+    usual = MONITORS if port else 0
+    monitors = usual if args.monitor_port is None else args.monitor_port
+    return f"{host}:{agents}", second or f"{host}:{monitors}"
 
 
 def settings(args: argparse.Namespace) -> Settings:

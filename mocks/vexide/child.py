@@ -5,7 +5,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
 
-from mocks import streams
+from mocks import run, streams
 from mocks.streams import Stream
 
 GRACE = 2.0  # seconds that a simulator has to end when its session is over
@@ -17,6 +17,7 @@ async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIte
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
     stream = await streams.pipes(os.fdopen(our_input, "rb"), os.fdopen(our_output, "wb"))
+    stream.connection = run.here().connection("stdio", f"starts {command[0]}")
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=its_input, stdout=its_output, stderr=asyncio.subprocess.PIPE

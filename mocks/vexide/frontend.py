@@ -65,6 +65,7 @@ class Frontend(Session):
         self._holding: asyncio.TimerHandle | None = None
 
     def complain(self, text: str) -> None:
+        self.stream.tell("ignored", text)
         self.terminal.say(f"frontend: {text}")
 
     def simulator_said(self, line: str) -> None:
@@ -87,6 +88,7 @@ class Frontend(Session):
             self.refuse(f"the simulator wants the extensions {', '.join(alien)[:200]}")
         else:
             self.handshaken = True
+            self.stream.tell("agreed", "the handshake is finished")
             self.set_up()
 
     def unusable_handshake(self, error: Unfit) -> None:
@@ -94,7 +96,7 @@ class Frontend(Session):
 
     def refuse(self, why: str) -> None:
         self.conclude("incompatible", why)
-        self.close()
+        self.close(why)
 
     # Setup and start
 
@@ -138,6 +140,7 @@ class Frontend(Session):
 
     def start(self) -> None:
         self.started = True
+        self.stream.tell("started", "the program is told to start")
         self.send("StartExecution")
 
     # What the simulator tells
@@ -193,7 +196,7 @@ class Frontend(Session):
 
     def exited(self, content: None) -> None:
         self.conclude("exited", "the robot program has ended")
-        self.close()
+        self.close("the program has ended")
 
     def input_ended(self) -> None:
         if self.handshaken:
@@ -213,10 +216,10 @@ class Frontend(Session):
                 self.terminal.picture(self.display.text())
             self.terminal.say(text)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if self._holding is not None:
             self._holding.cancel()
-        super().close()
+        super().close(why)
 
     def stop(self) -> None:
         """The user ends the session."""

@@ -13,7 +13,6 @@ from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks import session
 from mocks.shapes import OneOf, Unfit, read
-from mocks.streams import note
 
 
 class Session(session.Session):
@@ -33,7 +32,7 @@ class Session(session.Session):
         if frame.name == "Handshake":
             self.handshake(frame.value)
         elif not self.handshaken:
-            note(f"ignored before the handshake: {frame.raw[:80]!r}")
+            self.stream.tell("ignored", f"what came before the handshake: {frame.raw[:80]!r}")
         elif frame.name is None:
             self.malformed(frame)
         elif frame.name not in self.HANDLERS:

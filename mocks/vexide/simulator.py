@@ -9,7 +9,7 @@ from typing import Any
 
 from mocks import streams
 from mocks.shapes import Unfit
-from mocks.streams import Stream, note
+from mocks.streams import Stream
 from mocks.vexide.messages import COMMANDS
 from mocks.vexide.programs import LOAD_TIMES, PROGRAMS, Exit
 from mocks.vexide.robot import Robot
@@ -58,6 +58,7 @@ class Simulator(Session):
         self._timer: asyncio.TimerHandle | None = None
 
     def complain(self, text: str) -> None:
+        self.stream.tell("ignored", text)
         self.log("Warn", text)
 
     def log(self, level: str, message: str) -> None:
@@ -67,10 +68,10 @@ class Simulator(Session):
         """Do this after a while; one thing at a time is waited for."""
         self._timer = asyncio.get_running_loop().call_later(seconds, action)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if self._timer is not None:
             self._timer.cancel()
-        super().close()
+        super().close(why)
 
     # The handshake
 
@@ -81,17 +82,16 @@ class Simulator(Session):
             self.agree(content)
 
     def unusable_handshake(self, error: Unfit) -> None:
-        note(f"a handshake that cannot be used: {error}")
-        self.close()
+        self.close(f"the Handshake cannot be used: {error}")
 
     def incompatible(self, offer: dict[str, Any]) -> None:
-        note(f"no version of the protocol up to {offer['version']} is known here")
-        self.close()
+        self.close(f"no version of the protocol up to {offer['version']} is known here")
 
     def agree(self, offer: dict[str, Any]) -> None:
         self.handshaken = True
         self.answer(self.version(offer["version"]), self.agreed(offer["extensions"]))
         self.send_signature()
+        self.stream.tell("agreed", "the handshake is finished")
         self.load()
 
     def answer(self, version: Any, extensions: Any) -> None:
@@ -119,6 +119,7 @@ class Simulator(Session):
 
     def loaded(self) -> None:
         self.ready = True
+        self.stream.tell("ready", f"the program {self.settings.program} is loaded")
         self.send("Ready")
 
     def configure(self, content: dict[str, Any]) -> None:
@@ -165,13 +166,14 @@ class Simulator(Session):
             self.execute()
 
     def early_start(self) -> None:
-        self.log("Warn", "StartExecution was ignored: the program is not loaded yet")
+        self.complain("StartExecution was ignored: the program is not loaded yet")
 
     def second_start(self) -> None:
-        self.log("Warn", "StartExecution was ignored: the program runs already")
+        self.complain("StartExecution was ignored: the program runs already")
 
     def execute(self) -> None:
         self.started = True
+        self.stream.tell("started", f"the program {self.settings.program} runs")
         self.program = PROGRAMS[self.settings.program](self.robot)
         self.tick()
 
@@ -206,7 +208,7 @@ class Simulator(Session):
         if error is not None:
             self.log("Error", error)
         self.send("Exited")
-        self.close()
+        self.close("the program has ended" + (f": {error}" if error else ""))
 
 
 PEER = Simulator
@@ -237,5 +239,5 @@ async def main(args: argparse.Namespace, peer: type[Simulator]) -> int:
     elif args.connect:
         await session(await streams.connect(args.connect))
     else:
-        await session(await streams.standard_streams())
+        await session(await streams.wire())
     return 0

@@ -18,9 +18,9 @@ _TELLING = (404, 411)  # statuses by which a robot knows what to do otherwise
 class ErrorsInBodies(Lab):
     """Says in the body of an answer of status 200 that there was an error."""
 
-    def refusal(self, status: int) -> Any:
+    def refusal(self, status: int, why: str = "") -> Any:
         if status in _TELLING:
-            return super().refusal(status)
+            return super().refusal(status, why)
         return response(200, {}, {"rc": "error", "message": "SERVER_ERROR"})
 
 

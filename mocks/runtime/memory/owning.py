@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
+from mocks.run import note
 from mocks.runtime.memory.mapped import Mapped
 from mocks.runtime.memory.peer import Buffer, Peer
-from mocks.streams import note
 
 
 class Owning(Peer):

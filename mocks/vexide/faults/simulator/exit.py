@@ -54,9 +54,9 @@ class StaysOpen(Simulator):
         if not self.gone:
             super().step()
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if not self.gone:
-            super().close()
+            super().close(why)
 
     def input_ended(self) -> None:
         self.gone = False
@@ -73,9 +73,9 @@ class StaysOpenAfterCrash(StaysOpen):
         self.crashed = error is not None
         super().exited(error)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         self.gone = self.gone and self.crashed
-        super().close()
+        super().close(why)
 
 
 @fault("battery-after-exited", violates="exit.nothing-after")
@@ -100,10 +100,10 @@ class SerialAfterExited(Simulator):
         events[:] = [event for event in events if event not in self.late]
         super().exited(error)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         for event in self.late:
             self.send(event)
-        super().close()
+        super().close(why)
 
 
 @fault("crash-unlogged", violates="exit.error-log")

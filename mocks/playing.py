@@ -1,0 +1,105 @@
+"""Plays one role to its end: the options that all mocks have, and what they do."""
+
+import argparse
+import asyncio
+import functools
+from typing import Any
+
+from mocks import deviations, streams
+from mocks import run as runs
+from mocks.run import Run
+
+VIOLATED = 1
+"""The exit status where a peer violated a must."""
+STATUSES = """\
+The exit status is 0 where it ended as it should, be it by a signal, 1 where its peer violated a
+must (with --judge), 2 for wrong usage, 3 where it could not listen or connect. Roles may have more.
+"""
+_PASSES = 10  # of the event loop, in which what the system holds for its sockets is read
+
+
+def parser(role: str, module: Any, program: str) -> argparse.ArgumentParser:
+    """What parses the options of all mocks, and those of the role that a module plays."""
+    # To ask how wide the terminal is would import as much as the mock itself.
+    width = functools.partial(argparse.RawDescriptionHelpFormatter, width=100)
+    parser = argparse.ArgumentParser(
+        prog=f"{program} {role}",
+        description=module.__doc__,
+        epilog=STATUSES,
+        formatter_class=width,
+        allow_abbrev=False,
+    )
+    address = parser.add_mutually_exclusive_group()
+    address.add_argument("--listen", metavar="ADDR", help="HOST:PORT, port 0 for any, or unix:PATH")
+    address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
+    parser.add_argument("--fault", metavar="NAME", action="append", default=[])
+    parser.add_argument("--variant", metavar="NAME", action="append", default=[])
+    parser.add_argument("--once", action="store_true", help="end when nobody is connected any more")
+    parser.add_argument(
+        "--judge",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="tell what its peers violate",
+    )
+    parser.add_argument("--log", choices=["text", "json"], default="text", help="on stderr")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="tell where it listens and nothing else"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="tell each message that is received, too"
+    )
+    parser.add_argument("--mutant", metavar="JSON", help="a change by machine (conformance prove)")
+    module.options(parser)
+    return parser
+
+
+async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> int:
+    """Play a role to its end; the exit status. When it is cancelled, that is its end."""
+    for given in filter(None, (args.listen, args.connect)):
+        for place in given.split(",") if not given.startswith("http") else ():
+            streams.parse(place)
+    if args.mutant:
+        from mocks import mutants
+
+        mutants.install(role, mutants.Mutant.parse(args.mutant))
+    runs.current.set(run)
+    peer = run.peer = deviations.deviating(role, args.fault, args.variant)
+    if args.judge or args.verbose:
+        from mocks.judging import Judging
+
+        run.judging = Judging(role, run, args.verbose)
+        run.observers.append(run.judging)
+    status = 0
+    try:
+        status = await _until_over(run, module.main(args, peer), args.once)
+    finally:
+        if run.judging:
+            run.judging.end()
+    return VIOLATED if run.judging and run.judging.musts and not status else status
+
+
+async def settle(run: Run) -> None:
+    """Wait until what its peers have sent so far is read, and judged; then tell that it is."""
+    for _ in range(_PASSES):
+        await asyncio.sleep(0)
+    if run.judging:
+        await asyncio.to_thread(run.judging.settle)
+    run.tell("settled", "everything that has come is judged")
+
+
+async def _until_over(run: Run, role: Any, once: bool) -> int:
+    """The exit status of a role, which is 0 where it was ended."""
+    played: asyncio.Future[int] = asyncio.ensure_future(role)
+    waiting: list[asyncio.Future[Any]] = [played]
+    if once:
+        waiting.append(asyncio.ensure_future(run.once()))
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        run.ending = True
+    for future in waiting:
+        future.cancel()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    if isinstance(results[0], asyncio.CancelledError):
+        return 0
+    return played.result()

@@ -1,0 +1,207 @@
+"""The run of one mock: what it tells, who comes and goes, and who is told of what passes.
+
+It belongs to a context, so that several mocks can run in one process. What a mock tells are
+entries: on standard error a line each, as text or as JSON; where it listens is the first line of
+its standard output, unless that is the wire or its upper tester's.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+ENDED = "the mock is ended"
+LONGEST = 1000  # characters of a line of text
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that is told: of what kind, in words, of which connection, and further facts."""
+
+    event: str
+    text: str
+    connection: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Teller = Callable[[Entry], None]
+
+
+class Observer(Protocol):
+    """Who is told of everything that passes; none of its methods waits."""
+
+    def connected(self, number: int, channel: str, kind: str) -> None:
+        """A connection over a kind of transport; `channel` is the port, where there are several."""
+        ...
+
+    def passed(self, number: int, channel: str, came: bool, data: bytes) -> None:
+        """Bytes were received (`came`), or are sent."""
+        ...
+
+    def ended(self, number: int, channel: str, came: bool) -> None:
+        """The peer (`came`) or the mock has ended its direction of the stream."""
+        ...
+
+    def left(self, number: int) -> None:
+        """Nothing more will be read of a connection."""
+        ...
+
+
+class Run:
+    """One run of a mock. `tell` and `announce` take what it tells and where it listens."""
+
+    def __init__(self, tell: Teller | None = None, announce: Teller | None = None) -> None:
+        self._tell = tell or Lines()
+        self._announce = announce or self._tell
+        self.observers: list[Observer] = []
+        self.channels: tuple[str, ...] = ("",)
+        """The ports at which it listens; its address is told once it listens at all of them."""
+        self.addresses: dict[str, str] = {}
+        self.open: set[int] = set()
+        self.connections = 0
+        self.ending = False
+        self.inside = False
+        """It is part of another program, whose standard streams are not its own."""
+        self.operations: Mapping[str, Any] = {}
+        """What its upper tester may ask for, where that is part of this program, too."""
+        self.peer: type[Any] = object
+        """The class that plays the role, made for this run alone."""
+        self.judging: Any = None
+        """What judges its peers, if anything does (`mocks.judging`)."""
+        self._changed = asyncio.Event()
+
+    def tell(self, event: str, text: str, connection: int | None = None, **facts: Any) -> None:
+        self._tell(Entry(event, text, connection, facts))
+
+    def listening(self, channel: str, address: str) -> None:
+        """The mock listens at a port; an address of it is HOST:PORT, unix:PATH or zmq:HOST:PORT."""
+        self.addresses[channel] = address
+        if all(name in self.addresses for name in self.channels):
+            first = self.addresses[self.channels[0]]
+            places = [f"{self.addresses[name]} {name}".rstrip() for name in self.channels]
+            facts: dict[str, Any] = {"address": first}
+            if len(self.channels) > 1:
+                facts["addresses"] = self.addresses
+            if not first.startswith("unix:"):
+                _, _, port = first.rpartition(":")
+                facts["port"] = int(port)
+            self._announce(Entry("listening", f"listening on {', '.join(places)}", facts=facts))
+
+    def connection(self, kind: str, where: str, channel: str = "") -> "Connection":
+        """A connection over a kind of transport has been made; `where` says how, in words."""
+        self.connections += 1
+        made = Connection(self, self.connections, channel)
+        self.open.add(made.number)
+        self._changed.set()
+        self.tell("connected", where, made.number, **({"channel": channel} if channel else {}))
+        for observer in self.observers:
+            observer.connected(made.number, channel, kind)
+        return made
+
+    def over(self, number: int) -> None:
+        self.open.discard(number)
+        self._changed.set()
+
+    async def once(self) -> None:
+        """Wait until there has been a connection, and none is open any more."""
+        while self.open or not self.connections:
+            self._changed.clear()
+            await self._changed.wait()
+
+
+class Connection:
+    """One connection of a run, which the stream tells what has passed."""
+
+    def __init__(self, run: Run, number: int, channel: str) -> None:
+        self.number = number
+        self.channel = channel
+        self._run = run
+        self._by_peer = False
+        self._closed = False
+
+    def tell(self, event: str, text: str, **facts: Any) -> None:
+        self._run.tell(event, text, self.number, **facts)
+
+    def came(self, data: bytes) -> None:
+        for observer in self._run.observers if not self._closed else ():
+            observer.passed(self.number, self.channel, True, data)
+
+    def went(self, data: bytes) -> None:
+        for observer in self._run.observers:
+            observer.passed(self.number, self.channel, False, data)
+
+    def peer_ended(self) -> None:
+        """There is nothing more to read."""
+        if not (self._by_peer or self._closed):
+            self._by_peer = True
+            for observer in self._run.observers:
+                observer.ended(self.number, self.channel, True)
+
+    def closed(self, why: str = "") -> None:
+        """The mock has closed it."""
+        if self._closed:
+            return
+        self._closed = True
+        for observer in self._run.observers:
+            observer.ended(self.number, self.channel, False)
+            observer.left(self.number)
+        usual = "by the peer" if self._by_peer else "by the mock"
+        reason = why or (ENDED if self._run.ending and not self._by_peer else usual)
+        self.tell("closed", f"closed: {reason}", reason=reason)
+        self._run.over(self.number)
+
+
+class Lines:
+    """Writes entries as lines, as text or as JSON, to standard error or where `out` says."""
+
+    def __init__(
+        self, form: str = "text", out: Callable[[], Any] = lambda: sys.stderr, quiet: bool = False
+    ) -> None:
+        self._json = form == "json"
+        self._out = out
+        self._quiet = quiet
+
+    def __call__(self, entry: Entry) -> None:
+        if not self._quiet:
+            line = as_json(entry) if self._json else as_text(entry)
+            print(line, file=self._out(), flush=True)
+
+
+def as_text(entry: Entry) -> str:
+    whose = "" if entry.connection is None else f"{entry.connection}: "
+    text = entry.text if len(entry.text) <= LONGEST else f"{entry.text[:LONGEST]}…"
+    return whose + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def as_json(entry: Entry) -> str:
+    """One line: event, time, text, connection where it is of one, and its facts."""
+    told: dict[str, Any] = {"event": entry.event, "time": datetime.now(UTC).isoformat()}
+    if entry.connection is not None:
+        told["connection"] = entry.connection
+    return json.dumps({**told, "text": entry.text, **entry.facts}, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for, such as bytes."""
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+current: ContextVar[Run] = ContextVar("run")
+"""The run that a mock is part of; where it is part of none, what it tells are lines of text."""
+
+
+def here() -> Run:
+    try:
+        return current.get()
+    except LookupError:
+        current.set(run := Run())
+        return run
+
+
+def note(text: str) -> None:
+    """Tell something that belongs to no single connection."""
+    here().tell("note", text)
