@@ -40,8 +40,8 @@ class Configuration:
     """One IUT and one run. Times are in seconds; empty means not declared.
 
     ``command`` starts the IUT, with placeholders still in it; ``connect`` and ``listen`` are
-    addresses of an IUT that is started by hand. ``programs``, ``procedures`` and ``hooks`` are
-    looked up by name, ``ixit`` holds every other declared value.
+    addresses of an IUT that is started by hand, or has them compiled in. ``programs``,
+    ``procedures`` and ``hooks`` are looked up by name, ``ixit`` holds every other declared value.
     """
 
     role: Role
@@ -74,6 +74,11 @@ class Configuration:
     """The report of an earlier run, from which this one must not be worse."""
     invocation: str = ""
     """The words that started this run, without those that select tests."""
+
+    @property
+    def fixed(self) -> bool:
+        """It is started by us and has its address compiled in, so that there is one at a time."""
+        return bool(self.command and (self.connect or self.listen))
 
     @property
     def protocol(self) -> Protocol:
@@ -212,10 +217,9 @@ def checked(configuration: Configuration) -> Configuration:
         split(command)
     for requirement, known in configuration.known_failures.items():
         _date(f"known-failures.{requirement}.until", known.until)
-    ways = [way for way in ("command", "connect", "listen") if getattr(configuration, way)]
-    if len(ways) > 1:
-        raise ConfigurationError(f"give one way to reach the IUT, not {' and '.join(ways)}")
-    if not ways:
+    if configuration.connect and configuration.listen:
+        raise ConfigurationError("give one way to reach the IUT, not connect and listen")
+    if not (configuration.command or configuration.connect or configuration.listen):
         raise ConfigurationError("nothing says how to reach the IUT: command, connect or listen")
     if configuration.connect and not role.serves:
         raise ConfigurationError(f"{role} connects to the suite: use --listen, not --connect")

@@ -101,11 +101,17 @@ class Iut:
         """
         if program is not None:
             self._require(program)
-        instance = await self.testbed.take(program)
+        if self.configuration.fixed and self.testbed.busy:
+            raise NotExercised("needs two instances at a time, and the address of yours is fixed")
+        self.testbed.busy = True
         try:
-            yield instance
+            instance = await self.testbed.take(program)
+            try:
+                yield instance
+            finally:
+                await instance.stop()
         finally:
-            await instance.stop()
+            self.testbed.busy = False
 
     @contextlib.asynccontextmanager
     async def connect(

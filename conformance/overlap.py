@@ -36,6 +36,8 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1)
     if not configuration.command:
         return Width(1, "the IUT is started by hand")
+    if configuration.fixed:
+        return Width(1, "its address is fixed")
     if configuration.workers != "auto":
         return Width(int(configuration.workers))
     began, spent = time.monotonic(), _processor_time()

@@ -2,11 +2,14 @@
 
 It is loaded in every pytest run and does nothing unless it is told of an IUT: ``conformance run``
 (``--conformance-run FILE``) or directly: ``pytest --pyargs conformance.vexide --role
-vexide/simulator --iut COMMAND``.
+vexide/simulator --iut COMMAND``. For tests of one's own it has the fixture ``reference_mock``.
 """
 
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +72,12 @@ def _configuration(config: pytest.Config) -> Configuration | None:
             invocation=shlex.join(again) + (f" -- {command}" if command else ""),
         )
     )
+
+
+@pytest.fixture
+def reference_mock() -> Iterator[Callable[..., Any]]:
+    """Starts mocks (``mocks.testing.mock``), which end with the test."""
+    from mocks.testing import mock
+
+    with ExitStack() as stack:
+        yield lambda role, **options: stack.enter_context(mock(role, **options))

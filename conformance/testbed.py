@@ -35,13 +35,16 @@ class Testbed:
         """What test cases have found out about the IUT; see ``once``."""
         protocol = configuration.protocol
         self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
+        self.busy = False
+        """An instance is in use; where its address is fixed there can be no other beside it."""
         self._finding: dict[str, asyncio.Lock] = {}
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
-        addresses = self.configuration.listen.split(",") if self.configuration.listen else []
+        by_hand = self.configuration.listen and not self.configuration.command
+        addresses = self.configuration.listen.split(",") if by_hand else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
             try:
                 self._listeners[channel] = await listen(self.role, self.transport, address)
@@ -67,7 +70,7 @@ class Testbed:
 
     async def take(self, program: str | None) -> Instance:
         """A running instance: one that was started ahead, if there is, or a new one."""
-        if self.role.serves and self.configuration.command:
+        if self.role.serves and self.configuration.command and not self.configuration.fixed:
             return await self._ahead.take(program)
         return await self._start(program)
 

@@ -27,6 +27,11 @@ class Datagrams(asyncio.DatagramProtocol):
             self._received.get_nowait()
         self._received.put_nowait(data)
 
+    def serves_as(self, connection: Connection) -> None:
+        """It is the wire of a connection, which is told what passes."""
+        self.connection = connection
+        connection.write, connection.close = self.write, lambda why: self.close()
+
     async def read(self) -> bytes:
         return await self._received.get()
 
@@ -49,7 +54,7 @@ async def connect(address: str) -> Datagrams:
     _, made = await asyncio.get_running_loop().create_datagram_endpoint(
         Datagrams, remote_addr=_place(address)
     )
-    made.connection = run.here().connection("udp", f"sends to {address}")
+    made.serves_as(run.here().connection("udp", f"sends to {address}"))
     return made
 
 
@@ -60,7 +65,7 @@ async def bind(address: str) -> Datagrams:
     )
     host, port, *_ = transport.get_extra_info("sockname")
     run.here().listening("", f"{host}:{port}")
-    made.connection = run.here().connection("udp", "receives from anybody")
+    made.serves_as(run.here().connection("udp", "receives from anybody"))
     return made
 
 

@@ -79,7 +79,9 @@ class Judging:
         """Wait until everything that has passed is judged."""
         done = threading.Event()
         self._waiting.put(done)
-        done.wait()
+        # Whoever ends the run meanwhile has judged everything, too.
+        while not done.wait(0.1) and self._thread.is_alive():
+            pass
 
     def end(self) -> None:
         """Judge what still waits, and stop."""

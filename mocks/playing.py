@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import functools
+from pathlib import Path
 from typing import Any
 
 from mocks import deviations, streams
@@ -10,10 +11,11 @@ from mocks import run as runs
 from mocks.run import Run
 
 VIOLATED = 1
-"""The exit status where a peer violated a must."""
+"""The exit status where a peer violated a must, or did not do what a script expects."""
 STATUSES = """\
 The exit status is 0 where it ended as it should, be it by a signal, 1 where its peer violated a
-must (with --judge), 2 for wrong usage, 3 where it could not listen or connect. Roles may have more.
+must (with --judge) or did not do what a script expects, 2 for wrong usage, 3 where it could not
+listen or connect. Roles may have more.
 """
 _PASSES = 10  # of the event loop, in which what the system holds for its sockets is read
 
@@ -48,6 +50,12 @@ def parser(role: str, module: Any, program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="tell each message that is received, too"
     )
+    parser.add_argument(
+        "--script", metavar="FILE", type=Path, help="what to send and expect (mocks/script.py)"
+    )
+    parser.add_argument(
+        "--from", dest="capture", metavar="CAPTURE", type=Path, help="play its side of a recording"
+    )
     parser.add_argument("--mutant", metavar="JSON", help="a change by machine (conformance prove)")
     module.options(parser)
     return parser
@@ -69,13 +77,23 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
 
         run.judging = Judging(role, run, args.verbose)
         run.observers.append(run.judging)
+    player = None
+    if args.script or args.capture:
+        from mocks import recorded, script
+
+        scripts = recorded.scripts(args.capture, role) if args.capture else []
+        scripts = [script.read(args.script)] if args.script else scripts
+        player = script.Player(role, run, scripts, args.fault, args.variant)
+        run.observers.append(player)
+    main = recorded.main(args, role, len(scripts)) if args.capture else module.main(args, peer)
     status = 0
     try:
-        status = await _until_over(run, module.main(args, peer), args.once)
+        status = await _until_over(run, main, args.once)
     finally:
         if run.judging:
             run.judging.end()
-    return VIOLATED if run.judging and run.judging.musts and not status else status
+    violated = run.judging.musts if run.judging else 0
+    return status or (VIOLATED if violated or (player and player.failures) else 0)
 
 
 async def settle(run: Run) -> None:

@@ -61,7 +61,7 @@ class Run:
         self.channels: tuple[str, ...] = ("",)
         """The ports at which it listens; its address is told once it listens at all of them."""
         self.addresses: dict[str, str] = {}
-        self.open: set[int] = set()
+        self.open: dict[int, Connection] = {}
         self.connections = 0
         self.ending = False
         self.inside = False
@@ -95,7 +95,7 @@ class Run:
         """A connection over a kind of transport has been made; `where` says how, in words."""
         self.connections += 1
         made = Connection(self, self.connections, channel)
-        self.open.add(made.number)
+        self.open[made.number] = made
         self._changed.set()
         self.tell("connected", where, made.number, **({"channel": channel} if channel else {}))
         for observer in self.observers:
@@ -103,7 +103,7 @@ class Run:
         return made
 
     def over(self, number: int) -> None:
-        self.open.discard(number)
+        self.open.pop(number, None)
         self._changed.set()
 
     async def once(self) -> None:
@@ -119,6 +119,10 @@ class Connection:
     def __init__(self, run: Run, number: int, channel: str) -> None:
         self.number = number
         self.channel = channel
+        self.write: Callable[[bytes], None] = lambda data: None
+        """Sends bytes, once there is a stream."""
+        self.close: Callable[[str], None] = self.closed
+        """Closes the stream, and says why."""
         self._run = run
         self._by_peer = False
         self._closed = False

@@ -34,10 +34,16 @@ class Stream:
         `connection` is told what passes, where that is the wire.
         """
         self.kind = kind
-        self.connection = connection
         self._reader = reader
         self._writer = writer
         self._incoming = incoming
+        if connection:
+            self.serves_as(connection)
+
+    def serves_as(self, connection: Connection) -> None:
+        """It is the wire of a connection, which is told what passes."""
+        self.connection = connection
+        connection.write, connection.close = self.write, self.close
 
     async def read(self) -> bytes:
         """The next bytes; none at the end of the stream."""
@@ -127,7 +133,7 @@ async def standard_streams() -> Stream:
 async def wire() -> Stream:
     """Standard input and output as the wire of the mock's only connection."""
     stream = await standard_streams()
-    stream.connection = run.here().connection("stdio", "connected by standard streams")
+    stream.serves_as(run.here().connection("stdio", "connected by standard streams"))
     return stream
 
 

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent import futures
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -245,8 +246,8 @@ class InThread(Mock):
             coroutine = playing.settle(self._run)
             try:
                 asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
-            except (RuntimeError, TimeoutError, asyncio.CancelledError):
-                coroutine.close()
+            except (RuntimeError, TimeoutError, futures.CancelledError):
+                coroutine.close()  # it has just ended, and everything is judged
 
     def ask(self, operation: str, **args: Any) -> Any:
         """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""

@@ -23,7 +23,8 @@ class Messages(Stream):
     def __init__(self, socket: Any, before: list[bytes], connection: Connection) -> None:
         """`before` are the frames in front of a payload that is sent."""
         self.kind = "zmq"
-        self.connection: Connection = connection
+        self.wire = connection
+        self.serves_as(connection)
         self.coming: asyncio.Queue[bytes] = asyncio.Queue()
         self._socket = socket
         self._before = before
@@ -33,12 +34,12 @@ class Messages(Stream):
     async def read(self) -> bytes:
         data = b"" if self._closed else await self.coming.get()
         if data and not self._closed:
-            self.connection.came(data)
+            self.wire.came(data)
         return data
 
     def write(self, data: bytes) -> None:
         if not self._closed:
-            self.connection.went(data)
+            self.wire.went(data)
             self._socket.send_multipart([*self._before, data])
 
     @property
@@ -54,7 +55,7 @@ class Messages(Stream):
         return self._closed
 
     def close(self, why: str = "") -> None:
-        self.connection.closed(why)
+        self.wire.closed(why)
         self._closed = True
         if self.reader:
             self.reader.cancel()

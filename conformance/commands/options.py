@@ -23,8 +23,14 @@ _ADDRESSES = {"tcp": "{host}:{port}", "unix": "unix:{socket}", "zmq": "zmq:{host
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of an IUT; ``chosen`` reads them."""
-    parser.add_argument("--connect", metavar="ADDR", help="the IUT already listens there")
-    parser.add_argument("--listen", metavar="ADDR", help="the IUT is started by hand and connects")
+    parser.add_argument(
+        "--connect",
+        metavar="ADDR",
+        help="the IUT listens there, or will once COMMAND has started it",
+    )
+    parser.add_argument(
+        "--listen", metavar="ADDR", help="the IUT connects there, started by hand or by COMMAND"
+    )
     parser.add_argument(
         "--config", metavar="FILE", help="default: ./conformance.toml, if it exists"
     )

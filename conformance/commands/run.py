@@ -107,10 +107,15 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
     words += ["--examples", str(args.examples)] if args.examples else []
     role = protocols.role(args.role) if args.role else None
     chosen = options_of_iut.chosen(args, role, command)
-    if not chosen.command and args.workers not in (None, "1", "auto"):
-        raise ConfigurationError(
-            f"-n {args.workers}: an IUT that is started by hand is tested one by one"
-        )
+    if args.workers not in (None, "1", "auto"):
+        if not chosen.command:
+            why = "is started by hand"
+        elif chosen.fixed:
+            why = "has a fixed address"
+        else:
+            why = ""
+        if why:
+            raise ConfigurationError(f"-n {args.workers}: an IUT that {why} is tested one by one")
     selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
     partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
     folder = args.report or REPORTS[partial]

@@ -200,26 +200,38 @@ class Instance:
             executable.chmod(0o755)
             self.values[self.role.bridge] = str(executable)
         elif self.kind == "unix":
-            path = folder / "socket"
-            self.values["socket"] = str(path)
-            await self._reserve("", f"unix:{path}")
+            address = self._fixed().get("", f"unix:{folder / 'socket'}")
+            self.values["socket"] = address.removeprefix("unix:")
+            await self._reserve("", address)
         elif self.kind in _SOCKETS:
             self.values["host"] = LOOPBACK
+            fixed = self._fixed()
             for channel in self.role.channels or ("",):
                 port = 0
-                if self.role.serves:
+                if self.role.serves and not fixed:
                     reserved = links.reserved_port(_SOCKETS[self.kind])
                     port = self._stack.enter_context(reserved)
-                address = await self._reserve(channel, f"{LOOPBACK}:{port}")
+                address = await self._reserve(channel, fixed.get(channel, f"{LOOPBACK}:{port}"))
                 port_name = f"{channel}_port" if channel else "port"
                 self.values[port_name] = address.rpartition(":")[2]
                 self.values.setdefault("url", f"http://{address}")
 
+    def _fixed(self) -> dict[str, str]:
+        """By channel the addresses that the IUT has compiled in, where it has."""
+        given = self.configuration.connect or self.configuration.listen
+        channels = self.role.channels or ("",)
+        return dict(zip(channels, given.split(","), strict=True)) if given else {}
+
     async def _reserve(self, channel: str, address: str) -> str:
         if self.role.serves:
+            if self._fixed() and not links.free(address, _SOCKETS.get(self.kind)):
+                raise Unreachable(f"somebody else has {address}, so that the IUT cannot")
             self._addresses[channel] = address
             return address
-        listener = await self._listen(address)
+        try:
+            listener = await self._listen(address)
+        except OSError as error:
+            raise Unreachable(f"cannot listen at {address}: {links.reason(error)}") from error
         self._listeners[channel] = listener
         return listener.address
 

@@ -266,6 +266,20 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
         return int(probe.getsockname()[1])
 
 
+def free(address: str, kind: int | None) -> bool:
+    """Whether a program can be at an address: HOST:PORT of a kind of socket, or unix:PATH."""
+    where = parse_address(address)
+    if isinstance(where, str) or kind is None:
+        return True
+    with socket.socket(type=kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(kind == socket.SOCK_STREAM))
+        try:
+            probe.bind(where)
+        except OSError:
+            return False
+    return True
+
+
 @contextlib.contextmanager
 def reserved_port(kind: int = socket.SOCK_STREAM) -> Iterator[int]:
     """A free port, reserved among all processes that ask here until it is released.

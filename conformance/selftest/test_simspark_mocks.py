@@ -14,7 +14,6 @@ from conformance.selftest.standing import DEADLINE, ask, mock
 from conformance.simspark.sexp import read
 from conformance.simspark.view import View
 from mocks.simspark.agent_port import Agent
-from mocks.simspark.monitor import read_script
 from mocks.simspark.pitch import COLUMNS, ROWS, draw
 from mocks.simspark.robot import PARTS
 from mocks.simspark.server import Server
@@ -187,7 +186,10 @@ async def test_all_three_play_together(tmp_path: Path) -> None:
     """An agent nods, a trainer plays its script, and the monitor draws what comes of it."""
     agents, monitors = free_port(), free_port()
     script = tmp_path / "script"
-    script.write_text("# a goal\n0 (playMode PlayOn)\n0.1 (score (left 2)(right 1)) # by hand\n")
+    script.write_text(
+        "- when: FullState\n  send: [[playMode, PlayOn]]\n"
+        "- at: 0.1\n  send: [[score, [left, '2'], [right, '1']]]\n"
+    )
     ports = ("--agent-port", str(agents), "--monitor-port", str(monitors))
     async with (
         mock("simspark/server", *ports),
@@ -219,13 +221,6 @@ def test_the_drawn_pitch() -> None:
     rows = draw(pitch.cycles()).split("\n")
     assert len(rows) == ROWS + 2 and {len(row) for row in rows} == {COLUMNS + 2}
     assert rows[1][1] == "L" and rows[-2][-2] == "R" and "o" in rows[ROWS // 2 + 1]
-
-
-def test_a_script_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "script"
-    path.write_text("now (time 1)\n")
-    with pytest.raises(ValueError, match=r"script:1: SECONDS COMMAND was expected"):
-        read_script(str(path))
 
 
 def test_a_ball_spins_as_it_rolls_until_its_velocity_is_set() -> None:

@@ -1,10 +1,12 @@
-"""The reference monitor and trainer: follows a game, draws the pitch as text, plays a script."""
+"""The reference monitor and trainer: follows a game, draws the pitch as text.
+
+What a trainer commands is what a script sends to it, such as `send: [[playMode, PlayOn]]`.
+"""
 
 import argparse
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from conformance.codec import Frame
@@ -17,9 +19,6 @@ from mocks.simspark.pitch import draw
 from mocks.simspark.settings import MONITORS
 from mocks.upper_tester import Operation
 
-Step = tuple[float, str]
-"""Seconds since the beginning, and a command as on the wire."""
-
 
 class Monitor(Client):
     """One monitor."""
@@ -27,7 +26,6 @@ class Monitor(Client):
     def __init__(self, settings: argparse.Namespace) -> None:
         super().__init__(settings)
         self.view = self.make_view()
-        self.script = read_script(settings.script) if settings.script else []
         self.introduced = False
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -47,17 +45,9 @@ class Monitor(Client):
         self.view.take(frame.value)
 
     def begin(self) -> None:
-        """Everything was introduced: play the script, and show the pitch now and then."""
-        if self.script:
-            self._tasks.append(asyncio.ensure_future(self.play()))
+        """Everything was introduced: show the pitch now and then."""
         if self.settings.show != "none":
             self._tasks.append(asyncio.ensure_future(self.show()))
-
-    async def play(self) -> None:
-        began = asyncio.get_running_loop().time()
-        for at, text in self.script:
-            await asyncio.sleep(began + at - asyncio.get_running_loop().time())
-            self.command(text)
 
     def command(self, text: str) -> None:
         self.send(text)
@@ -104,25 +94,11 @@ class Monitor(Client):
         return {"state": state, "command": command}
 
 
-def read_script(path: str) -> list[Step]:
-    """Lines of seconds and a command, `2.5 (playMode PlayOn)`; `#` begins a remark."""
-    steps = []
-    for number_of_line, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
-        at, _, text = line.partition("#")[0].strip().partition(" ")
-        if at:
-            seconds = number(at)
-            if seconds is None or not text.strip():
-                raise ValueError(f"{path}:{number_of_line}: SECONDS COMMAND was expected")
-            steps.append((seconds, text.strip()))
-    return sorted(steps, key=lambda step: step[0])
-
-
 PEER = Monitor
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     client.options(parser)
-    parser.add_argument("--script", metavar="FILE", help="lines of SECONDS COMMAND to play")
     parser.add_argument("--show", choices=["none", "lines", "pitch"], default="pitch")
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="how often to show")
 

@@ -17,7 +17,7 @@ async def simulator(command: list[str], said: Callable[[str], None]) -> AsyncIte
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
     stream = await streams.pipes(os.fdopen(our_input, "rb"), os.fdopen(our_output, "wb"))
-    stream.connection = run.here().connection("stdio", f"starts {command[0]}")
+    stream.serves_as(run.here().connection("stdio", f"starts {command[0]}"))
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=its_input, stdout=its_output, stderr=asyncio.subprocess.PIPE

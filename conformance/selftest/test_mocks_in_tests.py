@@ -1,0 +1,166 @@
+"""Mocks in people's own tests: what a peer sends is decoded and judged, and nothing stays."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import locate
+from conformance.vexide.codec import encode
+from mocks.testing import Mock, MockFailed, mock
+
+HELLO = {"Handshake": {"version": 1, "extensions": []}}
+DRIVER = {
+    "CompetitionMode": {
+        "enabled": True,
+        "connected": False,
+        "mode": "Driver",
+        "is_competition": False,
+    }
+}
+BOTH = pytest.mark.parametrize("process", [False, True], ids=["thread", "process"])
+
+
+def say(server: Mock, *messages: Any) -> socket.socket:
+    connection = socket.create_connection((server.host, server.port), timeout=10)
+    connection.sendall(b"".join(map(encode, messages)))
+    return connection
+
+
+@BOTH
+def test_what_came_and_what_it_violates(process: bool) -> None:
+    with mock("vexide/simulator", process=process, program="idle") as simulator:
+        with say(simulator, HELLO, "StartExecution"):
+            assert simulator.wait("StartExecution").connection == 1
+        assert [message.value for message in simulator.received] == [HELLO, "StartExecution"]
+        found = simulator.findings
+    assert simulator.findings == found
+    assert {each.requirement for each in found} >= {
+        *("handshake.nothing-before", "start.waits-for-ready")
+    }
+    assert simulator.status == 1
+
+
+@BOTH
+def test_a_sound_peer(process: bool) -> None:
+    with mock("vexide/simulator", process=process, program="return", load_time=0) as simulator:
+        with say(simulator, HELLO) as connection:
+            lines = connection.makefile("rb")
+            while json.loads(lines.readline()) != "Ready":
+                pass
+            connection.sendall(encode(DRIVER) + encode("StartExecution"))
+            assert b"Exited" in lines.read()
+        assert simulator.findings == []
+    assert simulator.status == 0
+    assert [entry.event for entry in simulator.log if entry.connection] == [
+        *("connected", "agreed", "ready", "started", "closed")
+    ]
+
+
+@BOTH
+def test_its_user(process: bool) -> None:
+    """What its user can do is asked for by name, and refused in words."""
+    with mock("deltarobot/server", process=process, upper_tester=True) as server:
+        assert server.ask("exercise", curve=[[0, 0, 0]]) is None
+        with pytest.raises(MockFailed, match="X, Y and Z"):
+            server.ask("exercise", curve=[[0, 0]])
+        with pytest.raises(MockFailed, match="exorcise"):
+            server.ask("exorcise")
+
+
+def test_a_fault_that_comes_and_goes() -> None:
+    with mock("vexide/simulator", load_time=0, program="return") as simulator:
+        for faults, times in (((), 1), (["ready-twice"], 2), ((), 1)):
+            simulator.deviate(faults=faults)
+            with say(simulator, HELLO) as connection:
+                lines = connection.makefile("rb")
+                said = [json.loads(lines.readline()) for _ in range(2 + times)]
+                connection.sendall(encode("StartExecution"))
+                said += map(json.loads, lines)
+            assert said.count("Ready") == times
+
+
+@pytest.mark.asyncio
+async def test_in_a_coroutine() -> None:
+    async with mock("simspark/server") as server:
+        assert set(server.addresses) == {"agent", "monitor"}
+        assert server.findings == []
+
+
+def test_the_fixture(reference_mock: Callable[..., Mock]) -> None:
+    server = reference_mock("runtime/rpc-server")
+    client = reference_mock("runtime/rpc-client", connect=server.address, call=["echo"])
+    assert server.wait("Request").name == "Request"
+    assert client.findings == []
+
+
+@pytest.mark.parametrize("process", [False, True])
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [({"nonsense": 1}, "nonsense"), ({"fault": "x"}, "no fault"), ({"listen": "x"}, "no address")],
+)
+def test_what_cannot_be_started(process: bool, options: dict[str, Any], why: str) -> None:
+    with pytest.raises(MockFailed, match=why), mock("vexide/simulator", process=process, **options):
+        pass
+    assert not [thread for thread in threading.enumerate() if "vexide" in thread.name]
+
+
+SCRIPT = """
+- fault: ready-twice
+- when: Handshake
+  send: {Log: {level: Info, message: by the script}}
+- expect: StartExecution
+  within: 0.2
+- no-fault: ready-twice
+  disconnect: true
+"""
+
+
+def test_a_script(tmp_path: Path) -> None:
+    """It is played to each connection; what it expects and does not get counts as a failure."""
+    script = tmp_path / "script.yaml"
+    script.write_text(SCRIPT, "utf-8")
+    with mock("vexide/simulator", script=script, load_time=0.05) as simulator:
+        for _ in range(2):
+            with say(simulator, HELLO) as connection:
+                said = [json.loads(line) for line in connection.makefile("rb")]
+            assert {"Log": {"level": "Info", "message": "by the script"}} in said
+            assert said.count("Ready") == 2
+    told = [entry.text for entry in simulator.log if entry.event == "unplayed"]
+    assert told == ["step 3 of the script: StartExecution did not come within 0.2 s"] * 2
+    assert simulator.status == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("- sand: 1", "step 1: sand: not one of"),
+        ("{agent: 1}", "a list of steps"),
+        ("- []", "step 1: an object"),
+        ("- at: soon", "a number of seconds"),
+        ("- [", "expected"),
+    ],
+)
+def test_a_script_that_cannot_be_played(text: str, why: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(text, "utf-8")
+    with pytest.raises(MockFailed, match=why), mock("vexide/simulator", script=script):
+        pass
+
+
+def test_one_side_of_a_recording() -> None:
+    """What a simulator has sent in a capture is played to a frontend of today."""
+    recorded = locate.folder("captures", "vexide")
+    assert recorded
+    options = {"from": recorded / "example-session.jsonl"}
+    with mock("vexide/simulator", **options) as simulator:
+        with mock("vexide/frontend", connect=simulator.address) as frontend:
+            frontend.wait("Exited")
+        assert [message.name for message in frontend.received][:3] == [
+            *("Handshake", "VCodeSig", "Ready")
+        ]
+    assert simulator.status == 0

@@ -1,0 +1,77 @@
+"""Plays one side of a recording: what it has sent, in the place of a mock of its role."""
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from conformance import captures, protocols
+from conformance.captures import Capture
+from mocks import run, streams
+from mocks.script import Steps
+from mocks.streams import Stream
+
+
+def scripts(path: Path, role: str) -> list[dict[str, Steps]]:
+    """What a role has sent on each connection of a capture, as scripts by the name of the port.
+
+    Raises ValueError where there is nothing to be played.
+    """
+    try:
+        capture = captures.read(path)
+    except captures.CaptureError as error:
+        raise ValueError(str(error)) from error
+    protocol, _, name = role.partition("/")
+    played = [_script(capture, name, connection) for connection in capture.connections]
+    found = [script for script in played if any(script.values())]
+    if capture.protocol != protocol or not found:
+        raise ValueError(f"{path} is of {capture.protocol}, and nothing in it is sent by {role}")
+    return found
+
+
+def _script(capture: Capture, role: str, connection: int | None) -> dict[str, Steps]:
+    """It sends what it has sent, once those messages have come before that pace the protocol.
+
+    What else the other side sends is its own choice.
+    """
+    protocol = protocols.load(capture.protocol)
+    decoders = {party: protocol.decoder(party, capture.transport) for party in protocol.parties}
+    channels = protocol.role(role).channels
+    steps: list[dict[str, Any]] = []
+    peer = ""
+    for event in capture.only(connection).events:
+        if event.sender not in (None, role):
+            peer = str(event.sender)
+            frames = decoders[peer].feed(event.data) if event.data else ()
+            known = (protocol.messages.get((peer, frame.name or "")) for frame in frames)
+            steps += [{"when": message.name} for message in known if message and message.paces]
+        elif event.sender == role and event.data is not None:
+            steps.append({"hex": event.data.hex()})
+        elif event.sender == role and event.event == "closed":
+            steps.append({"disconnect": True})
+    return {peer if peer in channels else "": steps}
+
+
+async def main(args: argparse.Namespace, role: str, connections: int) -> int:
+    """Listen as a server of the role would, or connect as often as it has in the recording."""
+
+    async def session(stream: Stream) -> None:
+        while await stream.read():
+            pass
+        await stream.closed()
+
+    known = protocols.role(role)
+    if args.listen:
+        addresses = args.listen.split(",")
+        run.here().channels = known.channels or ("",)
+        if len(addresses) != len(run.here().channels):
+            raise ValueError(f"--listen: an address each for {', '.join(known.channels)} is needed")
+        async with asyncio.TaskGroup() as group:
+            for channel, address in zip(run.here().channels, addresses, strict=True):
+                group.create_task(streams.serve(address, session, channel))
+    elif args.connect:
+        for _ in range(connections):
+            await session(await streams.connect(args.connect))
+    else:
+        await session(await streams.wire())
+    return 0

@@ -1,0 +1,200 @@
+"""Scripts that a mock plays to its peers: what to send and when, and what must come.
+
+A script is a YAML list of steps, which every connection plays from its beginning, one after
+another; or an object of such lists by the name of the port (agent, monitor). A step has any of
+
+    at: 2.5                seconds since the connection began: wait until then
+    when: Ping             wait for a message of that name, however long that takes
+    expect: Pong           wait for one, and count it as a failure if it does not come
+    within: 3              seconds that `expect` waits; 10 where that is not said
+    send: …                a message in its decoded form, as `conformance show` prints it
+    text: "…", hex: 00ff   bytes as they are
+    fault: NAME            from now on the mock has this fault, until `no-fault: NAME`
+    disconnect: true       close the connection
+
+in this order. `when` and `expect` also take an object: {name: Ping, value: {number: 5}}, where
+value is what must be in the message. What comes before a step waits for it is passed over.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance import protocols
+from conformance.codec import Frame
+from mocks import deviations
+from mocks.run import Connection, Run
+
+WITHIN = 10.0  # seconds that a message is waited for
+KEPT = 10_000  # messages that wait to be looked at; of more the oldest are lost
+_WORDS = {"at", "when", "expect", "within", "send", "text", "hex"}
+_WORDS |= {"fault", "no-fault", "disconnect"}
+
+Steps = Sequence[Mapping[str, Any]]
+
+
+class WrongScript(ValueError):
+    """A script that cannot be played; the text says where and why."""
+
+
+def read(path: Path) -> Mapping[str, Steps]:
+    """The steps of a script by the names of ports; those of all ports have the name "".
+
+    Raises WrongScript or OSError.
+    """
+    try:
+        loaded = yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise WrongScript(f"{path}: {' '.join(str(error).split())}") from error
+    by_port = loaded if isinstance(loaded, dict) else {"": loaded}
+    for steps in by_port.values():
+        if not isinstance(steps, list):
+            raise WrongScript(f"{path}: a list of steps was expected")
+        for number, step in enumerate(steps, 1):
+            try:
+                _check(step)
+            except ValueError as error:
+                raise WrongScript(f"{path}: step {number}: {error}") from None
+    return by_port
+
+
+def _check(step: Any) -> None:
+    if not isinstance(step, dict) or not step:
+        raise ValueError("an object was expected")
+    if unknown := step.keys() - _WORDS:
+        words = ", ".join(sorted(_WORDS))
+        raise ValueError(f"{', '.join(map(str, unknown))}: not one of {words}")
+    for word in ("at", "within"):
+        if not isinstance(step.get(word, 0.0), int | float):
+            raise ValueError(f"{word}: a number of seconds was expected")
+    if "hex" in step:
+        bytes.fromhex(str(step["hex"]))
+
+
+@dataclass
+class _Playing:
+    """A connection that is played to: what has come and was not looked at, and who plays."""
+
+    decoder: Any
+    came: asyncio.Queue[Frame] = field(default_factory=lambda: asyncio.Queue(KEPT))
+    task: asyncio.Task[None] | None = None
+
+
+class Player:
+    """The observer of a run that plays a script on each of its connections."""
+
+    def __init__(
+        self,
+        role: str,
+        run: Run,
+        scripts: Sequence[Mapping[str, Steps]],
+        faults: Sequence[str] = (),
+        variants: Sequence[str] = (),
+    ) -> None:
+        """`scripts` are those of one connection after another, again and again.
+
+        `faults` and `variants` are those that the mock has from its start.
+        """
+        self._run = run
+        self._role = protocols.role(role)
+        self._protocol = protocols.load(self._role.protocol)
+        self._scripts = scripts
+        self._open: dict[int, _Playing] = {}
+        self._counts: dict[str, int] = {}
+        self._faults = list(faults)
+        self._variants = variants
+        self.failures = 0
+        """How often what was expected did not come."""
+
+    def connected(self, number: int, channel: str, kind: str) -> None:
+        """Begin to play to a connection."""
+        scripts = [each for each in self._scripts if channel in each or "" in each]
+        count = self._counts[channel] = self._counts.get(channel, -1) + 1
+        if scripts:
+            script = scripts[count % len(scripts)]
+            peer = channel or self._role.peer
+            playing = self._open[number] = _Playing(self._protocol.decoder(peer, kind))
+            steps = script[channel] if channel in script else script[""]
+            playing.task = asyncio.create_task(self._play(number, playing, steps))
+
+    def passed(self, number: int, channel: str, came: bool, data: bytes) -> None:
+        if came and (playing := self._open.get(number)):
+            for frame in playing.decoder.feed(data):
+                if playing.came.full():
+                    playing.came.get_nowait()
+                playing.came.put_nowait(frame)
+
+    def ended(self, number: int, channel: str, came: bool) -> None: ...
+
+    def left(self, number: int) -> None:
+        playing = self._open.pop(number, None)
+        if playing and playing.task and playing.task is not asyncio.current_task():
+            playing.task.cancel()
+
+    async def _play(self, number: int, playing: _Playing, steps: Steps) -> None:
+        began = asyncio.get_running_loop().time()
+        connection = self._run.open[number]
+        for place, step in enumerate(steps, 1):
+            try:
+                await self._step(connection, playing, step, began)
+            except asyncio.CancelledError:
+                self._fail(connection, f"step {place} of the script was not reached: it is closed")
+                raise
+            except ValueError as error:
+                self._fail(connection, f"step {place} of the script: {error}")
+        connection.tell("played", "the script has been played to its end")
+
+    async def _step(
+        self, connection: Connection, playing: _Playing, step: Mapping[str, Any], began: float
+    ) -> None:
+        """One step. Raises ValueError where it cannot be done, or something does not come."""
+        if "at" in step:
+            await asyncio.sleep(began + step["at"] - asyncio.get_running_loop().time())
+        if "when" in step:
+            await self._wait(playing, step["when"])
+        if "expect" in step:
+            within = step.get("within", WITHIN)
+            try:
+                async with asyncio.timeout(within):
+                    await self._wait(playing, step["expect"])
+            except TimeoutError:
+                raise ValueError(f"{step['expect']} did not come within {within:g} s") from None
+        if "send" in step:
+            connection.write(self._protocol.codec.encode(step["send"]))
+        if "text" in step:
+            connection.write(str(step["text"]).encode())
+        if "hex" in step:
+            connection.write(bytes.fromhex(str(step["hex"])))
+        if step.keys() & {"fault", "no-fault"}:
+            self._deviate(step.get("fault"), step.get("no-fault"))
+        if step.get("disconnect"):
+            connection.close("the script says so")
+
+    async def _wait(self, playing: _Playing, wanted: Any) -> None:
+        form = wanted if isinstance(wanted, dict) else {"name": wanted}
+        while True:
+            frame = await playing.came.get()
+            named = form.get("name") in (None, frame.name)
+            if named and _within(form.get("value"), frame.value):
+                return
+
+    def _deviate(self, added: str | None, removed: str | None) -> None:
+        """Give the mock a fault, or take it."""
+        faults = [name for name in self._faults if name not in (added, removed)]
+        self._faults = [*faults, added] if added else faults
+        deviations.change(self._run.peer, str(self._role), self._faults, self._variants)
+
+    def _fail(self, connection: Connection, why: str) -> None:
+        self.failures += 1
+        connection.tell("unplayed", why)
+
+
+def _within(wanted: Any, value: Any) -> bool:
+    """Whether what is wanted is in a value: of objects these members, of anything else all."""
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return all(name in value and _within(each, value[name]) for name, each in wanted.items())
+    return wanted is None or bool(wanted == value)
