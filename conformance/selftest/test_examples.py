@@ -1,0 +1,72 @@
+"""The examples of README: a mock used from a test in each of several languages."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+LANGUAGES = {
+    "js": ("node", "example.mjs", ["node example.mjs"]),
+    "java": ("javac", "MockTest.java", ["java MockTest.java"]),
+    "rust": ("rustc", "example.rs", ["rustc -o example example.rs", "./example"]),
+    "cpp": ("g++", "example.cpp", ["g++ -o example example.cpp", "./example"]),
+}
+"""By the word behind the fence: the tool, the file, and what compiles and runs it."""
+
+
+def example(language: str) -> str:
+    """The code of README's section on tests that is in a language."""
+    _, _, section = README.read_text("utf-8").partition("### In your own tests")
+    found = re.search(rf"```{language}\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
+    assert found, f"README has no example in {language}"
+    return found[1]
+
+
+def status(command: str, folder: Path) -> int:
+    """The exit status of a command, with `conformance` on its path."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment, timeout=120, check=False
+    ).returncode
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_other_languages(language: str, tmp_path: Path) -> None:
+    """It compiles, plays a whole session, and the status of the mock tells how that was."""
+    tool, file, commands = LANGUAGES[language]
+    if not shutil.which(tool):
+        pytest.skip(f"{tool} is not installed")
+    code = example(language)
+    for text, expected in ((code, 0), (code.replace("extensions", "additions"), 1)):
+        (tmp_path / file).write_text(text, "utf-8")
+        *compiled, ran = [status(command, tmp_path) for command in commands]
+        assert not any(compiled)
+        assert ran == expected
+
+
+def test_pytest(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(FRONTEND + example("python"), "utf-8")
+    assert status(f"{sys.executable} -m pytest -q test_mine.py", tmp_path) == 0
+
+
+FRONTEND = """
+import json, socket
+
+def my_frontend(host, port):
+    competition = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
+    with socket.create_connection((host, port)) as connection:
+        lines = connection.makefile("rb")
+        connection.sendall(b'{"Handshake": {"version": 1, "extensions": []}}\\n')
+        while json.loads(lines.readline()) != "Ready":
+            pass
+        connection.sendall(json.dumps({"CompetitionMode": competition}).encode() + b"\\n")
+        connection.sendall(b'"StartExecution"\\n')
+        assert b"Exited" in lines.read()
+
+"""
