@@ -75,7 +75,8 @@ async def serve(address: str, session: Callable[[Stream], Awaitable[None]]) -> N
     socket = zmq.asyncio.Context.instance().socket(zmq.ROUTER)
     socket.bind(_endpoint(address))
     here = run.here()
-    where = str(socket.last_endpoint, "ascii").removeprefix("tcp://").rstrip("\0")
+    endpoint: Any = socket.last_endpoint
+    where = endpoint.decode().removeprefix("tcp://").rstrip("\0")
     here.listening("", f"{PREFIX}{where}")
     clients: dict[bytes, Messages] = {}
     running: set[asyncio.Future[None]] = set()
