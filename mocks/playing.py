@@ -82,7 +82,7 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
         from mocks import recorded, script
 
         scripts = recorded.scripts(args.capture, role) if args.capture else []
-        scripts = [script.read(args.script)] if args.script else scripts
+        scripts += [script.read(args.script)] if args.script else []
         player = script.Player(role, run, scripts, args.fault, args.variant)
         run.observers.append(player)
     main = recorded.main(args, role, len(scripts)) if args.capture else module.main(args, peer)

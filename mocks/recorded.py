@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mocks.script import Steps
 from mocks.streams import Stream
 
 
-def scripts(path: Path, role: str) -> list[dict[str, Steps]]:
+def scripts(path: Path, role: str) -> list[Mapping[str, Steps]]:
     """What a role has sent on each connection of a capture, as scripts by the name of the port.
 
     Raises ValueError where there is nothing to be played.
@@ -23,7 +24,7 @@ def scripts(path: Path, role: str) -> list[dict[str, Steps]]:
         raise ValueError(str(error)) from error
     protocol, _, name = role.partition("/")
     played = [_script(capture, name, connection) for connection in capture.connections]
-    found = [script for script in played if any(script.values())]
+    found: list[Mapping[str, Steps]] = [script for script in played if any(script.values())]
     if capture.protocol != protocol or not found:
         raise ValueError(f"{path} is of {capture.protocol}, and nothing in it is sent by {role}")
     return found

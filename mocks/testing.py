@@ -119,6 +119,14 @@ class Mock:
         """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
         raise NotImplementedError
 
+    def deviate(self, *, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> None:
+        """From now on it has these faults and variants and no others.
+
+        What a fault prepares when a session begins it has from the next session on. Raises
+        MockFailed where the mock is in another process.
+        """
+        raise MockFailed(f"{self.role} is in another process, and stays as it was started")
+
     # How it is played
 
     def start(self) -> None:
@@ -265,10 +273,7 @@ class InThread(Mock):
         return result.result if isinstance(result, Warned) else result
 
     def deviate(self, *, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> None:
-        """From now on it has these faults and variants and no others.
-
-        What a fault prepares when a session begins it has from the next session on.
-        """
+        """From now on it has these faults and variants and no others."""
         deviations.change(self._run.peer, self.role, faults, variants)
 
 

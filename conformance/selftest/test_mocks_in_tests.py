@@ -156,7 +156,7 @@ def test_one_side_of_a_recording() -> None:
     """What a simulator has sent in a capture is played to a frontend of today."""
     recorded = locate.folder("captures", "vexide")
     assert recorded
-    options = {"from": recorded / "example-session.jsonl"}
+    options: dict[str, Any] = {"from": recorded / "example-session.jsonl"}
     with mock("vexide/simulator", **options) as simulator:
         with mock("vexide/frontend", connect=simulator.address) as frontend:
             frontend.wait("Exited")
