@@ -48,10 +48,10 @@ class InPieces(Session):
         if self.unwritten and not self.ended:
             self.stream.write(self.unwritten)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if self.greeting:
             self.write_rest()
-        super().close()
+        super().close(why)
 
 
 @variant("listens-first", of="handshake.unasked")
