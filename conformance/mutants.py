@@ -36,13 +36,18 @@ def made(protocol: Protocol, role: Role, number: int, seed: int) -> list[Made]:
     drawn = random.Random(seed)
     golden = _golden(protocol)
     kinds = [*_invalid(protocol, role, golden, drawn), *_misplaced(protocol, role, golden)]
-    reconnects = role.transports[0] in ("tcp", "unix")
+    whens = WHEN if _reconnects(role, golden) else (ALWAYS, LATER)
     everything = [
-        replace(one, mutant=replace(one.mutant, when=when))
-        for one in kinds
-        for when in (WHEN if reconnects else (ALWAYS, LATER))
+        replace(one, mutant=replace(one.mutant, when=when)) for one in kinds for when in whens
     ]
     return drawn.sample(everything, min(number, len(everything)))
+
+
+def _reconnects(role: Role, golden: Sequence[Capture]) -> bool:
+    """Whether one process of a role has several connections: it serves, or a session shows it."""
+    several = (capture for capture in golden if len(capture.connections) > 1)
+    shown = any(event.sender == role.name for capture in several for event in capture.events)
+    return shown or (role.serves and role.transports[0] in ("tcp", "unix"))
 
 
 def _golden(protocol: Protocol) -> list[Capture]:
