@@ -1,6 +1,6 @@
 """Strategies for what a peer may say: legal interleavings, and handshakes that are nearly right."""
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,6 +10,7 @@ from conformance import protocols
 from conformance.deltarobot.codec import SIZES, VARIABLE
 from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
+from conformance.schemas import Schema
 
 _U64 = st.integers(0, 2**64 - 1)
 _SIZES = st.sampled_from([*SIZES, VARIABLE])
@@ -31,6 +32,11 @@ def strangers(draw: st.DrawFn) -> Any:
     return unknown(size << 12 | kind, data.hex())
 
 
+def _deferred(schema: Schema) -> SearchStrategy[Any]:
+    """Its values; made when they are drawn, as it takes long and a run of other tests needs none."""
+    return st.deferred(lambda: valid(schema))
+
+
 @cache
 def of_a_server() -> SearchStrategy[list[Any]]:
     """What a server may say once the handshake is finished, in any order."""
@@ -38,8 +44,7 @@ def of_a_server() -> SearchStrategy[list[Any]]:
     schemas = (
         protocol.schemas.schema(protocol.messages["server", name].schema) for name in EXERCISE
     )
-    # Deferred, as they take long to make, and a run of other tests needs none.
-    known = [st.deferred(partial(valid, schema)) for schema in schemas]
+    known = [_deferred(schema) for schema in schemas]
     pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
     return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)
 

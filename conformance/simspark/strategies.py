@@ -1,7 +1,7 @@
 """Hypothesis strategies for what a peer may send: commands, near misses, perceptors, games."""
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ def perceptors() -> SearchStrategy[list[Any]]:
     """A group of perceptors of the known forms, in any order."""
     schema = protocols.load("simspark").schemas.schema("agent/known-perceptor.json")
     # Deferred, as it takes long to make, and a run of other tests needs none.
-    return st.lists(st.deferred(partial(valid, schema)), min_size=1, max_size=12)
+    return st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
 
 
 @dataclass(frozen=True)
