@@ -33,7 +33,7 @@ def strangers(draw: st.DrawFn) -> Any:
 
 
 def _deferred(schema: Schema) -> SearchStrategy[Any]:
-    """Its values; made when they are drawn, as it takes long and a run of other tests needs none."""
+    """Its values, made when drawn: it takes long, and a run of other tests needs none."""
     return st.deferred(lambda: valid(schema))
 
 
