@@ -212,7 +212,7 @@ def _walked(protocol: Protocol) -> set[tuple[str, str, str, str]]:
             try:
                 capture = captures.read(path)
             except CaptureError:
-                continue  # which is told of the file itself
+                continue  # which is reported with the file
             declared = {capture.extra.get("violates"), *capture.extra.get("also", ())}
             judge_capture(protocol, capture, protocol.roles)
     return found

@@ -136,7 +136,7 @@ class Process:
 
     @property
     def unhandled(self) -> bool:
-        """It has told of an error that nobody handled."""
+        """Whether its output reports an unhandled error."""
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
