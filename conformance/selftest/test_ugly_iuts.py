@@ -80,7 +80,7 @@ def test_nobody_listens(place: Place) -> None:
         done = place.run(SIMULATOR, *BRIEF, "--connect", address)
     assert_clean(done)
     assert done.code == 3
-    assert f"nobody accepts at {address}: Connection refused" in done.out
+    assert f"nothing accepts at {address}: Connection refused" in done.out
 
 
 THREE_SESSIONS = """
