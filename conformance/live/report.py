@@ -66,6 +66,9 @@ def _write(
                 "message": finding.message + (f" ({seen.times} times)" if seen.times > 1 else ""),
                 "transcript": transcript,
                 "event": finding.event,
+                "path": list(finding.path),
+                "concluded": False,
+                "at_death": False,
             }
         )
         if finding.requirement == result.requirement and result.verdict == Verdict.PASS:
