@@ -108,31 +108,40 @@ def _deadly(met: Results, protocol: Protocol) -> str:
 
 
 def _alike(results: Results) -> list[list[dict[str, Any]]]:
-    """The tests that met the same death, which is told to be after the message that they share.
-
-    That is one which no test has survived, if there is one, else the last that was sent.
-    """
-    survived = {kind for result in results if not result["death"] for kind in result["told"]}
+    """The tests that met the same death, which is told to be after the message that they share."""
+    survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in results:
         if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
             death = result["death"]
-            groups.setdefault((death["how"], death["said"]), []).append(result)
+            # Where nothing was said only the last message tells one death from another.
+            words = death["said"] or death["after"]
+            groups.setdefault((death["how"], words), []).append(result)
     alike = []
     for left in groups.values():
         while left:
-            suspects = Counter(k for result in left for k in set(result["told"]) - survived)
-            [(after, _)] = suspects.most_common(1) or [("", 0)]
-            if after:
-                met = [result for result in left if after in result["told"]]
-            else:
-                after = left[0]["death"]["after"]
-                met = [result for result in left if result["death"]["after"] == after]
+            deadly = _suspect(left, survived)
+            met = [result for result in left if deadly in (*result["told"], "")]
             for result in met:
-                result["death"]["after"] = after
+                result["death"]["after"] = deadly
             alike.append(met)
             left = [result for result in left if result not in met]
     return alike
+
+
+def _suspect(died: Results, survived: Mapping[str, int]) -> str:
+    """The kind of message that most probably kills: it is in these tests, and seldom survived.
+
+    The measure is Ochiai's, as for the parts of a program that failing tests have in common. Of
+    what is alike the latest is taken.
+    """
+    sent = Counter(kind for result in died for kind in set(result["told"]))
+    latest = [kind for result in died for kind in result["told"]]
+
+    def suspicion(kind: str) -> tuple[float, int]:
+        return sent[kind] ** 2 / (sent[kind] + survived.get(kind, 0)), latest.index(kind)
+
+    return max(sent, key=suspicion, default="")
 
 
 def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

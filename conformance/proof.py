@@ -4,13 +4,15 @@ A trial is a run of the suite in a process of its own. It is forked off this one
 pytest and Hypothesis already: that saves each of hundreds of runs more than half a second. A fault
 is first tried with the tests that decide its requirement, and with all of them if those miss it:
 the oracle judges every session, whatever its test was for. The sound mock and its variants are
-tried with all of them. A mutant, which a machine has made, is tried until anything finds it.
+tried with all of them. A mutant, which a machine has made, is tried until anything finds it. Of a
+pair, which is two faults at once, neither may hide the other.
 """
 
 import contextlib
 import json
 import multiprocessing
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -20,30 +22,35 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
 from conformance import cli, configuration, mutants, protocols
+from conformance.causes import presumes
 from conformance.collection import cases
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
 from conformance.verdicts import Verdict
-from mocks.deviations import faults, variants
+from mocks.deviations import COMPANY, deviating, faults, variants
 from mocks.mutants import APPLIED
 
-FAULT, VARIANT, MUTANT = "fault", "variant", "mutant"
+FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
 SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
-SURVIVED, WRONG, FALSE_ALARM, BROKEN = (
+SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
     "SURVIVED",
     "wrong requirement",
     "FALSE ALARM",
     "NO RESULT",
+    "SPREADS",
+    "ONE HIDDEN",
 )
 
 LONGEST = 900.0  # seconds that one run of the suite may take
 _ENDING = 5.0  # seconds that an interrupted run has to end what it started
 _MARK = "CONFORMANCE_PROOF"
+_AND = "+"  # between the names of a pair
 _WRONG = (Verdict.FAIL, Verdict.WARN)
 
 
@@ -53,7 +60,9 @@ class Trial:
 
     ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
     requirements beside its own that were violated too; of the sound mock all that did not hold.
-    ``whole``: it took more than the tests of its own requirement.
+    ``whole``: it took more than the tests of its own requirement. ``company`` is how many others a
+    fault may violate. Of a pair, ``name`` has both names, and ``second`` is what the second fault
+    violates.
     """
 
     role: str
@@ -67,6 +76,8 @@ class Trial:
     others: list[str] = field(default_factory=list)
     whole: bool = False
     detail: str = ""
+    company: int = COMPANY
+    second: str = ""
 
     @property
     def good(self) -> bool:
@@ -79,18 +90,23 @@ class Trial:
         """The command that repeats it."""
         words = ["run", self.role, "--transport", self.transport, "-n", "1"]
         words += ["--report", str(report)]
-        words += [f"--{self.kind}", self.name] if self.kind else []
-        words += [] if self.whole else ["--requirement", self.requirement]
+        if self.kind == PAIR:
+            words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
+        elif self.kind:
+            words += [f"--{self.kind}", self.name]
+        own = [self.requirement, self.second] if self.second else [self.requirement]
+        words += [] if self.whole else [word for name in own for word in ("--requirement", name)]
         # One thing that finds a mutant is enough.
         return words + (
             ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
         )
 
 
-def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
+def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Trial]:
     """The sound mock over each transport that is needed, then every fault and every variant.
 
-    With ``names`` only these faults and variants, and not the sound mock.
+    With ``names`` only these faults and variants, and not the sound mock. ``whole``: each fault
+    with all tests.
     """
     usual = transport(configuration.embedded(protocols.role(role)))
     declared = [(FAULT, fault) for fault in faults(role).values()]
@@ -109,10 +125,32 @@ def trials(role: str, names: Sequence[str] = ()) -> list[Trial]:
             one.name,
             one.requirement,
             one.subtle,
-            whole=kind == VARIANT or one.requirement not in decided,
+            whole=whole or kind == VARIANT or one.requirement not in decided,
+            company=one.company,
         )
         for (kind, one), each in zip(chosen, over, strict=True)
     ]
+
+
+def pairs(role: str, number: int, seed: int) -> list[Trial]:
+    """That many pairs of faults of a role's mock, neither of which the other's tests rest on."""
+    protocol = protocols.load(protocols.role(role).protocol)
+    usual, decided = transport(configuration.embedded(protocols.role(role))), _decided(role)
+    known = [fault for fault in faults(role).values() if fault.requirement in decided]
+    both = list(combinations(known, 2))
+    random.Random(f"{role} {seed}").shuffle(both)
+    found: list[Trial] = []
+    for one, other in both:
+        ids = (one.requirement, other.requirement)
+        bound = any(a in [b, *presumes(b, protocol)] for a, b in (ids, ids[::-1]))
+        if len(found) == number or bound or one.needs != other.needs:
+            continue
+        # Two may change the same part of a mock, so that no class can be both.
+        with contextlib.suppress(TypeError):
+            deviating(role, [one.name, other.name])
+            over, name = one.needs.get("transport", usual), f"{one.name}{_AND}{other.name}"
+            found.append(Trial(role, over, PAIR, name, ids[0], second=ids[1]))
+    return found
 
 
 def mutations(role: str, number: int, seed: int) -> list[Trial]:
@@ -230,7 +268,8 @@ class _Running:
             trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
             return True
         violated = [name for name, verdict in verdicts.items() if verdict in _WRONG]
-        trial.others = [name for name in violated if name != trial.requirement]
+        own = (trial.requirement, trial.second)
+        trial.others = [name for name in violated if name not in own]
         if trial.kind == VARIANT:
             failed = Verdict.FAIL in verdicts.values()
             alarmed = failed or trial.others or report["verdict"] != "conformant"
@@ -240,14 +279,17 @@ class _Running:
             trial.verdict = KILLED
             if trial.requirement not in violated:
                 trial.requirement, *trial.others = violated
-        elif trial.requirement in violated:
-            trial.verdict = KILLED
+        elif trial.requirement in violated and trial.second in ("", *violated):
+            wide = trial.kind == FAULT and len(trial.others) > trial.company
+            trial.verdict = SPREADS if wide else KILLED
         elif not trial.whole:
             trial.whole = True
             return False
         elif trial.kind == MUTANT:
             applied = (self._folder / "applied").exists()
             trial.verdict, trial.detail = SURVIVED if applied else IDLE, report["headline"]
+        elif trial.kind == PAIR:
+            trial.verdict, trial.detail = HIDDEN, report["headline"]
         else:
             trial.verdict = WRONG if trial.others else SURVIVED
         return True

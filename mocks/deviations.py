@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 Peer = TypeVar("Peer", bound=type[Any])
 
 FAULTS, VARIANTS = "faults", "variants"
+COMPANY = 3  # other requirements that a fault may violate, where it does not declare how many
 
 
 class UnknownName(ValueError):
@@ -31,6 +32,7 @@ class Deviation:
     `subtle`: it shows only in rare circumstances (the last port, the second session, a split line).
     `needs`: how a run must be set up for it to show at all, such as `{"transport": "tcp"}`.
     `roles`: those that can have it, where they are not all whose mocks are made alike.
+    `company`: how many other requirements a fault may violate besides.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Deviation:
     subtle: bool = False
     needs: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
+    company: int = COMPANY
 
 
 def fault(
@@ -48,12 +51,13 @@ def fault(
     subtle: bool = False,
     needs: Mapping[str, str] | None = None,
     roles: tuple[str, ...] = (),
+    company: int = COMPANY,
 ) -> Callable[[Peer], Peer]:
     """Declare a subclass of a mock, or of what it is made of, as a fault.
 
     Its docstring is the summary.
     """
-    return _declare(name, violates, subtle, needs, roles)
+    return _declare(name, violates, subtle, needs, roles, company)
 
 
 def variant(
@@ -76,10 +80,11 @@ def _declare(
     subtle: bool,
     needs: Mapping[str, str] | None,
     roles: tuple[str, ...],
+    company: int = COMPANY,
 ) -> Callable[[Peer], Peer]:
     def declare(peer: Peer) -> Peer:
         summary = (peer.__doc__ or "").strip()
-        peer.deviation = Deviation(name, requirement, summary, subtle, needs or {}, roles)
+        peer.deviation = Deviation(name, requirement, summary, subtle, needs or {}, roles, company)
         return peer
 
     return declare

@@ -41,7 +41,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-wait", type=float, default=30.0, metavar="S")
     parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
-    parser.add_argument("--fault", metavar="NAME", help="the same, with this fault")
+    parser.add_argument(
+        "--fault", metavar="NAME", action="append", default=[], help="the same, with this fault"
+    )
     parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
     parser.add_argument("--mutant", metavar="JSON", help="the same, with a mutant (of prove)")
     parser.add_argument(
@@ -118,10 +120,10 @@ def _unnamed(role: Role) -> str:
 def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> str:
     """The command line that tests the same IUT again: these words, the options, the command."""
     again = [*words, *(["--mock"] if args.mock else [])]
-    for option in ("config", "connect", "listen", "fault", "variant", "mutant", "transport"):
+    for option in ("config", "connect", "listen", "variant", "mutant", "transport"):
         if value := getattr(args, option):
             again += [f"--{option}", value]
-    for option in ("protocols", "hook", "timing", "set"):
+    for option in ("protocols", "fault", "hook", "timing", "set"):
         for value in getattr(args, option) or ():
             again += [f"--{option}", value]
     text = shlex.join(again)
@@ -134,7 +136,8 @@ def _mock(role: Role, args: argparse.Namespace) -> Configuration:
 
     base = configuration.embedded(role)
     command, over = base.command, args.transport
-    chosen = [(kind, name) for kind in ("fault", "variant") if (name := getattr(args, kind))]
+    chosen = [("fault", name) for name in args.fault]
+    chosen += [("variant", args.variant)] if args.variant else []
     for kind, name in chosen:
         known = getattr(deviations, f"{kind}s")(str(role))
         if name not in known:

@@ -2,8 +2,10 @@
 
 Prints the kill matrix. A fault is killed if the requirement that it violates is reported. The sound
 mock must pass everything; a variant must not fail at all, and warn of nothing but the requirement
-that it differs in. With --mutants N, that many generated changes are tried instead: each is killed
-by any finding, or reported as a survivor. Exit 0 if all went well, else 1.
+that it differs in. A fault that violates more other requirements than it declares (three, unless
+it says otherwise) spreads, and the proof fails. With --mutants N, that many generated changes are
+tried instead: each is killed by any finding, or reported as a survivor. With --pairs N, that many
+pairs of faults: both must be reported. Exit 0 if all went well, else 1.
 """
 
 import argparse
@@ -24,7 +26,12 @@ from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from mocks import deviations
 
-_MUST = {proof.FAULT: "killed", proof.VARIANT: "spared (marked =)", proof.MUTANT: "killed"}
+_MUST = {
+    proof.FAULT: "killed",
+    proof.VARIANT: "spared (marked =)",
+    proof.MUTANT: "killed",
+    proof.PAIR: "both told",
+}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +43,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--variant", metavar="NAME", action="append", default=[], help="only this variant, likewise"
     )
     parser.add_argument("--mutants", metavar="N", type=int, default=0, help="mutants of each role")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same mutants")
+    parser.add_argument("--pairs", metavar="N", type=int, default=0, help="pairs of faults")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same choice")
+    parser.add_argument("--whole", action="store_true", help="each fault with all tests")
     parser.add_argument("-j", dest="jobs", metavar="JOBS", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write it as a page")
@@ -57,7 +66,9 @@ def execute(args: argparse.Namespace) -> int:
         planned = {
             role: proof.mutations(role, args.mutants, args.seed)
             if args.mutants
-            else proof.trials(role, [*args.fault, *args.variant])
+            else proof.pairs(role, args.pairs, args.seed)
+            if args.pairs
+            else proof.trials(role, [*args.fault, *args.variant], args.whole)
             for role in roles
         }
     except CollectionError as error:
@@ -132,7 +143,8 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
         print(f"  without any fault: {', '.join(unproven)}")
     if any(not trial.kind for trial in trials) and (unspared := proof.unspared(role)):
         print(f"  readings without any variant: {', '.join(unspared)}")
-    if spread := [len(trial.others) for trial in trials if trial.verdict == proof.KILLED]:
+    found = (proof.KILLED, proof.SPREADS)
+    if spread := [len(trial.others) for trial in trials if trial.verdict in found]:
         mean = sum(spread) / len(spread)
         print(
             f"  requirements violated beside its own: {mean:.1f} on average, {max(spread)} at most"

@@ -24,6 +24,7 @@ DEATH = {
     "said": "panic: no port",
     "met": True,
 }
+TOLD: dict[str, Any] = {"death": DEATH, "told": ["Handshake", "Touch"]}
 
 
 @pytest.fixture
@@ -153,10 +154,10 @@ def test_a_message_that_has_come_anywhere_lacks_by_itself(protocol: Protocol) ->
 def test_of_those_that_met_a_death_one_requirement_fails(protocol: Protocol) -> None:
     """The worst that fails: here of two the one that the other presumes."""
     results = [
-        result("a", FAR, death=DEATH),
-        result("b", ON_IT, death={**DEATH, "events": 9}),
-        result("c", OTHER, "inconclusive", death=DEATH),
-        result("d", "ready.once", "warn", death={**DEATH, "events": 1}),
+        result("a", FAR, **TOLD),
+        result("b", ON_IT, **TOLD | {"death": {**DEATH, "events": 9}}),
+        result("c", OTHER, "inconclusive", **TOLD),
+        result("d", "ready.once", "warn", **TOLD | {"death": {**DEATH, "events": 1}}),
         result("e", ROOT),
         result("f", OTHER, "pass", death=DEATH),
     ]
@@ -174,20 +175,34 @@ def test_of_those_that_met_a_death_one_requirement_fails(protocol: Protocol) -> 
 def test_what_else_is_wrong_where_it_died_is_not_hidden(protocol: Protocol) -> None:
     """One that is decided by something that came, before the end, fails."""
     results = [
-        result("a", FAR, death=DEATH),
-        result("b", OTHER, death={**DEATH, "met": False}),
-        result("c", ROOT, death={**DEATH, "after": "USD"}),
+        result("a", FAR, **TOLD),
+        result("b", OTHER, **TOLD | {"death": {**DEATH, "met": False}}),
+        result("c", ROOT, death=DEATH, told=["Handshake", "USD"]),
+        *(result(f"d{n}", ON_IT, "pass", told=["Handshake"]) for n in range(9)),
     ]
     settle(results, protocol)
-    assert [entry["verdict"] for entry in results] == ["fail", "fail", "fail"]
+    assert [entry["verdict"] for entry in results[:3]] == ["fail", "fail", "fail"]
 
 
-def test_a_death_is_after_the_message_that_nobody_survived(protocol: Protocol) -> None:
-    """The last message is not always the one that kills."""
+def test_silent_deaths_after_different_messages_are_two(protocol: Protocol) -> None:
+    """Where nothing was said, only the last message tells one death from another."""
+    silent = [{**DEATH, "said": "", "after": after} for after in ("USD", "Touch")]
+    results = [
+        result("a", FAR, death=silent[0], told=["Handshake", "USD"]),
+        result("b", OTHER, death=silent[1], told=["Handshake", "Touch"]),
+    ]
+    settle(results, protocol)
+    assert [entry["verdict"] for entry in results] == ["fail", "fail"]
+
+
+def test_a_death_is_after_the_message_that_is_seldom_survived(protocol: Protocol) -> None:
+    """The last message is not always the one that kills, nor is every death seen in time."""
     results = [
         result("a", FAR, told=["Handshake", "USD", "Touch"], death=DEATH),
         result("b", OTHER, told=["Handshake", "USD"], death={**DEATH, "after": "USD"}),
         result("c", ROOT, "pass", told=["Handshake", "Touch"]),
+        result("d", ROOT, "pass", told=["Handshake", "USD"]),
+        result("e", ROOT, "pass", told=["Handshake"]),
     ]
     settle(results, protocol)
     [death] = [cause for cause in made(results) if cause["kind"] == "death"]
