@@ -35,7 +35,7 @@ class Tried:
 
 
 def missing(sessions: Iterable[Session]) -> list[Names]:
-    """The names of the messages that these sessions have waited for in vain, to the deadline."""
+    """The names of the messages that did not come by their deadline in these sessions."""
     return sorted({names for session in sessions for names in session.missed})
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 SHARE = 0.25  # of a deadline, where the same was missed in full before
 LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
-LESS_LATE = 0.5  # the same, for a message that was often waited for in vain
+LESS_LATE = 0.5  # the same, for a message that has often not come
 OFTEN = 3
 FLOODS = 2  # sessions that are followed as far as any codec may need
 MAX_BYTES = (
@@ -34,7 +34,7 @@ def never_came(names: Names, missed: Iterable[Names], came: Collection[str]) -> 
 
 @dataclass
 class Patience:
-    """What a run has waited for in vain, by requirement and by the names of the messages.
+    """What has not come in a run, by requirement and by the names of the messages.
 
     ``presumed`` tells on which requirements one rests.
     """
@@ -66,7 +66,7 @@ class Patience:
         return min(declared, learnt) if self._often[names] and self._slowest else declared
 
     def began(self, seconds: float) -> None:
-        """An IUT has sent its first message so many seconds after its session began."""
+        """An IUT has sent its first message that many seconds after its session began."""
         self._slowest = max(self._slowest, seconds)
 
     def came(self, name: str) -> None:

@@ -22,7 +22,7 @@ from conformance.judge import Finding, judge_capture
 from conformance.protocols import Protocol, Role, UnknownName
 from mocks import deviations
 
-SUBTLE = 3  # one fault of so many, at least, shows in rare circumstances only
+SUBTLE = 3  # at least one fault in three shows in rare circumstances only
 
 
 def broken(protocol: Protocol) -> Iterator[str]:

@@ -80,7 +80,7 @@ class Session:
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
         self.missed: list[Names] = []
-        """The names of messages that were waited for in vain, while the stream was open."""
+        """The names of messages that were awaited without success while the stream was open."""
         self.sought: list[Names] = []
         """The same of those that had to be certain ones of their names: others may have come."""
         self.hurried = False

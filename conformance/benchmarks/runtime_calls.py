@@ -46,7 +46,7 @@ def listening(words: list[str]) -> Iterator[int]:
 
 
 def rate(port: int, together: int) -> float:
-    """Calls a second of a server, so many at once."""
+    """Calls per second of a server, with ``together`` of them under way at a time."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         unpacker = msgpack.Unpacker()

@@ -34,7 +34,7 @@ class Nowhere(Stream):
 
 
 def match(players: int = PLAYERS) -> Server:
-    """A server with so many robots, all of whose hinges turn."""
+    """A server with ``players`` robots, all of whose hinges turn."""
     server = Server(Settings())
     for number in range(players):
         agent = server.new_agent(Nowhere())

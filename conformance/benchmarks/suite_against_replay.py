@@ -85,7 +85,7 @@ def replay(capture: Capture) -> None:
 
 
 def drain(output: int, outstanding: int) -> int:
-    """Read so many bytes, unless they do not come; how many are left, negative if more came."""
+    """Read that many bytes, if they come; returns how many are missing, negative if more came."""
     until = time.perf_counter() + LONGEST
     while outstanding > 0 and (left := until - time.perf_counter()) > 0:
         ready, _, _ = select.select([output], [], [], left)

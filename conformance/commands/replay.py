@@ -82,7 +82,7 @@ async def _connections(capture: Capture, iut: Iut) -> None:
 
 
 def _channel(capture: Capture, iut: Iut) -> str:
-    """Where an IUT has several channels: the one that belongs to whoever speaks with it."""
+    """Where an IUT has several channels: the one that belongs to its peer in the capture."""
     speakers = {event.sender for event in capture.events}
     return next((channel for channel in iut.role.channels if channel in speakers), "")
 

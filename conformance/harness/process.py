@@ -214,7 +214,7 @@ async def _spawn(
 
 
 def _over(pid: int) -> bool:
-    """Whether a process has ended, even if nobody has noticed yet."""
+    """Whether a process has ended, even if it was not reaped yet."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
@@ -233,7 +233,7 @@ def peak(pid: int) -> int:
 
 
 def running() -> frozenset[str]:
-    """The ids of all processes; empty where nobody can tell."""
+    """The ids of all processes; empty where the system does not list them."""
     try:
         return frozenset(filter(str.isdigit, os.listdir("/proc")))
     except OSError:

@@ -23,7 +23,7 @@ _LAST = 1.0  # seconds in which the server may react to the end of its client
 async def meet(
     judged: Judged, server: Sequence[str], client: Sequence[str], longest: float
 ) -> None:
-    """Start both, and end them when the client has ended, or after so many seconds.
+    """Start both, and end them when the client has ended, or after that many seconds.
 
     Raises ConfigurationError where one cannot be started or the server does not listen.
     """

@@ -87,10 +87,10 @@ class Watch:
         self._put(number, side, sender, event="closed")
 
     def disturbed(self, number: int, side: Side, what: str, **details: Any) -> None:
-        """The relay itself has done something to a connection, which is nobody's fault."""
+        """The relay itself has disturbed a connection, which is not a fault of either peer."""
         self._put(number, side, None, event=what, **details)
         if what == CUT:
-            # What a connection lacks from here on is nobody's fault.
+            # What a connection lacks from here on is not a fault of either peer.
             self._over.add(number)
 
     def end(self) -> None:

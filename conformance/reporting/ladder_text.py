@@ -27,7 +27,7 @@ def ladder(
     marks: Mapping[int, Sequence[str]],
     colour: bool = False,
 ) -> Iterator[str]:
-    """The lines of a ladder: the role ``iut`` at the right, whoever it speaks with at the left.
+    """The lines of a ladder: the role ``iut`` at the right, its peer at the left.
 
     ``marks`` maps the index of an event to what is wrong with it; ``dump`` adds the bytes in hex.
     """

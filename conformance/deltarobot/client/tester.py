@@ -171,7 +171,7 @@ ABOUT = {
 async def sees(
     session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
 ) -> None:
-    """Raise Violation unless the application comes to see this, in time.
+    """Raise Violation unless the application sees this in time.
 
     ``requirement`` is what it violates otherwise, if not the one that the test decides.
     """

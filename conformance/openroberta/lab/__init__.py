@@ -17,7 +17,7 @@ async def smoke(iut: Iut) -> None:
             early = "register.held" if message.name == "Abort" else None
             raise exchange.violation("no answer for a while", message, early)
         if await tester.offers("pair"):
-            # That was asked with a token that nobody has.
+            # The token was an unknown one.
             message = await exchange.session.watch(within=quiet)
             if message is not None:
                 raise exchange.violation("no answer upon another token", message, "token.links")

@@ -232,7 +232,7 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
 
 @requirement("header.partial-carries-changes")
 async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
-    """A ball that is put elsewhere is there for each monitor, whoever has put it."""
+    """A ball that is put elsewhere is there for each monitor, whichever peer has put it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,

@@ -88,7 +88,7 @@ async def test_rate(iut: Iut) -> None:
 
 @requirement("state.partial")
 async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
-    """A change is sent to each monitor, whoever caused it."""
+    """A change is sent to each monitor, whichever peer caused it."""
     async with (
         iut.instance() as instance,
         watching(iut, instance) as one,

@@ -173,7 +173,7 @@ async def test_log_behind_the_handshake(iut: Iut) -> None:
 @requirement("log.accessible")
 @pytest.mark.parametrize("level", ["Warn", "Error"])
 async def test_log_in_setup_is_readable(iut: Iut, level: str) -> None:
-    """The user can read a Log of a level that nobody calls verbose, from before the start."""
+    """The user can read a Log of a level that is not verbose, from before the start."""
     marker = f"conformance-setup-{level.lower()}"
     async with in_setup(iut, starting=False) as session:
         await session.send(log(marker, level))

@@ -121,7 +121,7 @@ class Exchange:
 
 
 async def refused(ask: Callable[[], Awaitable[Exchange]]) -> None:
-    """Raise Violation unless what is asked gets an error, be it only the second or third time.
+    """Raise Violation unless what is asked gets an error, even if only at the second or third try.
 
     A registration that is held until its time is over each time is no error.
     """
