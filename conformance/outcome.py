@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance import __version__, stored
+from conformance import __version__, known_failures, stored
 from conformance.causes import causes, settle
 from conformance.comparison import compare
-from conformance.configuration import Configuration, KnownFailure
+from conformance.configuration import Configuration
 from conformance.exits import (
     CONFORMANT,
     INCONCLUSIVE,
@@ -88,17 +88,14 @@ def build(run: Run) -> dict[str, Any]:
         _requirement(requirement, results, findings, run, smoke_failed)
         for requirement in bound.values()
     ]
-    today = run.started.date()
-    stale: list[dict[str, str]] = []
-    for name, known in configuration.known_failures.items():
-        entry = next((entry for entry in requirements if entry["id"] == name), None)
-        said = _said_of(name, results, findings)
-        why = _apply_known(entry, known, today, said)
-        if entry:
-            entry["known"] = known.reason
-        if why and (said or _judged(run, name)):
-            stale.append({"requirement": name, "why": why})
-    _mark_known(requirements, results, findings)
+    stale = known_failures.apply(
+        configuration.known_failures,
+        run.started.date(),
+        requirements,
+        results,
+        findings,
+        lambda name: _judged(run, name),
+    )
     problems = [*run.problems, *(result["problem"] for result in results if result["problem"])]
     problems += _unbound(protocol, role, results)
     code, reason = _outcome(run, requirements, stale, problems, smoke_failed)
@@ -332,37 +329,6 @@ def _why_not(requirement: Requirement, run: Run, smoke_failed: bool) -> str:
     return f"no session of this run showed it{needs}"
 
 
-def _apply_known(
-    entry: dict[str, Any] | None, known: KnownFailure, today: datetime.date, said: Sequence[str]
-) -> str | None:
-    """Mark a requirement as known to fail, by what its failed tests and findings have ``said``.
-
-    Returns why the claim does not hold, if so.
-    """
-    if entry is None:
-        return "does not bind this role"
-    if known.until and datetime.date.fromisoformat(known.until) < today:
-        return f"expired on {known.until}"
-    if entry["verdict"] == Verdict.PASS:
-        return "passes now"
-    if entry["verdict"] not in (Verdict.FAIL, Verdict.WARN):
-        return None
-    if other := next((text for text in said if known.message not in text), ""):
-        return f"fails in another way: {other}"
-    entry["reason"] = f"{known.reason} ({entry['reason']})"
-    entry["verdict"] = Verdict.KNOWN
-    return None
-
-
-def _said_of(
-    requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """How each failed test and each finding says that a requirement is violated."""
-    bad = (Verdict.FAIL, Verdict.WARN)
-    said = [r["detail"] for r in results if r["requirement"] == requirement and r["verdict"] in bad]
-    return said + [entry["message"] for entry in findings if entry["requirement"] == requirement]
-
-
 def _judged(run: Run, requirement: str) -> bool:
     """Whether the run says as much of a requirement as a whole one: all of its tests were run."""
     if run.interrupted or run.cut_short:
@@ -370,18 +336,6 @@ def _judged(run: Run, requirement: str) -> bool:
     collected = run.collected
     whole = requirement in collected.decided and requirement not in collected.split
     return not run.selection or whole
-
-
-def _mark_known(
-    requirements: Sequence[Mapping[str, Any]],
-    results: Sequence[dict[str, Any]],
-    findings: Sequence[dict[str, Any]],
-) -> None:
-    """Give what shows a known failure that verdict, too, so that no reader takes it for news."""
-    known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
-    for shown in (*results, *findings):
-        if shown["requirement"] in known and shown["verdict"] in (Verdict.FAIL, Verdict.WARN):
-            shown["verdict"] = Verdict.KNOWN
 
 
 def _outcome(

@@ -103,7 +103,7 @@ class Mock:
         return list(self._received)
 
     def wait(self, name: str, count: int = 1, within: float = PATIENCE) -> Message:
-        """Wait until that many messages of a name have come; returns the last. Raises MockFailed."""
+        """Wait until that many messages of a name have come; the last. Raises MockFailed."""
 
         def came() -> list[Message]:
             return [message for message in self._received if message.name == name]
