@@ -77,7 +77,6 @@ PROGRAM: dict[str, Any] = {
 UNSETTLED: dict[str, Any] = {
     "pose": {"RobotPose": {"x": 0.5, "y": -1}},
     "state": {"RobotState": None},
-    "state-as-name": "RobotState",
     "link-connect": {
         "VEXLinkConnect": {"port": 20, "id": "link", "mode": "Manager", "override": False}
     },

@@ -156,20 +156,20 @@ class NoExitValue(Robot):
 
 @variant("impatient-registration", of="register.patient")
 class ImpatientRegistration(Robot):
-    """Gives up a registration after a quarter of a second, and registers again."""
+    """Gives up a registration after half a second, and registers again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         registers = value.get("json", {}).get("cmd") == "register"
-        return await super().ask(value, 0.25 if registers else patience)
+        return await super().ask(value, 0.5 if registers else patience)
 
 
 @variant("impatient-push", of="push.patient")
 class ImpatientPush(Robot):
-    """Gives up a push after a fifth of a second, and pushes again."""
+    """Gives up a push after a third of a second, and pushes again."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         pushes = value["path"] == naming.PUSHCMD and value["json"]["cmd"] == "push"
-        return await super().ask(value, 0.2 if pushes else patience)
+        return await super().ask(value, 0.33 if pushes else patience)
 
 
 @variant("names-of-its-own", of="run.stores-name")
