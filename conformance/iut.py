@@ -67,6 +67,10 @@ class Iut:
         """What tests have found out about the IUT, or this one does now with ``find``."""
         return await self.testbed.once(name, find)
 
+    def seconds(self, timing: str) -> float:
+        """A declared timing of the IUT; longer on a busy machine."""
+        return self.testbed.patience.seconds(timing, self.configuration.seconds(timing))
+
     def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
         """What sessions may conclude; from then on, what they missed is awaited for less time.
 

@@ -33,7 +33,8 @@ class Run:
     we have not started could not be reached any more, if that happened. ``interrupted``: somebody
     ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
     says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
-    before its tests were done. ``live``: there were no tests, but two real peers that were watched.
+    before its tests were done. Timings were multiplied by ``stretched`` at most, as the machine was
+    busy. ``live``: there were no tests, but two real peers that were watched.
     """
 
     configuration: Configuration
@@ -44,6 +45,7 @@ class Run:
     reached: bool = True
     lost: str = ""
     at_a_time: int = 1
+    stretched: float = 1.0
     alone: str = ""
     timed_out: bool = False
     live: bool = False
@@ -122,6 +124,7 @@ def build(run: Run) -> dict[str, Any]:
         },
         "seed": configuration.seed,
         "overlap": {"tests": run.at_a_time, "why": run.alone},
+        "stretched": round(run.stretched, 1),
         "started": run.started.isoformat(timespec="seconds"),
         "duration_s": round((now - run.started).total_seconds(), 3),
         "ixit": _ixit(configuration),

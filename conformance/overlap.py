@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance import smoke
+from conformance.machine import cores
 from conformance.testbed import Testbed
 
 FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
@@ -46,10 +47,9 @@ async def width(testbed: Testbed, tests: int) -> Width:
     if not all(each.held for each in held):
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
-    cores = len(os.sched_getaffinity(0))
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.
-    crowd = max(os.getloadavg()[0] / cores, 1.0)
-    return Width(max(min(int(cores * took / max(spent, 0.01) / crowd), MOST), cores))
+    crowd = max(os.getloadavg()[0] / cores(), 1.0)
+    return Width(max(min(int(cores() * took / max(spent, 0.01) / crowd), MOST), cores()))
 
 
 async def overlap(

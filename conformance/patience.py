@@ -1,4 +1,4 @@
-"""Shortens the waits of a run for what has failed to come before, and limits what it reads.
+"""How long a run waits, and how much it reads: less after failures, longer on a busy machine.
 
 A failing implementation must not make the run long: its developer waits for the report. Nothing
 here makes a failure: shorter is only what has already failed in full, for the same requirement or
@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
+from conformance.machine import Crowding
+
 SHARE = 0.25  # of a deadline, where the same was missed in full before
 LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
 LESS_LATE = 0.5  # the same, for a message that has often not come
@@ -19,6 +21,10 @@ MAX_BYTES = (
     80 * 1024 * 1024
 )  # that an IUT may write in a session: more than any codec takes for one
 MAX_EVENTS = 50_000
+REACTIONS = ("startup", "response", "program")
+"""The declared timings within which something is awaited; others are periods of the IUT's own."""
+BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
+LONGEST = 5.0  # times as long as declared that anything is waited for
 FLOODED = 20  # what it may write is divided by that where it has flooded such sessions
 
 Names = tuple[str, ...]
@@ -41,10 +47,21 @@ class Patience:
 
     presumed: Callable[[str], Iterable[str]] = lambda _: ()
     floods: int = 0
+    crowding: Crowding = field(default_factory=Crowding)
+    stretched: float = 1.0
+    """By how much declared timings were multiplied at most."""
     _missed: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
     _slowest: float = 0.0
+
+    def seconds(self, timing: str, declared: float) -> float:
+        """A declared timing, longer where the machine leaves the IUT less time to react."""
+        factor = min(self.crowding.factor(), LONGEST)
+        if timing not in REACTIONS or factor < BUSY:
+            return declared
+        self.stretched = max(self.stretched, factor)
+        return round(declared * factor, 2)
 
     def share(self, requirement: str, names: Names) -> float:
         """What part of a deadline is waited for these messages."""

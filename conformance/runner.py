@@ -151,6 +151,7 @@ class Runner:
                 if not limit.expired():
                     raise
                 self._run.timed_out = True
+            self._run.stretched = testbed.patience.stretched
 
     async def _hold(self, testbed: Testbed, session: pytest.Session) -> None:
         held = await smoke.hold(testbed, self.folder)

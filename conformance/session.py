@@ -125,8 +125,8 @@ class Session:
         return (event for event in self.events if event.sender == self.role.name)
 
     def seconds(self, timing: str) -> float:
-        """A declared timing of the IUT's configuration."""
-        return self.instance.configuration.seconds(timing)
+        """A declared timing of the IUT's configuration; longer on a busy machine."""
+        return self._patience.seconds(timing, self.instance.configuration.seconds(timing))
 
     # Sending
 

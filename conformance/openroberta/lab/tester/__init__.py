@@ -48,7 +48,7 @@ class RobotsTester:
         return session
 
     def seconds(self, timing: str) -> float:
-        return self.iut.configuration.seconds(timing)
+        return self.iut.seconds(timing)
 
     def worth(self, seconds: float, *timings: str) -> None:
         """Raise NotExercised where waiting so long is more than a test may."""

@@ -39,7 +39,7 @@ class LabTester:
         self._loop = asyncio.get_running_loop()
 
     def seconds(self, timing: str) -> float:
-        return self.iut.configuration.seconds(timing)
+        return self.iut.seconds(timing)
 
     def worth(self, seconds: float, *timings: str) -> None:
         """Raise NotExercised where waiting so long is more than a test may."""

@@ -1,0 +1,47 @@
+"""How busy this machine is: what programs take longer for because others compute as well."""
+
+import os
+from pathlib import Path
+
+_SCHEDULED = Path("/proc/self/schedstat")
+_ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+class Crowding:
+    """How many times as long as alone this process computes; asked again and again in a run.
+
+    Linux tells for how long a process has computed, and has waited for a core. Elsewhere it is the
+    number of processes that compute, for each core.
+    """
+
+    def __init__(self) -> None:
+        self._computed, self._waited = _scheduled() or (0, 0)
+        self._factor = max(os.getloadavg()[0] / cores(), 1.0)
+
+    def factor(self) -> float:
+        """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
+        told = _scheduled()
+        if told is None:
+            return max(os.getloadavg()[0] / cores(), 1.0)
+        computed, waited = told[0] - self._computed, told[1] - self._waited
+        if computed >= _ENOUGH:
+            self._factor = (computed + waited) / computed
+            self._computed, self._waited = told
+        return self._factor
+
+
+def _scheduled() -> tuple[int, int] | None:
+    """The nanoseconds that this thread has computed, and has waited for a core; None if untold."""
+    try:
+        computed, waited, _ = _SCHEDULED.read_text("ascii").split()
+    except (OSError, ValueError):
+        return None
+    return int(computed), int(waited)

@@ -1,0 +1,56 @@
+"""How busy the machine is, and what that does to deadlines."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import machine
+from conformance.patience import BUSY, LONGEST, Patience
+
+
+@pytest.fixture
+def scheduled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "schedstat"
+    file.write_text("1000000000 5000000000 7\n")
+    monkeypatch.setattr(machine, "_SCHEDULED", file)
+    return file
+
+
+def test_crowding_is_how_long_we_waited_for_what_we_computed(scheduled: Path) -> None:
+    crowding = machine.Crowding()
+    scheduled.write_text("1100000000 5300000000 9\n")
+    assert crowding.factor() == 4.0
+    scheduled.write_text("1100000001 9900000000 9\n")
+    assert crowding.factor() == 4.0, "too little was computed to know more"
+    scheduled.write_text("1200000000 5300000000 9\n")
+    assert crowding.factor() == 1.0
+
+
+def test_where_the_system_does_not_tell_it_is_the_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_SCHEDULED", tmp_path / "none")
+    monkeypatch.setattr("os.getloadavg", lambda: (6.0, 0.0, 0.0))
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    assert machine.Crowding().factor() == 3.0
+    monkeypatch.setattr("os.getloadavg", lambda: (0.5, 0.0, 0.0))
+    assert machine.Crowding().factor() == 1.0
+
+
+class Crowded(machine.Crowding):
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def factor(self) -> float:
+        return self._factor
+
+
+@pytest.mark.parametrize(
+    ("factor", "seconds"), [(1.0, 2.0), (BUSY - 0.1, 2.0), (3.0, 6.0), (100.0, 2.0 * LONGEST)]
+)
+def test_a_busy_machine_leaves_an_iut_more_time_to_react(factor: float, seconds: float) -> None:
+    patience = Patience(crowding=Crowded(factor))
+    assert patience.seconds("response", 2.0) == seconds
+    assert patience.stretched == seconds / 2
+    # What an IUT does in a period is declared of it, not of the machine.
+    assert patience.seconds("push_hold", 2.0) == 2.0
