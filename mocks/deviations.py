@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 Peer = TypeVar("Peer", bound=type[Any])
 
-FAULTS, VARIANTS = "faults", "variants"
+FAULTS, VARIANTS, LENIENT = "faults", "variants", "lenient"
 COMPANY = 3  # other requirements that a fault may violate, where it does not declare how many
 
 
@@ -74,6 +74,14 @@ def variant(
     return _declare(name, of, False, needs, roles)
 
 
+def lenient(name: str, *, of: str, roles: tuple[str, ...] = ()) -> Callable[[Peer], Peer]:
+    """Declare a subclass of a mock that forgives its peers what violates a requirement.
+
+    Its docstring is the summary. Each time it tells what it has forgiven.
+    """
+    return _declare(name, of, False, None, roles)
+
+
 def _declare(
     name: str,
     requirement: str,
@@ -100,26 +108,46 @@ def variants(role: str) -> dict[str, Deviation]:
     return {name: peer.deviation for name, peer in _peers(role, VARIANTS).items()}
 
 
-def deviating(role: str, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> type[Any]:
-    """A class of its own: the mock of a role with these faults and variants.
+def leniencies(role: str) -> dict[str, Deviation]:
+    """What the mock of a role can forgive, by name."""
+    return {name: peer.deviation for name, peer in _peers(role, LENIENT).items()}
+
+
+def deviating(
+    role: str,
+    faults: Iterable[str] = (),
+    variants: Iterable[str] = (),
+    forgives: Iterable[str] = (),
+) -> type[Any]:
+    """A class of its own: the mock of a role with these faults, variants and leniencies.
 
     Raises UnknownName.
     """
     # What several roles can have is declared for what these have in common.
-    return type("Deviating", (*_made(role, faults, variants),), {})
+    return type("Deviating", _made(role, faults, variants, forgives), {})
 
 
-def change(peer: type[Any], role: str, faults: Iterable[str], variants: Iterable[str]) -> None:
-    """Give such a class, and with it all that are of it, other faults and variants.
+def change(
+    peer: type[Any],
+    role: str,
+    faults: Iterable[str],
+    variants: Iterable[str],
+    forgives: Iterable[str] = (),
+) -> None:
+    """Give such a class, and with it all that are of it, others instead.
 
     Raises UnknownName.
     """
-    peer.__bases__ = _made(role, faults, variants)
+    peer.__bases__ = _made(role, faults, variants, forgives)
 
 
-def _made(role: str, faults: Iterable[str], variants: Iterable[str]) -> tuple[type[Any], ...]:
+def _made(
+    role: str, faults: Iterable[str], variants: Iterable[str], forgives: Iterable[str]
+) -> tuple[type[Any], ...]:
+    chosen = ((FAULTS, faults), (VARIANTS, variants), (LENIENT, forgives))
+    peers = [peer for kind, names in chosen for peer in _chosen(role, kind, names)]
     usual: type[Any] = role_module(role).PEER
-    return (*_chosen(role, FAULTS, faults), *_chosen(role, VARIANTS, variants), usual)
+    return (*peers, usual)
 
 
 def _chosen(role: str, kind: str, names: Iterable[str]) -> list[type[Any]]:

@@ -36,6 +36,13 @@ def parser(role: str, module: Any, program: str) -> argparse.ArgumentParser:
     address.add_argument("--connect", metavar="ADDR", help="HOST:PORT or unix:PATH")
     parser.add_argument("--fault", metavar="NAME", action="append", default=[])
     parser.add_argument("--variant", metavar="NAME", action="append", default=[])
+    parser.add_argument(
+        "--lenient",
+        metavar="NAME,…",
+        default="",
+        type=lambda names: [name for name in names.split(",") if name],
+        help="forgive this, and tell so each time",
+    )
     parser.add_argument("--once", action="store_true", help="end when nobody is connected any more")
     parser.add_argument(
         "--judge",
@@ -71,7 +78,7 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
 
         mutants.install(role, mutants.Mutant.parse(args.mutant))
     runs.current.set(run)
-    peer = run.peer = deviations.deviating(role, args.fault, args.variant)
+    peer = run.peer = deviations.deviating(role, args.fault, args.variant, args.lenient)
     if args.judge or args.verbose:
         from mocks.judging import Judging
 
@@ -83,7 +90,7 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
 
         scripts = recorded.scripts(args.capture, role) if args.capture else []
         scripts += [script.read(args.script)] if args.script else []
-        player = script.Player(role, run, scripts, args.fault, args.variant)
+        player = script.Player(role, run, scripts, args)
         run.observers.append(player)
     main = recorded.main(args, role, len(scripts)) if args.capture else module.main(args, peer)
     status = 0

@@ -16,6 +16,7 @@ in this order. `when` and `expect` also take an object: {name: Ping, value: {num
 value is what must be in the message. What comes before a step waits for it is passed over.
 """
 
+import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,12 +93,11 @@ class Player:
         role: str,
         run: Run,
         scripts: Sequence[Mapping[str, Steps]],
-        faults: Sequence[str] = (),
-        variants: Sequence[str] = (),
+        args: argparse.Namespace,
     ) -> None:
         """`scripts` are those of one connection after another, again and again.
 
-        `faults` and `variants` are those that the mock has from its start.
+        `args` are the options of the mock, with the faults that it has from its start.
         """
         self._run = run
         self._role = protocols.role(role)
@@ -105,8 +105,8 @@ class Player:
         self._scripts = scripts
         self._open: dict[int, _Playing] = {}
         self._counts: dict[str, int] = {}
-        self._faults = list(faults)
-        self._variants = variants
+        self._faults = list(args.fault)
+        self._others = (args.variant, args.lenient)
         self.failures = 0
         """How often what was expected did not come."""
 
@@ -186,7 +186,7 @@ class Player:
         """Give the mock a fault, or take it."""
         faults = [name for name in self._faults if name not in (added, removed)]
         self._faults = [*faults, added] if added else faults
-        deviations.change(self._run.peer, str(self._role), self._faults, self._variants)
+        deviations.change(self._run.peer, str(self._role), self._faults, *self._others)
 
     def _fail(self, connection: Connection, why: str) -> None:
         self.failures += 1

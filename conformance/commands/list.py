@@ -1,4 +1,4 @@
-"""List protocols and roles; of a role its requirements, test cases and faults."""
+"""List protocols and roles; of a role its requirements and test cases, and what its mock can do."""
 
 import argparse
 import shutil
@@ -11,7 +11,12 @@ from conformance.protocols import Protocol, Role
 from conformance.reporting.text import one_line
 from mocks import deviations
 
-PARTS = ("requirements", "tests", "faults", "variants")
+_DECLARED = {
+    "faults": deviations.faults,
+    "variants": deviations.variants,
+    "lenient": deviations.leniencies,
+}
+PARTS = ("requirements", "tests", *_DECLARED)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +46,7 @@ def _roles() -> list[str]:
 def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
     if len(chosen) > 1:
         print(f"{role}  {role.title}")
+        print(f"\nMock\n{deviations.role_module(str(role)).__doc__}".rstrip())
     status = 0
     for part in chosen:
         if len(chosen) > 1:
@@ -51,7 +57,7 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
         elif part == "tests":
             status = _tests(role)
         else:
-            declared = getattr(deviations, part)(str(role)).values()
+            declared = _DECLARED[part](str(role)).values()
             _print(_table([(d.name, d.requirement, _kind(d), d.summary) for d in declared]))
     return status
 

@@ -164,3 +164,46 @@ def test_one_side_of_a_recording() -> None:
             *("Handshake", "VCodeSig", "Ready")
         ]
     assert simulator.status == 0
+
+
+PROCEDURES = """
+next: {results: [1, 2]}
+broken: {error: [1, {a: b}], delay: 0.01}
+set_alias: {keep: alias}
+get_alias: {kept: alias, result: none}
+"""
+
+
+def test_procedures_of_its_user(tmp_path: Path) -> None:
+    file = tmp_path / "procedures.yaml"
+    file.write_text(PROCEDURES, "utf-8")
+    with (
+        mock("runtime/rpc-server", procedures=file, procedure=["two=[2]"]) as server,
+        mock("runtime/rpc-client", connect=server.address, upper_tester=True) as client,
+    ):
+        calls = ["next", "next", "next", "get_alias", "two", "list_uids"]
+        results = [client.ask("call", method=name, params=[]) for name in calls]
+        assert results[:5] == [1, 2, 2, "none", [2]]
+        assert client.ask("call", method="ping", params=results[5]) is None
+        client.ask("call", method="set_alias", params=["arm"])
+        assert client.ask("call", method="get_alias", params=[]) == "arm"
+        for method, params, why in (("broken", [], "'a': 'b'"), ("ping", ["1"], "no such device")):
+            with pytest.raises(MockFailed, match=why):
+                client.ask("call", method=method, params=params)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[]", "an object of procedures"),
+        ("x: 1", "x: an object of"),
+        ("x: {delay: soon}", "delay: a number"),
+        ("x: {results: []}", "results: a list"),
+        ("x: {error: null}", "error: nil"),
+    ],
+)
+def test_procedures_that_cannot_be_read(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "procedures.yaml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(MockFailed, match=why), mock("runtime/rpc-server", procedures=file):
+        pass

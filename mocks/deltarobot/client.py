@@ -1,4 +1,7 @@
-"""The reference client: keeps the exercise as the server describes it, and shows it as text."""
+"""The reference client: keeps the exercise as the server describes it, and shows it as text.
+
+It keeps what it is told and draws it as text. It has no picture in three dimensions.
+"""
 
 import argparse
 import asyncio

@@ -1,4 +1,8 @@
-"""The reference server: an exercise robot and a patient's hand on it, for any number of clients."""
+"""The reference server: an exercise robot and a patient's hand on it, for any number of clients.
+
+It simulates a hand that follows the curve with a wobble, always the same. It only acts as if there
+were an actuator: no force, no limit of its reach, no patient who stops.
+"""
 
 import argparse
 import asyncio

@@ -1,6 +1,9 @@
 """The reference lab: links robots with its user, holds their requests, hands out programs.
 
 Its user is a web page at its root, or the upper tester.
+
+It simulates how robots are linked, held and given programs. These come from files and not from
+blocks; there are no accounts, and no TLS.
 """
 
 import argparse

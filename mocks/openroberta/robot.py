@@ -1,6 +1,8 @@
 """The reference robot: shows its token, polls its lab, runs what it gets, updates, registers again.
 
 Its programs are those of a toy language (`interpreter`), which can do no harm.
+
+Its motors and sensors are numbers. Updates are fetched and thrown away.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""The reference consumer of buffers: looks at what others own, and asks for changes."""
+"""The reference consumer of buffers: looks at what others own, and asks for changes.
+
+It runs no code of a student: it does what it is told.
+"""
 
 import argparse
 import os

@@ -1,4 +1,7 @@
-"""The reference owner of buffers: makes them, fills them with data, removes them at its end."""
+"""The reference owner of buffers: makes them, fills them with data, removes them at its end.
+
+It talks to no hardware: what a device measures is what it is told.
+"""
 
 import argparse
 from typing import Any

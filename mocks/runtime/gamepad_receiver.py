@@ -1,4 +1,7 @@
-"""The reference receiver of gamepad input, which owns the buffers of all gamepads."""
+"""The reference receiver of gamepad input, which owns the buffers of all gamepads.
+
+It keeps the input for whoever reads the buffers, and does nothing with it.
+"""
 
 import argparse
 import asyncio

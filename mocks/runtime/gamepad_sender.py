@@ -1,4 +1,7 @@
-"""The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask."""
+"""The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask.
+
+It sends what it is told to, or plays with a gamepad of its own. It reads no hardware.
+"""
 
 import argparse
 import asyncio

@@ -1,4 +1,7 @@
-"""The reference log publisher: sends what its upper tester, or a program of its own, logs."""
+"""The reference log publisher: sends what its upper tester, or a program of its own, logs.
+
+It logs what it is told to, or counts. No program of a robot runs in it.
+"""
 
 import argparse
 import asyncio

@@ -1,4 +1,7 @@
-"""The reference RPC client: calls what its upper tester, or the command line, says."""
+"""The reference RPC client: calls what its upper tester, or the command line, says.
+
+It calls what it is told to, and has no interface of a user.
+"""
 
 import argparse
 import asyncio

@@ -1,25 +1,24 @@
-"""The reference RPC server: offers a procedure of each kind that is tested."""
+"""The reference RPC server: offers procedures of a robot's services, and those that it is given.
+
+Of the services it only acts as if: no device is there, and nothing that it is told to do is done.
+"""
 
 import argparse
 import asyncio
 import itertools
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.codec import Decoder, encode, is_notification, is_request
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from mocks import zeromq
+from mocks.runtime import procedures
+from mocks.runtime.procedures import Failed, Procedure
 from mocks.session import Session
 from mocks.streams import Stream
-
-
-class Failed(Exception):
-    """A procedure has failed; `error`, any object but None, says how."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 def echo(*args: Any) -> Any:
@@ -53,7 +52,7 @@ def count() -> int:
     return next(_calls)
 
 
-PROCEDURES: Mapping[str, Callable[..., Any]] = {
+PROCEDURES: Mapping[str, Procedure] = {
     "echo": echo,
     "subtract": subtract,
     "fail": fail,
@@ -133,6 +132,7 @@ class Server(Session):
         try:
             then(None, await running)
         except Exception as error:
+            self.stream.tell("failed", str(error))
             then(self.error(error), None)
 
     def procedure(self, method: str) -> Callable[..., Any]:
@@ -169,13 +169,36 @@ PEER = Server
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    parser.add_argument(
+        "--procedure",
+        metavar="NAME=JSON",
+        action="append",
+        default=[],
+        type=_procedure,
+        help="a procedure that returns this",
+    )
+    parser.add_argument(
+        "--procedures",
+        metavar="FILE",
+        type=Path,
+        help="procedures with results, errors, delays and effects (mocks/runtime/procedures.py)",
+    )
+
+
+def _procedure(text: str) -> tuple[str, Procedure]:
+    name, equals, result = text.partition("=")
+    if not equals:
+        raise ValueError(text)
+    return name, procedures.declared({"result": json.loads(result)}, {})
 
 
 async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     """Serve any number of clients until it is ended."""
     if not (args.listen or args.connect):
         raise ValueError("a server needs --listen")
+    declared = procedures.read(args.procedures) if args.procedures else {}
+    robot = procedures.Robot().procedures()
+    peer.PROCEDURES = {**robot, **peer.PROCEDURES, **declared, **dict(args.procedure)}
     sessions = 0
 
     async def session(stream: Stream) -> None:

@@ -1,4 +1,7 @@
-"""The reference update publisher: tells at a fixed rate what has changed about Smart Devices."""
+"""The reference update publisher: tells at a fixed rate what has changed about Smart Devices.
+
+It simulates two devices, or those that it is told of. It is connected to no hardware.
+"""
 
 import argparse
 import asyncio

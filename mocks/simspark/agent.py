@@ -1,4 +1,7 @@
-"""The reference agent: creates a robot, nods and waves, and knows where its hinges are."""
+"""The reference agent: creates a robot, nods and waves, and knows where its hinges are.
+
+It moves a few hinges and talks. It does not walk or play.
+"""
 
 import argparse
 import asyncio

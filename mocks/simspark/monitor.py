@@ -1,6 +1,8 @@
 """The reference monitor and trainer: follows a game, draws the pitch as text.
 
 What a trainer commands is what a script sends to it, such as `send: [[playMode, PlayOn]]`.
+
+It keeps the whole scene graph and draws the pitch from above, without a picture of the robots.
 """
 
 import argparse

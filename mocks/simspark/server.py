@@ -1,4 +1,9 @@
-"""The reference server: a pitch with a ball and robots, for any number of agents and monitors."""
+"""The reference server: a pitch with a ball and robots, for any number of agents and monitors.
+
+It simulates hinges, a ball that flies, bounces and rolls, its touch by robots, and the play modes.
+It only acts as if for the rest: robots do not walk, fall or collide, and are put where they beam;
+what is seen is exact, there is no offside, and gyroscope and accelerometer tell of standing still.
+"""
 
 import argparse
 import asyncio

@@ -1,4 +1,8 @@
-"""The reference frontend: sets a simulator up, starts its program and shows it in a terminal."""
+"""The reference frontend: sets a simulator up, starts its program and shows it in a terminal.
+
+It draws the screen as text, and does what options and operations say. It has no window, and reads
+no gamepad.
+"""
 
 import argparse
 import asyncio

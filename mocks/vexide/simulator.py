@@ -1,4 +1,8 @@
-"""The reference simulator: a robot, one of a few built-in programs, any number of sessions."""
+"""The reference simulator: a robot, one of a few built-in programs, any number of sessions.
+
+It simulates motors without load, the battery, the screen and the SD card. Its programs are built
+in: it runs no code of a user, and only acts as if VEXlink and ADI ports were wired to anything.
+"""
 
 import argparse
 import asyncio
