@@ -184,7 +184,7 @@ def test_procedures_of_its_user(tmp_path: Path) -> None:
         calls = ["next", "next", "next", "get_alias", "two", "list_uids"]
         results = [client.ask("call", method=name, params=[]) for name in calls]
         assert results[:5] == [1, 2, 2, "none", [2]]
-        assert client.ask("call", method="ping", params=results[5]) is None
+        assert client.ask("call", method="ping", params=[results[5]]) is None
         client.ask("call", method="set_alias", params=["arm"])
         assert client.ask("call", method="get_alias", params=[]) == "arm"
         for method, params, why in (("broken", [], "'a': 'b'"), ("ping", ["1"], "no such device")):
