@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import layouts
@@ -201,15 +201,24 @@ async def told(session: Session) -> set[str]:
     return set(state.result) if state.ok and isinstance(state.result, dict) else set()
 
 
+def _finite(value: Mapping[str, Any]) -> bool:
+    """Whether all numbers of a message are finite; another is decoded as a text."""
+    points = value.get("points") or [[value.get(axis) for axis in "xyz"]]
+    return not any(isinstance(number, str) for point in points for number in point)
+
+
 async def sees_the_latest(session: Session, sent: Sequence[Any]) -> None:
     """Raise Violation unless the application sees the last curve, and the last vectors behind it.
 
-    With a new curve a new exercise begins, of which nothing is known yet; it is not the first.
+    With a new curve a new exercise begins, of which nothing is known yet; it is not the first. What
+    a client makes of numbers that are not finite is its own affair.
     """
     seen = await told(session)
     curves = [number for number, entry in enumerate(sent) if "points" in entry]
     latest = sent[curves[-1] :] if curves else sent
     for value in {entry["identifier"]: entry for entry in latest}.values():
+        if not _finite(value):
+            continue
         if "points" in value and "curve" in seen:
             await sees(session, "curve", value["points"], "exercise.curve-replaced")
         elif "u" in value:
