@@ -114,8 +114,8 @@ def _alike(results: Results) -> list[list[dict[str, Any]]]:
     for result in results:
         if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
             death = result["death"]
-            # Where nothing was said only the last message tells one death from another.
-            words = death["said"] or death["after"]
+            # Where nothing was said only the messages tell one death from another.
+            words = death["said"] or _suspect([result], survived)
             groups.setdefault((death["how"], words), []).append(result)
     alike = []
     for left in groups.values():

@@ -185,7 +185,7 @@ def test_what_else_is_wrong_where_it_died_is_not_hidden(protocol: Protocol) -> N
 
 
 def test_silent_deaths_after_different_messages_are_two(protocol: Protocol) -> None:
-    """Where nothing was said, only the last message tells one death from another."""
+    """Where nothing was said, only the messages tell one death from another."""
     silent = [{**DEATH, "said": "", "after": after} for after in ("USD", "Touch")]
     results = [
         result("a", FAR, death=silent[0], told=["Handshake", "USD"]),
