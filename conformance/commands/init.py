@@ -16,6 +16,25 @@ from conformance.protocols import Protocol, Role
 
 _WIDTH = 96
 
+ADAPTER = """\
+import json, sys
+
+OPERATIONS = {"NAME": lambda **arguments: None}  # what this program has of them
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"id": asked["id"], "ok": True}
+    try:
+        if asked["op"] in OPERATIONS:
+            answer["result"] = OPERATIONS[asked["op"]](**asked["args"])
+        else:
+            answer |= {"ok": False, "offered": False}
+    except Exception as error:
+        answer |= {"ok": False, "error": str(error)}
+    print(json.dumps(answer), flush=True)
+"""
+"""A program's whole side of the operations over its standard streams; README has the same."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE")
@@ -107,6 +126,17 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         for hook in role.hooks.values():
             words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
             yield from _entry(hook.name, _string(words), hook.description)
+        yield from _comment(
+            'Or, with upper_tester = "stdio", no command is run: the implementation reads one JSON '
+            'object a line on its standard input, {"id", "op", "args"}, and writes one a line, in '
+            'any order: {"id", "ok": true, "result"}, or {"id", "ok": false, "error"} where the '
+            'operation failed, or {"id", "ok": false, "offered": false} where it has none of that '
+            'name, which is then not exercised. "warnings": [...] may stand beside them, and '
+            '{"result", "warnings"} is what a hook prints that has some. The end of input means: '
+            "shut down. A whole adapter in Python:"
+        )
+        for line in ADAPTER.splitlines():
+            yield f"#     {line}".rstrip()
     if protocol.ixit:
         yield from _section("ixit", "Other things that the tester must know.")
         for setting in protocol.ixit.values():

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from conformance import cli, configuration, locate, protocols, recordings
+from conformance.commands import init
 from conformance.configuration import Configuration
 from conformance.reporting.text import visible
 
 GOLDEN = locate.folder("captures", "vexide") or Path()
 SIMULATOR = "vexide/simulator"
+README = Path(__file__).parents[2] / "README.md"
 HELLO = '{"Handshake":{"version":1,"extensions":[]}}\n'
 
 
@@ -317,6 +319,35 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
     assert set(loaded.hooks) == set(protocols.role("vexide/frontend").hooks)
     assert loaded.ixit == {"ports": "auto", "dialect": "text"}
     assert loaded.seconds("startup") == 10
+
+
+def test_the_adapter_of_readme_and_init_runs(tmp_path: Path) -> None:
+    """With what it is to do filled in it is a log publisher that passes."""
+    assert f"```python\n{init.ADAPTER}```" in README.read_text(encoding="utf-8")
+    assert cli.main(["init", "runtime/log-publisher"]) == 0
+    shown = (tmp_path / "conformance.toml").read_text(encoding="utf-8").splitlines()
+    assert all(f"#     {line}".rstrip() in shown for line in init.ADAPTER.splitlines())
+    program = tmp_path / "publisher.py"
+    publishing = """
+import datetime, msgpack, socket
+
+wire = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+
+def log(**message):
+    now = datetime.datetime.now().isoformat()
+    wire.sendall(msgpack.packb({**message, "timestamp": now}))
+
+OPERATIONS = {"log": log}
+"""
+    head, loop = init.ADAPTER.split("OPERATIONS", 1)
+    program.write_text(head + publishing + loop.partition("\n")[2], encoding="utf-8")
+    chosen = ["--requirement", "log.event", "--requirement", "log.level-words"]
+    command = [sys.executable, str(program), "{host}", "{port}"]
+    done = conformance("run", "runtime/log-publisher", *chosen, "--", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "conformance-report-selection/report.json").read_text())
+    verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
+    assert verdicts["log.event"] == verdicts["log.level-words"] == "pass"
 
 
 # prove
