@@ -195,7 +195,9 @@ async def serve(
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         whence = "" if path else " from {}:{}".format(*writer.get_extra_info("peername")[:2])
         connection = here.connection(kind, f"{channel or 'somebody'} connected{whence}", channel)
-        await session(Stream(reader, writer, kind=kind, connection=connection))
+        # Whoever ends the mock ends its sessions, and there is nobody left to be told so.
+        with contextlib.suppress(asyncio.CancelledError):
+            await session(Stream(reader, writer, kind=kind, connection=connection))
 
     if path:
         server = await asyncio.start_unix_server(accepted, path)

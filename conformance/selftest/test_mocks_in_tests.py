@@ -1,7 +1,10 @@
 """Mocks in people's own tests: what a peer sends is decoded and judged, and nothing stays."""
 
 import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -207,3 +210,25 @@ def test_procedures_that_cannot_be_read(text: str, why: str, tmp_path: Path) -> 
     file.write_text(text, "utf-8")
     with pytest.raises(MockFailed, match=why), mock("runtime/rpc-server", procedures=file):
         pass
+
+
+SERVERS = ["vexide/simulator", "simspark/server", "deltarobot/server", "openroberta/lab"]
+
+
+@pytest.mark.parametrize("role", [*SERVERS, "runtime/rpc-server"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_quietly(role: str, number: signal.Signals) -> None:
+    """With somebody connected, too: it says that it is ended, and nothing of how it was made."""
+    words = [sys.executable, "-m", "mocks", role, "--listen", "127.0.0.1:0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as server:
+        assert server.stdout and server.stderr
+        place = server.stdout.readline().split()[2].rstrip(",")
+        host, _, port = place.rpartition(":")
+        with socket.create_connection((host, int(port))):
+            assert "connected" in server.stderr.readline()
+            server.send_signal(number)
+            told = server.stderr.read()
+        assert server.wait() == 0
+    assert "closed: the mock is ended" in told
+    assert "Traceback" not in told and "Error" not in told

@@ -8,7 +8,6 @@ blocks; there are no accounts, and no TLS.
 
 import argparse
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,13 +37,13 @@ class Lab(UserSide):
 
     async def connection(self, stream: Stream) -> None:
         served = self.served(stream)
-        # Ending the lab ends its connections, too; no robot is left to be notified.
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             while frame := await served.request():
                 if not await self.take(frame, served):
                     break
                 await stream.drain()
-        await served.closed()
+        finally:
+            await served.closed()
 
     def served(self, stream: Stream) -> Served:
         return Served(stream)
