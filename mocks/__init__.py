@@ -7,6 +7,9 @@ A role `PROTOCOL/ROLE` is the module `mocks.PROTOCOL.ROLE` (a hyphen becomes an 
     async def main(args: argparse.Namespace, peer: type[PEER]) -> int
                                                      plays the role to its end; the exit status
 
+    def of_peer(frame: Frame) -> bool                whether a peer of this protocol has sent it;
+                                                     left out where nobody else connects
+
 `args` also has `listen` and `connect` (an address or None; at most one is given). The usual mock
 does each thing in a small method of its own and knows nothing of deviations. These stand in
 `mocks/PROTOCOL/faults/` and `mocks/PROTOCOL/variants/`, a module a topic: subclasses that override

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from conformance import protocols
 from conformance.codec import Frame
 from conformance.judge import Finding, Judge
+from mocks import deviations
 from mocks.run import Run
 
 BACKLOG = 16 * 1024 * 1024  # bytes that may wait to be judged
@@ -95,6 +96,8 @@ class Judging:
         self._role = protocols.role(self._name)
         self._protocol = protocols.load(self._role.protocol)
         self._conversation = self._protocol.conversation(True)
+        module = deviations.role_module(self._name)
+        self._of_peer = getattr(module, "of_peer", lambda frame: True)
         while (event := self._waiting.get()) is not None:
             if isinstance(event, threading.Event):
                 event.set()
@@ -115,6 +118,9 @@ class Judging:
         sender = judged.peer if event.came else self._role.name
         if event.what == "passed":
             for frame in judged.judge.decode(sender, event.data):
+                if event.came and not self._of_peer(frame):
+                    del self._open[event.number]
+                    return
                 self._frame(event, judged, sender, frame)
         elif event.what == "ended":
             for frame in judged.judge.rest(sender):

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,52 @@ def test_a_signal_ends_it_quietly(role: str, number: signal.Signals) -> None:
         assert server.wait() == 0
     assert "closed: the mock is ended" in told
     assert "Traceback" not in told and "Error" not in told
+
+
+def test_a_clock_that_is_stepped() -> None:
+    """Nothing happens between two steps, and each cycle is 20 ms of the simulation."""
+    with mock("simspark/server", stepped=True, upper_tester=True) as server:
+        assert server.ask("step", cycles=5) == pytest.approx(0.1)
+        server.ask("command", command=["playMode", "PlayOn"])
+        server.ask("command", command=["ball", ["pos", "1", "2", "0"], ["vel", "1", "0", "0"]])
+        assert server.ask("step", cycles=50) == pytest.approx(1.1)
+        state = server.ask("state")
+        assert (state["mode"], state["time"]) == ("PlayOn", pytest.approx(1.0))
+        assert 1 < state["ball"][0] < 2
+
+
+def test_an_exercise_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "curve.json"
+    file.write_text("[[0, 0, 0], [0.1, 0, 0], [0.1, 0.1, 0.05]]", "utf-8")
+    with (
+        mock("deltarobot/server", exercise=file) as server,
+        mock("deltarobot/client", connect=server.address, show="none") as client,
+    ):
+        assert len(client.wait("Curve").value["points"]) == 3
+    file.write_text("[[0, 0]]", "utf-8")
+    with pytest.raises(MockFailed, match="point 1"), mock("deltarobot/server", exercise=file):
+        pass
+
+
+def test_programs_of_a_lab() -> None:
+    """A robot is linked and runs a program, as a script does it by the lab's page."""
+
+    def post(lab: Mock, what: str, **said: str) -> Any:
+        asked = urllib.request.Request(
+            f"{lab.url}/user/{what}",
+            json.dumps(said).encode(),
+            {"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return json.load(answer)["result"]
+
+    with (
+        mock("openroberta/lab") as lab,
+        mock("openroberta/robot", connect=lab.url, token="ABCDEFGH", upper_tester=True) as robot,
+    ):
+        lab.wait("Register")
+        post(lab, "pair", token="ABCDEFGH")
+        lab.wait("Push")
+        assert post(lab, "run", token="ABCDEFGH", program="hello.py")["name"] == "hello.py"
+        robot.wait("File")
+        assert lab.findings == robot.findings == []

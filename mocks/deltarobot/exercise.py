@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
+from pathlib import Path
 from typing import Any
 
 Vector = list[Any]  # three coordinates in m, as on the wire
@@ -29,6 +30,27 @@ def helix() -> list[Vector]:
 
 
 CURVES = {"circle": circle, "eight": eight, "line": line, "helix": helix}
+
+
+def read(path: Path) -> list[Vector]:
+    """A curve out of a file, a JSON or YAML list of points [X, Y, Z] in m.
+
+    Raises ValueError or OSError.
+    """
+    # Few mocks read a file, and all of them import this.
+    import yaml
+
+    try:
+        points = yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    if not isinstance(points, list) or not points:
+        raise ValueError(f"{path}: a list of points [X, Y, Z] was expected")
+    for number, point in enumerate(points, 1):
+        plain = isinstance(point, list) and len(point) == 3
+        if not plain or not all(type(c) in (int, float) for c in point):
+            raise ValueError(f"{path}: point {number}: three numbers were expected")
+    return [[float(c) for c in point] for point in points]
 
 
 def _angles() -> list[float]:

@@ -9,11 +9,12 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
 from mocks import streams, upper_tester
-from mocks.deltarobot.exercise import CURVES, State, Vector
+from mocks.deltarobot.exercise import CURVES, State, Vector, read
 from mocks.deltarobot.machine import Machine, vector
 from mocks.deltarobot.session import Session
 from mocks.streams import Stream
@@ -111,8 +112,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument(
         "--exercise",
-        choices=[*CURVES, "none"],
-        help="what to run whenever there is a client; default: eight, or none with --upper-tester",
+        metavar="NAME",
+        help=f"what to run whenever there is a client: {', '.join(CURVES)}, none, or a file of "
+        "points [X, Y, Z] in m; default: eight, or none with --upper-tester",
     )
     parser.add_argument(
         "--duration", type=float, default=60.0, metavar="S", help="of that exercise"
@@ -128,7 +130,7 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     if not (args.listen or args.connect):
         raise ValueError("a server needs --listen")
     name = args.exercise or ("none" if args.upper_tester else "eight")
-    own = None if name == "none" else CURVES[name]()
+    own = None if name == "none" else CURVES[name]() if name in CURVES else read(Path(name))
     machine = Machine(args.rate, own, args.duration)
     settings = Settings(args.handshake, args.ping, args.pong)
     sessions = 0

@@ -9,6 +9,10 @@ PROGRAMS = {
     "hello.toy": b"say Hello!\nwait 0.5\nexit 0\n",
     "drive.toy": b"motor A 50\nmotor B 50\nwait 1\nmotor A 0\nmotor B 0\nsay there\n",
     "fails.toy": b"say oh no\nexit 2\n",
+    "hello.py": b'print("Hello!")\n',
+    "Hello.java": b"class Hello {\n"
+    b'    public static void main(String[] a) { System.out.println("Hello!"); }\n}\n',
+    "hello.c": b'#include <stdio.h>\nint main(void) { puts("Hello!"); return 0; }\n',
 }
 """The default comes first: it has every byte, so that it shows when one is lost."""
 

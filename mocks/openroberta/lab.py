@@ -289,6 +289,12 @@ class Lab(UserSide):
 PEER = Lab
 
 
+def of_peer(frame: Frame) -> bool:
+    """Whether a robot has sent this, and not the page of the lab's user."""
+    path = frame.value.get("path", "") if isinstance(frame.value, dict) else ""
+    return path != "/" and not path.startswith("/user/")
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument("--register-hold", type=float, default=300.0, metavar="S")

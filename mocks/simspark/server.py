@@ -7,10 +7,12 @@ what is seen is exact, there is no offside, and gyroscope and accelerometer tell
 
 import argparse
 import asyncio
+from collections.abc import Coroutine, Mapping
 from dataclasses import fields, replace
 from itertools import count
+from typing import Any
 
-from mocks import run, streams
+from mocks import run, streams, upper_tester
 from mocks.run import note
 from mocks.simspark.agent_port import Agent, AgentPort
 from mocks.simspark.connection import Endpoint
@@ -108,6 +110,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lines", action="store_true", help="end each message with a line end")
     parser.add_argument("--steps", type=int, default=2, metavar="CYCLES", help="between two states")
     parser.add_argument("--pace", type=float, default=1.0, help="times as fast as the real world")
+    parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
+    parser.add_argument(
+        "--stepped", action="store_true", help="time passes by the operation step alone"
+    )
     parser.add_argument(
         *("--set", "-s"),
         action="append",
@@ -124,12 +130,41 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     agents, monitors = addresses(args)
     run.here().channels = CHANNELS
     server = peer(settings(args))
-    await asyncio.gather(
+    work: list[Coroutine[Any, Any, None]] = [
         streams.serve(agents, server.serve_agent, "agent"),
         streams.serve(monitors, server.serve_monitor, "monitor"),
-        server.simulate(),
-    )
+    ]
+    if not args.stepped:
+        work.append(server.simulate())
+    working = asyncio.gather(*work)
+    try:
+        if args.upper_tester:
+            await upper_tester.serve(operations(server))
+        else:
+            await working
+    finally:
+        working.cancel()
     return 0
+
+
+def operations(server: Server) -> Mapping[str, upper_tester.Operation]:
+    async def step(args: dict[str, Any]) -> Any:
+        """Let so many cycles of 20 ms pass; the seconds of simulation since the start."""
+        for _ in range(int(args.get("cycles", 1))):
+            server.cycle()
+        return server.world.now
+
+    async def command(args: dict[str, Any]) -> None:
+        """What a trainer commands, in its decoded form."""
+        server.execute(args["command"])
+
+    async def state(args: dict[str, Any]) -> Any:
+        world, ball = server.world, server.world.ball
+        game = {"now": world.now, "time": world.time, "half": world.half, "score": world.score}
+        players = [{"unum": r.unum, "team": r.team, "pos": [r.x, r.y, r.z]} for r in world.robots]
+        return {**game, "mode": world.mode, "ball": [ball.x, ball.y, ball.z], "players": players}
+
+    return {"step": step, "command": command, "state": state}
 
 
 def addresses(args: argparse.Namespace) -> tuple[str, str]:
