@@ -6,6 +6,7 @@ behind, the traffic goes on, and the report says from when on a connection was n
 
 import contextlib
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,9 +20,11 @@ from conformance.live.sides import Side
 from conformance.protocols import Protocol
 
 BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
+EVENT = 600  # bytes that an event takes in memory beside its data
 RECORDED = 256 * 1024 * 1024  # bytes of traffic that are recorded at most
 DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that goes on
 CUT = "cut"  # what is told of a connection that the relay itself has ended
+TURN = 0.00005  # seconds after which judging lets the traffic go on; Python's own are a hundredfold
 MOST = 1000  # different findings kept of each party; all are counted
 
 
@@ -63,10 +66,14 @@ class Watch:
         self._judge = Connections(protocol, protocol.roles, running=True)
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[tuple[int, Side, Event] | None] = queue.SimpleQueue()
-        self._backlog = 0
+        # Two counts, for each is changed by one thread only.
+        self._come = self._done = 0
         self._recorded = 0
         self._ended: dict[int, set[str]] = {}
         self._over: set[int] = set()
+        # Each read and each write of the relay waits for so long while something is judged.
+        self._turn = sys.getswitchinterval()
+        sys.setswitchinterval(TURN)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -97,6 +104,7 @@ class Watch:
         """Judge what still waits, and stop."""
         self._waiting.put(None)
         self._thread.join()
+        sys.setswitchinterval(self._turn)
         self.exercised |= self._judge.end()
         self._writer.close()
 
@@ -112,10 +120,11 @@ class Watch:
         if number in self._over:
             return
         at = time.monotonic() - self._began
-        self._backlog += len(data or b"")
-        if self._backlog > BACKLOG:
+        size = len(data or b"") + EVENT
+        if self._come + size - self._done > BACKLOG:
             self._drop(number, at, "judging fell behind")
             return
+        self._come += size
         if event == "connected":
             details = {"transport": self._transport}
         self._waiting.put(
@@ -131,7 +140,7 @@ class Watch:
     def _run(self) -> None:
         while (entry := self._waiting.get()) is not None:
             number, side, event = entry
-            self._backlog -= len(event.data or b"")
+            self._done += len(event.data or b"") + EVENT
             try:
                 self._take(number, side, event)
             except Exception as error:
