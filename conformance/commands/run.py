@@ -18,7 +18,7 @@ import pytest
 from conformance import collection, known_failures, protocols, stored, watching
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
-from conformance.configuration import Configuration, ConfigurationError
+from conformance.configuration import Configuration, ConfigurationError, checked
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
@@ -119,7 +119,7 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
     selection = selecting.chosen(args, chosen, (args.report,) if args.report else REPORTS)
     partial = bool(selection) or any(word.startswith(_SELECTING) for word in extra)
     folder = args.report or REPORTS[partial]
-    return replace(
+    found = replace(
         chosen,
         examples=args.examples or chosen.examples,
         workers=args.workers or chosen.workers,
@@ -132,6 +132,7 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
         allure=str(Path(args.allure).resolve()) if args.allure else "",
         invocation=options_of_iut.repeated(args, command, *words),
     )
+    return checked(found)
 
 
 def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:

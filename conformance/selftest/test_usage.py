@@ -99,7 +99,7 @@ def complaint(
         (["run", SIMULATOR, "--fault", "ready-twic"], "did you mean ready-twice"),
         (["run", SIMULATOR, "--fault", "ready-twice", "--", *IUT], "for the reference mock"),
         (["run", SIMULATOR, "--connect", "nonsense"], "is not an address: expected HOST:PORT"),
-        (["run", SIMULATOR, "--connect", "h:1", "--", *IUT], "not command and connect"),
+        (["run", SIMULATOR, "--connect", "h:1", "--listen", "h:2"], "not connect and listen"),
         (["run", SIMULATOR, "--listen", "127.0.0.1:0"], "use --connect, not --listen"),
         (["run", "vexide/frontend", "--connect", "h:1"], "use --listen, not --connect"),
         (["run", "simspark/server", "--connect", "h:1"], "--connect AGENT_ADDR,MONITOR_ADDR"),
