@@ -8,12 +8,14 @@ finds no room is still in the file.
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from conformance import protocols
+from conformance.exits import WrongUsage
 from conformance.reporting import places
 from conformance.reporting.places import Range
 from conformance.reporting.text import hexdump, in_hexdump, one_line
@@ -38,6 +40,10 @@ class Mark:
 
 Marks = Mapping[int, Sequence[Mark]]
 """Marks by the index of their event; the header line of a transcript is not counted."""
+
+
+_Place = Callable[[bytes, places.Path], Range | None]
+"""Where in the bytes of a message the member at a path of its decoded form stands, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,8 @@ def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
             wanted = _chosen(total, marks)
             role = header.get("iut")
             role = role if isinstance(role, str) else iut
-            steps = tuple(_steps(file, wanted, total, role, marks))
+            place = _places(header.get("protocol"))
+            steps = tuple(_steps(file, wanted, total, role, marks, place))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
@@ -114,6 +121,16 @@ def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
     fitting = tuple(_fitting(steps, room))
     bare = sum(step is not kept for step, kept in zip(steps, fitting, strict=True))
     return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
+
+
+def _places(protocol: object) -> _Place:
+    """How members are found: as the protocol's codec says, or as in JSON."""
+    try:
+        codec = protocols.load(str(protocol)).codec
+    except WrongUsage:
+        return places.in_bytes
+    found: _Place = getattr(codec, "place", places.in_bytes)
+    return found
 
 
 def _fitting(steps: Sequence[Step], room: int) -> Iterator[Step]:
@@ -162,7 +179,7 @@ def _chosen(total: int, marks: Marks) -> list[int]:
 
 
 def _steps(
-    file: BinaryIO, wanted: list[int], total: int, role: str, marks: Marks
+    file: BinaryIO, wanted: list[int], total: int, role: str, marks: Marks, place: _Place
 ) -> Iterator[Step]:
     chosen = set(wanted)
     gaps = {after: after - before - 1 for before, after in pairwise([*wanted, total])}
@@ -172,10 +189,10 @@ def _steps(
         if index in chosen:
             if left_out := gaps.get(index):
                 yield Step("gap", f"{left_out:,} events not shown")
-            yield _step(index, line, role, tuple(marks.get(index, ())))
+            yield _step(index, line, role, tuple(marks.get(index, ())), place)
 
 
-def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...]) -> Step:
+def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _Place) -> Step:
     try:
         event = _object(line)
         data = _bytes_of(event)
@@ -214,7 +231,7 @@ def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...]) -> Step:
         dump_marks=_ranges(
             range_
             for path in paths
-            if (found := places.in_bytes(shown, path))
+            if (found := place(shown, path))
             for range_ in in_hexdump(*found)
         ),
         decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),

@@ -117,10 +117,12 @@ def hostile() -> dict[str, Any]:
     return report
 
 
-def write_transcript(folder: Path, *events: dict[str, Any], name: str = "x.jsonl") -> Path:
+def write_transcript(
+    folder: Path, *events: dict[str, Any], name: str = "x.jsonl", protocol: str = "vexide"
+) -> Path:
     path = folder / "transcripts" / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"capture": 1, "protocol": "vexide", "title": "x", "origin": "recorded"}
+    header = {"capture": 1, "protocol": protocol, "title": "x", "origin": "recorded"}
     lines = [json.dumps(line) for line in ({**header, "requirements": []}, *events)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

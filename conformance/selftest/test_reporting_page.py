@@ -15,6 +15,7 @@ from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page
 from conformance.reporting.text import hexdump, in_hexdump
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
+from conformance.simspark.codec import encode
 
 
 class Page(HTMLParser):
@@ -273,6 +274,17 @@ def test_a_member_is_found_in_text_and_bytes(
     within = places.in_bytes(data, path)
     if text.strip()[:1] in ("{", "["):
         assert (data[slice(*within)].decode() if within else None) == expected
+
+
+def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
+    """Where the wire is not JSON the codec says where a member stands."""
+    data = encode([["GS", ["t", "0.1"], ["pm", "Wrong"]], ["x"]])
+    event = {"at": 0, "from": "server", "hex": data.hex(), "message": "Perceptors"}
+    path = write_transcript(tmp_path, event, protocol="simspark")
+    for members, expected in (((0, 2, 1), "Wrong"), ((0, 1), "(t 0.1)"), ((0, 3), "")):
+        [step] = ladder.read(path, "server", {0: [Mark("x", members)]}).steps
+        marked = [step.dump[start:end] for start, end in step.dump_marks]
+        assert "".join(text for text in marked[1::2]) == expected
 
 
 def test_bytes_are_found_in_a_dump() -> None:

@@ -9,9 +9,11 @@ only `{"depth": 100000, "bytes": 200000}`. What is left of a message where the s
 
 import re
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.simspark import sexp
 from conformance.simspark.sexp import Expression, SexpError, read, read_deep, write
 
 LENGTH = struct.Struct(">I")
@@ -50,6 +52,12 @@ def encode(value: Any) -> bytes:
 def frame(payload: bytes) -> bytes:
     """Any bytes behind their length."""
     return LENGTH.pack(len(payload)) + payload
+
+
+def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
+    """Where in the bytes of one message the expression at a path of its decoded form stands."""
+    found = sexp.place(data[LENGTH.size :], path)
+    return (found[0] + LENGTH.size, found[1] + LENGTH.size) if found else None
 
 
 def name_of(value: list[Expression]) -> str:

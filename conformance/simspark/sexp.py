@@ -9,7 +9,7 @@ in ASCII; all else but brackets is atoms, as the specification has no quotes and
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Expression = Any
@@ -49,6 +49,28 @@ def read_deep(data: bytes) -> tuple[list[Expression], int]:
     if depth is None:
         return _read_by_token(data.decode("ascii"))
     return _read_as_json(data), depth
+
+
+def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
+    """From where to where the expression at a path stands in a text; None where there is none."""
+    here: list[int] = [0]  # how many expressions each open list has so far
+    start: int | None = None
+    for token in _TOKEN.finditer(data.decode("latin-1")):
+        closing = token[0] == ")"
+        if closing:
+            here.pop()
+            if not here:
+                return None
+        begins = not closing and here == list(path)
+        if begins:
+            start = token.start()
+        if token[0] == "(":
+            here.append(0)
+            continue
+        if start is not None and (begins or here == list(path)):
+            return start, token.end()
+        here[-1] += 1
+    return None
 
 
 def _depth(data: bytes) -> int | None:
