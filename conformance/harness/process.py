@@ -140,6 +140,15 @@ class Process:
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
+    def survived(self) -> bool:
+        """Whether a process of its group still runs, be it this one or its offspring."""
+        try:
+            os.killpg(self._process.pid, 0)
+        except OSError:
+            return False
+        return True
+
+    @property
     def peak(self) -> int:
         """The largest size in bytes that it has had in memory; 0 where it is not known."""
         return peak(self.pid)

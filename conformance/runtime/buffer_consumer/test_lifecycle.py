@@ -115,6 +115,8 @@ async def test_never_unlinks(iut: Iut) -> None:
             still_there(buffer)
         await tester.shut_down()
         # What tidies up behind a process may do so a moment after its end.
+        process = tester.session.instance.process
+        await tester.until(lambda: process is None or not process.survived, "response")
         await tester.until(
             lambda: not all(memory.inode(buffer.name) for buffer in buffers), "quiet"
         )
