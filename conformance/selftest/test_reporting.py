@@ -65,7 +65,9 @@ def test_the_schema_keeps_paths_below_the_report(sample: dict[str, Any], path: s
 def test_the_sample_page_is_up_to_date(sample: dict[str, Any]) -> None:
     fresh = page.render(sample, sample_folder())
     stored = (sample_folder() / "index.html").read_text("utf-8")
-    assert stored == fresh, "render reports/sample again, with conformance.reporting.write_page"
+    assert stored == fresh, (
+        "render reports/sample again, with conformance.reporting.page.write_page"
+    )
 
 
 # Text
