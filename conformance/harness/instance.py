@@ -18,6 +18,7 @@ from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
 from conformance.harness.last_words import telling
 from conformance.harness.links import Link, Listener
+from conformance.harness.listening import listening
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
 from conformance.protocols import Role
@@ -299,6 +300,9 @@ class Instance:
         except Unreachable as error:
             if self.process is None and refused:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error
+            elsewhere = listening(self.process.pid) if self.process and self.kind == "tcp" else []
+            if elsewhere:
+                raise Unreachable(f"{error}; it listens at {', '.join(elsewhere)}") from error
             raise
 
     async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:

@@ -83,6 +83,22 @@ def test_nobody_listens(place: Place) -> None:
     assert f"nothing accepts at {address}: Connection refused" in done.out
 
 
+@pytest.mark.parametrize(("family", "host"), [("AF_INET6", "::1"), ("AF_INET", "127.0.0.2")])
+def test_listens_elsewhere(family: str, host: str, place: Place) -> None:
+    """A server that listens at another address, or of another family only, is told so."""
+    iut = place.program(
+        "import socket, sys, time\n"
+        f"server = socket.create_server(({host!r}, int(sys.argv[1])), family=socket.{family})\n"
+        "time.sleep(60)\n"
+    )
+    done = place.run(SIMULATOR, "--timing", "startup=1.5", iut=[*iut, "{port}"])
+    assert_clean(done)
+    assert done.code == 3
+    shown = f"[{host}]" if ":" in host else host
+    port = done.smoke["detail"].partition("127.0.0.1:")[2].partition(" ")[0]
+    assert f"it listens at {shown}:{port}" in done.smoke["detail"]
+
+
 THREE_SESSIONS = """
 import socket
 server = socket.create_server(("127.0.0.1", 0))

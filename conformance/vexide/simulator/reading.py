@@ -4,6 +4,7 @@ import base64
 import binascii
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from conformance.cases import check
 from conformance.session import Session
@@ -58,10 +59,15 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
         try:
             fields = message.value["Serial"]
             if fields["channel"] == channel:
-                data += base64.b64decode(fields["data"], validate=True)
+                data += _bytes(fields["data"])
         except (binascii.Error, ValueError, LookupError, TypeError):
             raise Inconclusive("Serial came whose data is not Base64 (serial.base64)") from None
     return data
+
+
+def _bytes(data: Any) -> bytes:
+    """The bytes of a Serial event, also in the form of a published version: a list of numbers."""
+    return bytes(data) if isinstance(data, list) else base64.b64decode(data, validate=True)
 
 
 async def serial_until(session: Session, wanted: bytes) -> bytes:
