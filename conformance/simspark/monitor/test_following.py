@@ -164,14 +164,14 @@ async def test_poses_are_products(iut: Iut) -> None:
     async with connected(iut) as tester:
         inner = messages.transform(2, 0, 0.5, messages.BALL)
         turned = messages.transform(1, 1, 0, f"(nd BN {inner})", turned=messages.QUARTER)
-        await tester.introduce(graph=f"(nd BN (nd BN){turned})")
+        await tester.introduce(graph=f"((nd BN){turned})")
         await tester.knows(ball=[1, 3, 0.5])
-        await tester.tick(graph=f"(nd (nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
+        await tester.tick(graph=f"((nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
         await tester.knows("header.partial-applied", ball=[0, 1, 0.5])
         c, s = math.cos(0.5), math.sin(0.5)
         tilted = f"{c:.6g} {s:.6g} 0 0 {-s:.6g} {c:.6g} 0 0 0 0 1 0"
         outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
-        await tester.tick(graph=f"(nd (nd){outer})")
+        await tester.tick(graph=f"((nd){outer})")
         await tester.knows(ball=[-1 - s, 2 + c, 0.5])
 
 
@@ -187,6 +187,8 @@ async def test_unknown_parts(iut: Iut) -> None:
         await tester.say(messages.full(f"(wind 0.5 0 0){messages.state(0)}(team_left A)", graph))
         await tester.tick(graph=messages.moved(2, 1, more="(nd (nd))"), more="(foul 1 2 1 5)(new)")
         await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
+        # What follows is of the usual scene.
+        await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
         await tester.follows("unknown parts")
 
 
