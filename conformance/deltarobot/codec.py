@@ -11,6 +11,7 @@ A message of an undefined size identifier cannot be followed by anything: where 
 """
 
 import struct
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -64,6 +65,18 @@ def encode(value: Any) -> bytes:
     except (KeyError, TypeError, AttributeError, OverflowError, struct.error) as error:
         raise ValueError(f"no message has the form {str(value)[:200]}: {error!r}") from error
     return frame(identifier, contents)
+
+
+def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
+    """Where in the bytes of one message the member at a path of its decoded form stands."""
+    known = layouts().get(int.from_bytes(data[: HEADER.size], "little"))
+    if known is None or not path:
+        return None
+    if list(path) == ["identifier"]:
+        return 0, HEADER.size
+    start = HEADER.size + (LENGTH.size if known.size is None else 0)
+    found = known.place(path, len(data) - start)
+    return (start + found[0], start + found[1]) if found and found[1] <= len(data) else None
 
 
 def frame(identifier: int, contents: bytes) -> bytes:

@@ -107,6 +107,25 @@ class Layout:
     write: _Write
     """The contents of a decoded form. Raises ValueError where the form is wrong."""
 
+    parts: Sequence[tuple[str, Sequence[str]]]
+    """The fields, each with its types: one number, those of a group, or none for a text."""
+
+    def place(self, path: Sequence[str | int], size: int) -> tuple[int, int] | None:
+        """Where in contents of this size a member stands; None where it has no place of its own."""
+        start = 0
+        for name, types in self.parts:
+            sizes = [struct.calcsize(f"<{_CODES[each]}") for each in types]
+            match path:
+                case [field] if field == name:
+                    return start, start + sizes[0] if len(sizes) == 1 else size
+                case [field, int(group)] if field == name and len(sizes) > 1:
+                    return group * sum(sizes), (group + 1) * sum(sizes)
+                case [field, int(group), int(number)] if field == name and number < len(sizes):
+                    begins = group * sum(sizes) + sum(sizes[:number])
+                    return begins, begins + sizes[number]
+            start += sum(sizes)
+        return None
+
     @property
     def key(self) -> str:
         """The identifier as it stands in the decoded form."""
@@ -139,12 +158,13 @@ def of(name: str, wire: Mapping[str, Any]) -> Layout:
     size: int | None = None
     read: _Read
     write: _Write
+    parts: list[tuple[str, Sequence[str]]]
     match wire["fields"]:
         case [{"name": field, "type": "ascii", "bytes": room}]:
-            size = None if room == REST else int(room)
+            size, parts = None if room == REST else int(room), [(field, ())]
             read, write = partial(_read_text, field, key), partial(_write_text, field, size)
         case [{"name": field, "type": [*types], "repeat": "rest"}]:
-            group = _Numbers(order, types)
+            group, parts = _Numbers(order, types), [(field, types)]
             read, write = (
                 partial(_read_groups, group, field, key),
                 partial(_write_groups, group, field),
@@ -152,10 +172,10 @@ def of(name: str, wire: Mapping[str, Any]) -> Layout:
         case fields:
             numbers = _Numbers(order, [entry["type"] for entry in fields])
             names = [entry["name"] for entry in fields]
-            size = numbers.size
+            size, parts = numbers.size, [(entry["name"], (entry["type"],)) for entry in fields]
             read = partial(_read_numbers, numbers, ("identifier", *names), key)
             write = partial(_write_numbers, numbers, names)
-    return Layout(name, identifier, size, read, write)
+    return Layout(name, identifier, size, read, write, parts)
 
 
 def _read_numbers(

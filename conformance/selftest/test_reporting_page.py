@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import struct
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from conformance import locate
+from conformance.deltarobot import codec as deltarobot
 from conformance.reporting import ladder, page, places
 from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page
@@ -285,6 +287,26 @@ def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
         [step] = ladder.read(path, "server", {0: [Mark("x", members)]}).steps
         marked = [step.dump[start:end] for start, end in step.dump_marks]
         assert "".join(text for text in marked[1::2]) == expected
+
+
+def test_a_field_is_found_in_a_binary_frame() -> None:
+    vector = deltarobot.message("DesiredDirectionVector", x=1.0, y=2.0, z=3.0, u=4.0)
+    data = deltarobot.encode(vector)
+    found = deltarobot.place(data, ("y",))
+    assert found is not None and data[slice(*found)] == struct.pack("<f", 2.0)
+    curve = deltarobot.message("Curve", points=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    data = deltarobot.encode(curve)
+    for path, numbers in (
+        (("points",), (1, 2, 3, 4, 5, 6)),
+        (("points", 1), (4, 5, 6)),
+        (("points", 1, 2), (6,)),
+    ):
+        found = deltarobot.place(data, path)
+        assert found is not None
+        assert data[slice(*found)] == struct.pack(f"<{len(numbers)}f", *numbers)
+    assert deltarobot.place(data, ("identifier",)) == (0, 2)
+    assert deltarobot.place(data, ("points", 2)) is None
+    assert deltarobot.place(data, ("length",)) is None
 
 
 def test_bytes_are_found_in_a_dump() -> None:
