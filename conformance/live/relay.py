@@ -134,9 +134,12 @@ class Relay:
         while data := await source.read():
             if self._disturbance.delay:
                 await asyncio.sleep(self._disturbance.delay)
-            for piece in self._pieces(data):
-                await target.write(piece)
+            # Told first: its target may answer before all of it has been passed on.
             self._watch.passed(number, self.side, sender, data)
+            for place, piece in enumerate(self._pieces(data)):
+                if place:
+                    await asyncio.sleep(_PAUSE)
+                await target.write(piece)
             passed += len(data)
             if seconds and passed >= patience:
                 self._watch.disturbed(number, self.side, STALLED, seconds=seconds, of=sender)
