@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 
+from conformance import protocols
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", metavar="PROTOCOL/ROLE")
@@ -11,6 +13,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
+    protocols.load(args.role.partition("/")[0])
     behind = ["--", *args.rest] if args.rest else []
     words = [sys.executable, "-m", "mocks", "--shown", args.role, *args.options, *behind]
     sys.stdout.flush()

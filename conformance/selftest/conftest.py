@@ -3,9 +3,14 @@
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from conformance.selftest import reports
 from conformance.selftest.driving import Place
+
+# How long something takes on a busy machine decides nothing.
+settings.register_profile("selftest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("selftest")
 
 collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
 

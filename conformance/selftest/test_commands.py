@@ -263,7 +263,7 @@ def test_replay_without_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["replay", str(GOLDEN / "session-minimal.jsonl"), "--role", "simulator"]
     words += ["--timing", "startup=0.5"]
     assert cli.main([*words, "--connect", "127.0.0.1:1"]) == 3
-    assert "inconclusive: nobody accepts at 127.0.0.1:1" in capsys.readouterr().out
+    assert "inconclusive: nothing accepts at 127.0.0.1:1" in capsys.readouterr().out
 
 
 def test_replay_a_counterexample_that_no_oracle_sees(

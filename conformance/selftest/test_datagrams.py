@@ -1,6 +1,7 @@
 """Links that keep messages apart: UDP and ZeroMQ, between the suite's side and a mock's."""
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable
 
@@ -38,7 +39,9 @@ async def test_datagrams_to_a_listener() -> None:
 
 async def test_datagrams_to_a_receiver(capsys: pytest.CaptureFixture[str]) -> None:
     peer = await peers.bind("127.0.0.1:0")
-    port = int(capsys.readouterr().err.rpartition(":")[2])
+    told = re.search(r"listening on 127\.0\.0\.1:(\d+)", "".join(capsys.readouterr()))
+    assert told is not None
+    port = int(told[1])
     assert links.served(f"127.0.0.1:{port}", datagrams=True)
     link = await datagrams.connect(f"127.0.0.1:{port}")
     for message in (b"hello", b"", b"again"):

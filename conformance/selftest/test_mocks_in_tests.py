@@ -105,7 +105,11 @@ def test_the_fixture(reference_mock: Callable[..., Mock]) -> None:
 @pytest.mark.parametrize("process", [False, True])
 @pytest.mark.parametrize(
     ("options", "why"),
-    [({"nonsense": 1}, "nonsense"), ({"fault": "x"}, "no fault"), ({"listen": "x"}, "no address")],
+    [
+        ({"nonsense": 1}, "nonsense"),
+        ({"fault": "x"}, "no fault"),
+        ({"listen": "x"}, "not an address"),
+    ],
 )
 def test_what_cannot_be_started(process: bool, options: dict[str, Any], why: str) -> None:
     with pytest.raises(MockFailed, match=why), mock("vexide/simulator", process=process, **options):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.selftest.test_openroberta_mocks import lab_running, robot_running
+from mocks.openroberta.files import PROGRAMS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DEADLINE = 30.0  # seconds that a browser may take for anything
@@ -140,7 +141,7 @@ async def test_a_user(tmp_path: Path) -> None:
         browser(tmp_path) as page,
     ):
         await page.open(f"http://127.0.0.1:{port}/")
-        await page.shows('document.querySelector("#program")?.options.length', 4)
+        await page.shows('document.querySelector("#program")?.options.length', len(PROGRAMS))
         await page.does(enter.format("NOBODY"))
         problem = "no robot waits for its token 'NOBODY' to be entered"
         await page.shows('document.querySelector("#problem").textContent', problem)

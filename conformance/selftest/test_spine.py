@@ -103,6 +103,7 @@ def test_placeholders() -> None:
         ("http://127.0.0.1:1999", ("127.0.0.1", 1999)),
         ("http://[::1]:80/", ("::1", 80)),
         ("http://localhost", ("localhost", 80)),
+        ("https://localhost", ("localhost", 443)),
         ("unix:/a/b", "/a/b"),
     ],
 )
@@ -110,7 +111,7 @@ def test_addresses(address: str, where: object) -> None:
     assert parse_address(address) == where
 
 
-@pytest.mark.parametrize("address", ["host", "host:99999", "https://host:1", "http://a/b:80", ":1"])
+@pytest.mark.parametrize("address", ["host", "host:99999", "ftp://host:1", "http://a/b:80", ":1"])
 def test_what_is_no_address(address: str) -> None:
     with pytest.raises(AddressError, match="expected HOST:PORT"):
         parse_address(address)
