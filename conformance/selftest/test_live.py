@@ -56,7 +56,7 @@ def pair(
 ) -> Done:
     serving, playing = PEERS[protocol]
     commands = [*MOCK, *serving, *server, "----", *MOCK, *playing, *client]
-    return place.conformance("pair", protocol, "--max-time", "20", *words, "--", *commands)
+    return place.conformance("pair", protocol, "--max-time", "8", *words, "--", *commands)
 
 
 def report(done: Done, role: str) -> dict[str, Any]:
