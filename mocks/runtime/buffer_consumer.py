@@ -28,8 +28,7 @@ class Consumer(Asked):
         known = self.buffers.get(name)
         if known is not None and self.current(known):
             return known
-        if known is not None:
-            self.buffers.pop(name).mapped.close()
+        # An operation that still uses the view of before keeps it until it is done.
         self.buffers[name] = self.open(name, args.get("type") or self.type(name))
         return self.buffers[name]
 
