@@ -50,8 +50,6 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
         f"  tests:        {counted(counts['tests'])}"
         f"  ({report['duration_s']:.1f} s, seed {report['seed']})"
     )
-    if report.get("stretched", 1) > 1:
-        yield f"  busy machine: the IUT was given up to {report['stretched']:.1f} times as long"
     if report["smoke"]["verdict"] not in ("pass", "not-exercised"):
         yield f"  smoke session {_words(report['smoke']['verdict'])}:"
         yield from _quoted(report["smoke"]["detail"], width, most=12)
