@@ -15,22 +15,27 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+def load() -> float:
+    """The processes that compute, for each core; at least one."""
+    return max(os.getloadavg()[0] / cores(), 1.0)
+
+
 class Crowding:
     """How many times as long as alone this process computes; asked again and again in a run.
 
     Linux tells for how long a process has computed, and has waited for a core. Elsewhere it is the
-    number of processes that compute, for each core.
+    load.
     """
 
     def __init__(self) -> None:
         self._computed, self._waited = _scheduled() or (0, 0)
-        self._factor = max(os.getloadavg()[0] / cores(), 1.0)
+        self._factor = load()
 
     def factor(self) -> float:
         """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
         told = _scheduled()
         if told is None:
-            return max(os.getloadavg()[0] / cores(), 1.0)
+            return load()
         computed, waited = told[0] - self._computed, told[1] - self._waited
         if computed >= _ENOUGH:
             self._factor = (computed + waited) / computed

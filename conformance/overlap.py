@@ -6,7 +6,6 @@ IUT whose instances disturb each other (a fixed port, a lock file) is tested one
 """
 
 import asyncio
-import os
 import resource
 import tempfile
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance import smoke
-from conformance.machine import cores
+from conformance.machine import cores, load
 from conformance.testbed import Testbed
 
 FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
@@ -48,8 +47,8 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.
-    crowd = max(os.getloadavg()[0] / cores(), 1.0)
-    return Width(max(min(int(cores() * took / max(spent, 0.01) / crowd), MOST), cores()))
+    bears = int(cores() * took / max(spent, 0.01) / load())
+    return Width(max(min(bears, MOST), cores()))
 
 
 async def overlap(

@@ -57,8 +57,10 @@ class Patience:
 
     def seconds(self, timing: str, declared: float) -> float:
         """A declared timing, longer where the machine leaves the IUT less time to react."""
+        if timing not in REACTIONS:
+            return declared
         factor = min(self.crowding.factor(), LONGEST)
-        if timing not in REACTIONS or factor < BUSY:
+        if factor < BUSY:
             return declared
         self.stretched = max(self.stretched, factor)
         return round(declared * factor, 2)
