@@ -15,6 +15,7 @@ from mocks import deviations
 from mocks.run import Run
 
 BACKLOG = 16 * 1024 * 1024  # bytes that may wait to be judged
+EVENT = 300  # bytes that an event takes in memory beside its data
 MOST = 1000  # different findings that are told
 
 
@@ -51,7 +52,8 @@ class Judging:
         self._name = role
         self._open: dict[int, _Judged] = {}
         self._told: set[tuple[str, str]] = set()
-        self._backlog = 0
+        # Two counts, for each is changed by one thread only.
+        self._come = self._done = 0
         self._waiting: queue.SimpleQueue[_Event | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -63,10 +65,11 @@ class Judging:
         self._waiting.put(_Event("connected", number, channel, data=kind.encode()))
 
     def passed(self, number: int, channel: str, came: bool, data: bytes) -> None:
-        self._backlog += len(data)
-        if self._backlog > BACKLOG:
+        size = len(data) + EVENT
+        if self._come + size - self._done > BACKLOG:
             self._waiting.put(_Event("late", number))
         else:
+            self._come += size
             self._waiting.put(_Event("passed", number, channel, came, data))
 
     def ended(self, number: int, channel: str, came: bool) -> None:
@@ -102,7 +105,7 @@ class Judging:
             if isinstance(event, threading.Event):
                 event.set()
                 continue
-            self._backlog -= len(event.data) if event.what == "passed" else 0
+            self._done += len(event.data) + EVENT if event.what == "passed" else 0
             try:
                 self._judge(event)
             except Exception as error:
