@@ -57,10 +57,9 @@ class Patience:
 
     def seconds(self, timing: str, declared: float) -> float:
         """A declared timing, longer where the machine leaves the IUT less time to react."""
-        if timing not in REACTIONS:
-            return declared
+        # Asked each time, for it tells of the time since it was asked last.
         factor = min(self.crowding.factor(), LONGEST)
-        if factor < BUSY:
+        if timing not in REACTIONS or factor < BUSY:
             return declared
         self.stretched = max(self.stretched, factor)
         return round(declared * factor, 2)
