@@ -8,6 +8,7 @@ its standard output, unless that is the wire or its upper tester's.
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -159,6 +160,9 @@ class Connection:
         self._run.over(self.number)
 
 
+_WRITING = threading.Lock()
+
+
 class Lines:
     """Writes entries as lines, as text or as JSON, to standard error or where `out` says."""
 
@@ -172,7 +176,9 @@ class Lines:
     def __call__(self, entry: Entry) -> None:
         if not self._quiet:
             line = as_json(entry) if self._json else as_text(entry)
-            print(line, file=self._out(), flush=True)
+            # What judges tells in a thread of its own: no line may come into another.
+            with _WRITING:
+                print(line, file=self._out(), flush=True)
 
 
 def as_text(entry: Entry) -> str:
