@@ -20,7 +20,7 @@ FLOODS = 2  # sessions that are followed as far as any codec may need
 MAX_BYTES = (
     80 * 1024 * 1024
 )  # that an IUT may write in a session: more than any codec takes for one
-MAX_EVENTS = 50_000
+MAX_EVENTS = 30_000  # a session of which more is read costs hundreds of megabytes
 REACTIONS = ("startup", "response", "program")
 """The declared timings within which something is awaited; others are periods of the IUT's own."""
 BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
