@@ -4,6 +4,7 @@ A run against the reference mock starts hundreds of it, and a start is mostly im
 """
 
 import asyncio
+import atexit
 import contextlib
 import json
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+ENDING = 2.0  # seconds that a nursery has to end when nobody can ask any more
 MOCK = (sys.executable, "-m", "mocks")
 """How the command of a mock begins."""
 
@@ -72,7 +74,7 @@ def _ask(request: bytes, descriptors: list[int]) -> None:
     # Requests are taken whole, so that several processes can ask on one socket.
     _asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        subprocess.Popen(
+        nursery = subprocess.Popen(
             [sys.executable, "-m", "mocks.nursery", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -80,7 +82,18 @@ def _ask(request: bytes, descriptors: list[int]) -> None:
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
+    atexit.register(_end, _asking, nursery)
     socket.send_fds(_asking, [request], descriptors)
+
+
+def _end(asking: socket.socket, nursery: subprocess.Popen[bytes]) -> None:
+    """Nothing that we have started is to be there after us."""
+    asking.close()
+    try:
+        nursery.wait(ENDING)
+    except subprocess.TimeoutExpired:
+        nursery.kill()
+        nursery.wait()
 
 
 async def _line(reader: asyncio.StreamReader) -> int | None:

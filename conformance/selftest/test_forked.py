@@ -128,3 +128,19 @@ async def test_no_mock_outlives_a_tester_that_was_killed() -> None:
     tester.kill()
     await tester.wait()
     await until_gone(pid)
+
+
+async def test_the_nursery_ends_before_those_who_asked() -> None:
+    script = (
+        "import asyncio\n"
+        "from conformance.selftest.test_forked import ECHO, parent, started\n"
+        "async def main():\n"
+        "    async with started(*ECHO) as process:\n"
+        "        print(parent(process.pid), flush=True)\n"
+        "asyncio.run(main())\n"
+    )
+    asker = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdout=subprocess.PIPE
+    )
+    told, _ = await asker.communicate()
+    assert gone(int(told))
