@@ -12,8 +12,8 @@ import pytest
 from hypothesis.strategies import SearchStrategy
 
 from conformance.iut import Iut, missing
-from conformance.session import Message
 from conformance.verdicts import Conclusion, Violation
+from conformance.wire import Message
 
 SLOW = 5  # examples that one counts for which waits for a deadline, where a smaller is looked for
 

@@ -22,9 +22,10 @@ from conformance import interruption, locate, smoke
 from conformance.causes import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
-from conformance.outcome import Run, build
+from conformance.outcome import Run
 from conformance.overlap import overlap, width
 from conformance.protocols import Requirement
+from conformance.report import build
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.results import Result, conclude

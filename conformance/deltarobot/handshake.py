@@ -8,8 +8,9 @@ from conformance.deltarobot import diagnosis, tester
 from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Violation
+from conformance.wire import Message
 
 _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.version-sent"}
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.configuration import Configuration
 from conformance.live.watch import Watch
-from conformance.outcome import Run, build
+from conformance.outcome import Run
+from conformance.report import build
 from conformance.reporting.files import write
 from conformance.results import Result
 from conformance.verdicts import Verdict, violated

@@ -7,7 +7,8 @@ import pytest
 
 from conformance import protocols
 from conformance.configuration import Configuration, KnownFailure
-from conformance.outcome import Run, build
+from conformance.outcome import Run
+from conformance.report import build
 from conformance.results import Result
 from conformance.selection import Collected, Selection
 from conformance.verdicts import Verdict, merge, violated

@@ -1,6 +1,7 @@
 """What the testers of both roles share: how they read what has come."""
 
-from conformance.session import Message, Session
+from conformance.session import Session
+from conformance.wire import Message
 
 
 def received(session: Session, name: str) -> list[Message]:

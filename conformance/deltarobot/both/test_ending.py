@@ -11,8 +11,9 @@ from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, habits, kept, ordinary, unharmed
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
 
 _END = "EndOfTransmission"
 _IDENTIFIER = encode(end())[:2]

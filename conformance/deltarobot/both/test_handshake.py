@@ -12,8 +12,9 @@ from conformance.deltarobot.messages import HANDSHAKE, MAGIC, NULLS, UNKNOWN, VE
 from conformance.deltarobot.refusal import dropped, refused, unserved
 from conformance.deltarobot.service import goes_on, ordinary, serves
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
+from conformance.wire import Message
 
 OPENING = b"".join(map(encode, HANDSHAKE))
 

@@ -6,8 +6,9 @@ from typing import Any
 from conformance.cases import check
 from conformance.deltarobot.floats import same
 from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]

@@ -33,8 +33,8 @@ from conformance.deltarobot.server.exercise import (
 from conformance.deltarobot.server.tester import drained
 from conformance.deltarobot.service import goes_on
 from conformance.iut import Iut
-from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 _LOOK = 2.0  # seconds of an exercise that are looked at
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]

@@ -14,8 +14,9 @@ from conformance.deltarobot.server.exercise import do
 from conformance.deltarobot.server.tester import following
 from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.wire import Message
 
 _STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
 ENOUGH = 5  # pings by which the oracle tells whether their numbers are random

@@ -6,8 +6,8 @@ from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import bytes_of, difference
 from conformance.openroberta.lab.tester.robot import Robot
-from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 TRIES = 5  # programs of which the quickest counts
 EARLIEST_END = 0.8  # of a period: what comes later comes with its end

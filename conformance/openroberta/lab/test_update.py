@@ -14,8 +14,8 @@ from conformance.openroberta.lab.tester.programs import bytes_of, difference
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.naming import is_error
 from conformance.openroberta.updates import update_paths
-from conformance.session import Message
 from conformance.verdicts import Inconclusive, NotExercised
+from conformance.wire import Message
 
 
 async def updated(tester: RobotsTester) -> Robot:

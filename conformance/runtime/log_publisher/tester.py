@@ -8,8 +8,9 @@ from conformance.iut import Iut
 from conformance.keywords import shown
 from conformance.runtime.shapes import LOG
 from conformance.runtime.tester import connected, done, operated
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Violation
+from conformance.wire import Message
 
 _NOTICE = 0.1  # seconds between two attempts to be noticed
 

@@ -11,8 +11,9 @@ from conformance.keywords import equal, shown
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
 from conformance.runtime.tester import connected, ended
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""

@@ -24,8 +24,9 @@ from conformance.runtime.rpc_server.tester import (
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE
 from conformance.segmentation import split_at
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Violation
+from conformance.wire import Message
 
 IDS = [
     *(0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x00FF00FF),

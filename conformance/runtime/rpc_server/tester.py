@@ -10,8 +10,9 @@ from typing import Any
 from conformance.iut import Iut
 from conformance.keywords import shown
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
+from conformance.wire import Message
 
 ABSENT = "conformance_no_such_procedure"
 """The name of a procedure that no server has."""

@@ -6,8 +6,9 @@ from typing import Any
 from conformance.keywords import equal, shown
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Violation
+from conformance.wire import Message
 
 ONE, OTHER, LARGEST = "47223664828696452137", "12884901889", str(2**88 - 1)
 ROUNDS = 5  # updates in which something has to show

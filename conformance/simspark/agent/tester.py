@@ -9,11 +9,12 @@ from typing import Any
 
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode
 from conformance.simspark.tester import asked, expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 _ANGLES = count(11)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
@@ -22,6 +22,7 @@ from conformance.simspark.server.tester.agents import (
 from conformance.simspark.server.tester.monitors import watching
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
 
 LONG = 120  # groups of perceptors: two seconds and more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved

@@ -7,12 +7,13 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.simspark.server.tester.agents import PERCEPTORS, passed_over
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
 from conformance.verdicts import NotExercised
+from conformance.wire import Message
 
 
 async def _placed(game: Match) -> tuple[Place, Place]:

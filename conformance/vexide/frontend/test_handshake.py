@@ -6,12 +6,13 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import NotExercised
 from conformance.vexide.commands import raw
 from conformance.vexide.events import answer
 from conformance.vexide.frontend.tester import begun, opened, starts
 from conformance.vexide.spellings import UNKNOWN_FIELDS
+from conformance.wire import Message
 
 MOTOR = {"Motor": {"physical_gearset": "Blue", "moment_of_inertia": 1.0}}
 MODE = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, raw
@@ -23,6 +23,7 @@ from conformance.vexide.frontend.tester import (
     starts,
     user,
 )
+from conformance.wire import Message
 
 GEARSETS = ("Red", "Green", "Blue")
 AUTONOMOUS = {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True}

@@ -11,7 +11,7 @@ import pytest
 from conformance.cases import absent, check, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, hello, motor, raw
@@ -27,6 +27,7 @@ from conformance.vexide.simulator.plain import (
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import make_ready, shake_hands, start
 from conformance.vexide.tester import received
+from conformance.wire import Message
 
 ENDINGS = ["return", "crash", "exit"]
 AT_FIRST = {

@@ -4,12 +4,13 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.iut import Iut
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.commands import START, competition, hello
 from conformance.vexide.simulator.plain import own_program
 from conformance.vexide.simulator.reading import EXECUTION, goes_on
 from conformance.vexide.tester import received
+from conformance.wire import Message
 
 
 async def shake_hands(session: Session) -> Message:

@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 from conformance.openroberta.naming import is_error
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.wire import Message
 
 # What "approximately" five minutes and "roughly" ten seconds may come to, of the declared times.
 EARLIEST = {"register_hold": 0.8, "push_hold": 0.5}

@@ -8,8 +8,9 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Inconclusive
+from conformance.wire import Message
 
 if TYPE_CHECKING:
     from conformance.openroberta.lab.tester import RobotsTester

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.openroberta.codec import encode, response
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.verdicts import Violation
+from conformance.wire import Message
 
 if TYPE_CHECKING:
     from conformance.openroberta.robot.tester import LabTester

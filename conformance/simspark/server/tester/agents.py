@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Message, Session
+from conformance.session import Session
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised
+from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
 

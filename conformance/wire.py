@@ -1,0 +1,260 @@
+"""What crosses the wire in a session with the IUT: sent, read, recorded and judged as it passes."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.captures import Event
+from conformance.codec import Frame
+from conformance.harness.instance import Instance
+from conformance.harness.links import Link
+from conformance.judge import Judge
+from conformance.patience import CLOSED, Patience
+from conformance.segmentation import Segmentation, whole
+from conformance.verdicts import Violation
+
+SAID = 4000  # characters of a program's last output that a transcript keeps
+NOISE = "bytes that are no message"
+PART = "a part of a message"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message that the IUT sent; ``event`` is its index in the transcript."""
+
+    name: str
+    value: Any
+    at: float
+    event: int
+
+
+class Wire:
+    """One connection to the IUT. Times are in seconds since it was opened.
+
+    The suite plays the peer of the role under test. Every message of either side goes through the
+    judge; ``findings`` and ``exercised`` are its.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        link: Link,
+        segmentation: Segmentation | None,
+        peer: str,
+        patience: Patience,
+    ) -> None:
+        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual."""
+        self.instance = instance
+        self.role = instance.role
+        self.peer = peer or self.role.peer
+        self.protocol = instance.configuration.protocol
+        self.events: list[Event] = []
+        self.received: list[Message] = []
+        self.judge = Judge(
+            self.protocol,
+            [self.role.name],
+            transport=instance.kind,
+            conversation=instance.conversation,
+        )
+        self.told: list[str] = []
+        """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
+        self._link = link
+        self._segmentation = segmentation or self.protocol.segmentation
+        self._patience = patience
+        self._loop = asyncio.get_running_loop()
+        self.began = self._loop.time()
+        """When it was opened, on the clock of the event loop."""
+        self._size = 0
+        self._news = asyncio.Event()
+        self._ended = False
+        self._flooded = ""
+        self._leaving = False
+        self._finished = False
+        self._deserted = False
+        self._writing = asyncio.Lock()
+        self._answering: list[asyncio.Task[None]] = []
+        self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
+        self._reader = asyncio.create_task(self._read())
+
+    @property
+    def now(self) -> float:
+        return self._loop.time() - self.began
+
+    @property
+    def ended(self) -> bool:
+        """The IUT has closed its side of the stream."""
+        return self._ended
+
+    @property
+    def flooded(self) -> bool:
+        """The IUT has written more than is read of one session."""
+        return bool(self._flooded)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the IUT has written so far."""
+        return self._size
+
+    @property
+    def theirs(self) -> Iterator[Event]:
+        """What the IUT did."""
+        return (event for event in self.events if event.sender == self.role.name)
+
+    async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
+        """Send messages, cut into writes as the session's segmentation says."""
+        encoded = [self.protocol.codec.encode(value) for value in values]
+        for data in encoded if self._link.datagrams else [b"".join(encoded)]:
+            await self.send_bytes(data, segmentation=segmentation)
+
+    async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
+        """Send bytes that need not be a message. A peer that has gone is not an error here."""
+        # One write at a time: what is written in pieces must not be torn by an answer.
+        async with self._writing:
+            await self._send_pieces(data, (segmentation or self._segmentation)(data))
+
+    async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
+        pieces = [data] if self._link.datagrams else pieces
+        frames = self.judge.decode(self.peer, data)
+        if not self._ended:
+            self.told += [frame.name or NOISE for frame in frames] or [PART]
+        # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
+        for frame in frames:
+            self.judge.frame(None, self.peer, frame)
+        # Where the protocol sends its messages one by one, this call waits until the last was read.
+        apart = self.protocol.segmentation is not whole
+        for number, piece in enumerate(pieces):
+            if number or apart:
+                await self._link.taken()
+            whole_message = next((frame for frame in frames if frame.raw == piece), None)
+            self._record(
+                Event(
+                    self.now,
+                    self.peer,
+                    piece,
+                    whole_message.name if whole_message else None,
+                    whole_message.value if whole_message else None,
+                )
+            )
+            await self._write(piece)
+
+    async def taken(self) -> None:
+        """Wait until the IUT has probably read what was sent, so that what follows is apart."""
+        await self._link.taken()
+
+    async def _write(self, data: bytes) -> None:
+        limit = self.instance.configuration.max_wait
+        try:
+            async with asyncio.timeout(limit):
+                await self._link.write(data)
+        except TimeoutError:
+            raise Violation(
+                "the IUT to read what is sent to it",
+                f"{len(data)} bytes were still not read after {limit:g} s",
+            ) from None
+
+    def answer(self, name: str, make: Callable[[Message], Any]) -> None:
+        """From now on answer every message of a name at once with the message that `make` makes.
+
+        For what a peer has to do throughout every test, such as keeping a connection alive.
+        """
+        self._answering.append(asyncio.create_task(self._answer(name, make, len(self.received))))
+
+    async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
+        while not (self._ended or self._flooded):
+            self._news.clear()
+            while index < len(self.received):
+                message = self.received[index]
+                index += 1
+                if message.name == name:
+                    await self.send(make(message), segmentation=whole)
+            await self._news.wait()
+
+    def note(self, event: str, sender: str | None = None, **details: Any) -> int:
+        """Put into the transcript what happened beside the wire; returns the event's index."""
+        return self._record(Event(self.now, sender, event=event, details=details))
+
+    async def finish(self) -> None:
+        """Close our side of the stream; the IUT may still write."""
+        await self._stop_answering()
+        self._finished = True
+        self._record(Event(self.now, self.peer, event="closed"))
+        for frame in self.judge.rest(self.peer):
+            self.judge.frame(None, self.peer, frame)
+        self.judge.closed(None, self.peer)
+        self._link.finish()
+
+    async def close(self) -> None:
+        """Close the stream altogether, as a peer does that goes away."""
+        self._leaving = True
+        await self.finish()
+        await self._link.close()
+
+    async def leave(self) -> None:
+        """End the session: whatever still comes is not read any more."""
+        self._leaving = True
+        await self._stop_answering()
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+        if self._link is not getattr(self.instance.process, "standard", None):
+            await self._link.close()
+        if self.instance.process and self.instance.process.exit:
+            said = self.instance.process.stderr.text[-SAID:]
+            self._record(
+                Event(
+                    self.now,
+                    self.role.name,
+                    event="exited",
+                    details={"how": self.instance.process.exit, **({"said": said} if said else {})},
+                )
+            )
+
+    async def _stop_answering(self) -> None:
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        self._answering.clear()
+
+    def _record(self, event: Event) -> int:
+        self.events.append(event)
+        return len(self.events) - 1
+
+    async def _read(self) -> None:
+        sender = self.role.name
+        # A datagram may be empty; they have no end.
+        while (data := await self._link.read()) or self._link.datagrams:
+            self._size += len(data)
+            size, events = self._patience.most
+            if self._size > size or len(self.events) > events:
+                self._patience.floods += 1
+                self._flooded = (
+                    f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
+                    f"{self.now:.1f} s: more than is read of one session"
+                )
+                self._news.set()
+                return
+            for frame in self.judge.decode(sender, data):
+                self._take(frame)
+            self._news.set()
+            if (prompt := self.judge.prompt(sender)) and not self._finished:
+                await self.send_bytes(prompt, segmentation=whole)
+        if not self._leaving:
+            for frame in self.judge.rest(sender):
+                self._take(frame)
+        index = self._record(Event(self.now, sender, event="closed"))
+        if not self._leaving:
+            self.judge.closed(index, sender)
+            self._patience.came(CLOSED)
+            self._deserted = not self._finished
+        self._ended = True
+        self._news.set()
+
+    def _take(self, frame: Frame) -> None:
+        sender = self.role.name
+        index = self._record(Event(self.now, sender, frame.raw, frame.name, frame.value))
+        self.judge.frame(index, sender, frame)
+        if frame.name is not None:
+            if not self.received:
+                self._patience.began(self.now)
+            self._patience.came(frame.name)
+            self.received.append(Message(frame.name, frame.value, self.now, index))
