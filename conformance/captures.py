@@ -154,8 +154,7 @@ class Writer:
         requirements: Sequence[str] = (),
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.events = 0
-        self._file = path.open("w", encoding="utf-8")
+        self._open(path, "w")
         header = {
             "capture": VERSION,
             "protocol": protocol,
@@ -164,6 +163,17 @@ class Writer:
             "requirements": list(requirements),
         }
         self._line({**header, **(extra or {})})
+
+    @classmethod
+    def behind(cls, path: Path) -> "Writer":
+        """Goes on behind the header that a file has already."""
+        writer = cls.__new__(cls)
+        writer._open(path, "a")
+        return writer
+
+    def _open(self, path: Path, mode: str) -> None:
+        self.events = 0
+        self._file = path.open(mode, encoding="utf-8")
 
     def add(self, event: Event) -> int:
         """Write an event; returns its index."""

@@ -1,6 +1,7 @@
 """Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from typing import Protocol as Interface
@@ -10,6 +11,7 @@ from conformance.codec import Decoder, Frame, Prompting
 from conformance.protocols import MessageType, Protocol
 
 MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
+_COUNTED = 10_000  # different ones that are counted over all connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Judge:
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
-        self._found: dict[str, set[tuple[str, str]]] = {role: set() for role in self._judged}
+        self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
         self.findings: list[Finding] = []
         self.spoiled = False
         """Bytes came that are not a message: whatever else is found may only follow from that."""
@@ -100,6 +102,10 @@ class Judge:
     def exercised_by(self, role: str) -> set[str]:
         """Those of them that one judged role was put to the test of, besides its peer's."""
         return self._exercised[role] | (self._oracle.exercised if self._oracle else set())
+
+    def times(self, role: str) -> Mapping[tuple[str, str], int]:
+        """How often a role was found to violate what, by requirement and message."""
+        return self._found[role]
 
     def decode(self, sender: str, data: bytes) -> list[Frame]:
         """Cut the next bytes of one side into frames."""
@@ -171,8 +177,10 @@ class Judge:
         for finding in list(findings):
             found = self._found.get(sender)
             key = (finding.requirement, finding.message)
-            if found is not None and key not in found and len(found) < MOST:
-                found.add(key)
+            if found is None or (key not in found and len(found) >= MOST):
+                continue
+            found[key] += 1
+            if found[key] == 1:
                 self.findings.append(replace(finding, event=index))
 
 
@@ -181,7 +189,8 @@ class Connections:
 
     Connections with one instance of an IUT share what their oracles have in common, which is
     ``conversation`` where that goes on from another session. ``running``: the IUT was running
-    before.
+    before. ``of_peer``: whether a party has really sent a frame, or else its connection is none of
+    this protocol, and not judged; all have by default.
     """
 
     def __init__(
@@ -191,9 +200,14 @@ class Connections:
         fragment: bool = False,
         running: bool = False,
         conversation: Any = None,
+        of_peer: Callable[[str, Frame], bool] | None = None,
     ) -> None:
         self._protocol = protocol
         self._judged = tuple(judged)
+        self._of_peer = of_peer
+        self._foreign: set[int | None] = set()
+        self.times: Counter[tuple[str, str, str]] = Counter()
+        """How often each role, on connections that are over, has violated what, and how."""
         self._fragment = fragment
         self._running = running
         self._conversation = conversation
@@ -211,6 +225,8 @@ class Connections:
 
         All findings of an event are about its sender.
         """
+        if event.connection in self._foreign:
+            return [], []
         judge = self._judges.get(event.connection) or self._begun(event)
         frames: list[Frame] = []
         if event.sender is None:
@@ -219,6 +235,10 @@ class Connections:
             self._latest[event.connection, event.sender] = index
             frames = judge.decode(event.sender, event.data)
             for frame in frames:
+                if self._of_peer and not self._of_peer(event.sender, frame):
+                    self._foreign.add(event.connection)
+                    self.forget(event.connection)
+                    return [], []
                 judge.frame(index, event.sender, frame)
         elif event.event == "closed":
             frames = judge.rest(event.sender)
@@ -255,7 +275,12 @@ class Connections:
             return
         for role in self._judged:
             self._exercised[role] |= judge.exercised_by(role)
-            self._latest.pop((connection, role), None)
+            for (requirement, message), number in judge.times(role).items():
+                key = role, requirement, message
+                if key in self.times or len(self.times) < _COUNTED:
+                    self.times[key] += number
+        for party in self._protocol.parties:
+            self._latest.pop((connection, party), None)
         self._told.pop(connection, None)
         self.spoiled = self.spoiled or judge.spoiled
         self.foreign = self.foreign or judge.foreign

@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from conformance.beside import Seen
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.live import overview
 from conformance.live.overview import Met
 from conformance.live.relay import Disturbance
 from conformance.live.report import write_reports
 from conformance.live.sides import Side
-from conformance.live.watch import Seen, Watch
+from conformance.live.watch import Watch
 from conformance.protocols import Protocol
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line

@@ -10,11 +10,12 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from conformance.beside import CUT
 from conformance.harness import links
 from conformance.harness.links import Link
 from conformance.live.secured import Security
 from conformance.live.sides import Side
-from conformance.live.watch import CUT, DISTURBED, STALLED, Watch
+from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 
 _PAUSE = 0.002  # seconds between the pieces of what is chopped, so that they arrive apart
@@ -113,7 +114,7 @@ class Relay:
         """Pass on what either says until both have ended, or one has gone."""
         number = self._watch.connected(self.side)
         if steady := self._disturbance.steady:
-            self._watch.disturbed(number, self.side, DISTURBED, **steady)
+            self._watch.disturbed(number, DISTURBED, **steady)
         try:
             await asyncio.gather(
                 self._pass(number, self.side.client, client, server),
@@ -121,7 +122,7 @@ class Relay:
             )
         except (_Cut, asyncio.CancelledError) as ended:
             # What a peer that we leave says from here on is no fault of its.
-            self._watch.disturbed(number, self.side, CUT)
+            self._watch.disturbed(number, CUT)
             if not isinstance(ended, _Cut):
                 raise
         finally:
@@ -135,19 +136,19 @@ class Relay:
             if self._disturbance.delay:
                 await asyncio.sleep(self._disturbance.delay)
             # Told first: its target may answer before all of it has been passed on.
-            self._watch.passed(number, self.side, sender, data)
+            self._watch.passed(number, sender, data)
             for place, piece in enumerate(self._pieces(data)):
                 if place:
                     await asyncio.sleep(_PAUSE)
                 await target.write(piece)
             passed += len(data)
             if seconds and passed >= patience:
-                self._watch.disturbed(number, self.side, STALLED, seconds=seconds, of=sender)
+                self._watch.disturbed(number, STALLED, seconds=seconds, of=sender)
                 await asyncio.sleep(seconds)
                 seconds = 0.0
             if self._disturbance.cut and passed >= self._disturbance.cut:
                 raise _Cut
-        self._watch.closed(number, self.side, sender)
+        self._watch.closed(number, sender)
         target.finish()
 
     def _pieces(self, data: bytes) -> Sequence[bytes]:
@@ -196,7 +197,7 @@ class _Datagrams(asyncio.DatagramProtocol):
             self._open(address)
         with contextlib.suppress(OSError):
             self._out[address].send(data)
-        self._watch.passed(self._numbers[address], self._side, self._side.client, data)
+        self._watch.passed(self._numbers[address], self._side.client, data)
 
     def _open(self, address: tuple[str, int]) -> None:
         out = socket.socket(type=socket.SOCK_DGRAM)
@@ -208,7 +209,7 @@ class _Datagrams(asyncio.DatagramProtocol):
             with contextlib.suppress(OSError):
                 data = out.recv(links.CHUNK)
                 self._transport.sendto(data, address)
-                self._watch.passed(self._numbers[address], self._side, self._side.server, data)
+                self._watch.passed(self._numbers[address], self._side.server, data)
 
         asyncio.get_running_loop().add_reader(out, answered)
 

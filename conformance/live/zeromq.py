@@ -97,7 +97,7 @@ class Messages:
 
     def _tell(self, number: int, sender: str, frames: list[bytes]) -> None:
         if frames and frames[-1]:
-            self._watch.passed(number, self._side, sender, frames[-1])
+            self._watch.passed(number, sender, frames[-1])
 
 
 def _endpoint(address: str) -> str:

@@ -1,0 +1,142 @@
+"""What judges beside the traffic: bounded, apart, and gone with whoever started it."""
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import beside, captures, protocols
+from conformance.beside import Bench, Beside, Seen, Told, Unjudged
+from conformance.captures import Event
+from conformance.live.sides import sides
+from conformance.live.watch import Watch, watching
+
+WRONG = b'{"Handshake": {}}\n'
+
+
+def bench() -> Bench:
+    loaded = protocols.load("vexide")
+    return Bench(loaded, loaded.roles)
+
+
+def broken() -> Bench:
+    raise ValueError("this judge is never made")
+
+
+def dying() -> Bench:
+    made = bench()
+    made.take = lambda events: os.abort()  # type: ignore[method-assign]
+    return made
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_finding_is_told_once_and_counted(apart: bool) -> None:
+    heard: list[Told] = []
+    judge = Beside(bench, heard.append, apart)
+    for number in (1, 2):
+        judge.connected(number, "stdio")
+        judge.put(number, "simulator", WRONG)
+        judge.put(number, "simulator", WRONG)
+    judge.settle()
+    told = [one.finding.message for one in heard if isinstance(one, Seen)]
+    assert told != []
+    assert len(told) == len(set(told))
+    judge.end()
+    assert judge.shown.messages["simulator"] == 4
+    assert {one.times for one in judge.shown.seen if one.finding.message == told[0]} == {4}
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [(broken, "ValueError: this judge is never made"), (dying, "ended by SIGABRT")],
+)
+def test_traffic_goes_on_without_a_judge_and_that_is_told_once(make: Any, why: str) -> None:
+    heard: list[Told] = []
+    judge = Beside(make, heard.append)
+    judge.connected(1, "stdio")
+    judge.settle()
+    judge.put(1, "simulator", WRONG)
+    judge.end()
+    [lost] = heard
+    assert isinstance(lost, Unjudged)
+    assert lost.connection is None
+    assert why in lost.why
+
+
+def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) -> None:
+    protocol = protocols.load("vexide")
+    [side] = sides(protocol)
+    seen: list[Seen] = []
+    watch = Watch(protocol, [side], tmp_path / "x", seen.append, "stdio")
+    with watching(watch):
+        watch.passed(watch.connected(side), "simulator", WRONG)
+        watch._beside.settle()
+        watch._beside._bench._process.kill()  # type: ignore[union-attr]
+        watch.passed(1, "simulator", WRONG)
+    assert list(watch.about("simulator")) == seen != []
+    [told] = watch.unjudged
+    assert told.startswith("everything from ") and "ended by SIGKILL" in told
+    assert [event.data for event in captures.read(tmp_path / "x").events] == [None, WRONG]
+
+
+def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "BACKLOG", 10 * beside.EVENT)
+    heard: list[Told] = []
+    judge = Beside(bench, heard.append)
+    judge.connected(1, "stdio")
+    judge.connected(2, "stdio")
+    judge.put(2, "simulator", b" " * 20 * beside.EVENT)
+    judge.put(2, "simulator", WRONG)
+    judge.put(1, "simulator", WRONG)
+    judge.end()
+    assert [one.connection for one in heard if isinstance(one, Unjudged)] == [2]
+    assert {one.connection for one in heard if isinstance(one, Seen)} == {1}
+
+
+def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    protocol = protocols.load("vexide")
+    captures.Writer(tmp_path / "x", "vexide", "").close()
+    judge = Bench(protocol, protocol.roles, tmp_path / "x")
+
+    def message(self: Any, *_: Any) -> Any:
+        raise ZeroDivisionError("oracle")
+
+    def events(connection: int) -> list[Event]:
+        begin = Event(1.5, None, event="connected", connection=connection)
+        return [begin, Event(1.5, "simulator", WRONG, connection=connection)]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol.oracle.Oracle, "message", message)
+        [told] = judge.take(events(1))
+    assert told == Unjudged(1, 1.5, "judging failed: ZeroDivisionError: oracle")
+    found = judge.take([Event(2.0, "simulator", WRONG, connection=1), *events(2)])
+    assert {one.connection for one in found if isinstance(one, Seen)} == {2}
+    judge.end()
+    assert len(captures.read(tmp_path / "x").events) == 5
+
+
+def test_it_is_gone_when_whoever_started_it_was_killed() -> None:
+    source = """
+import time
+from conformance.apart import Apart
+made = Apart(dict)
+made.call("copy")
+print(made._process.pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        judge = int(process.stdout.readline())
+        handle = os.pidfd_open(judge)
+        process.kill()
+    try:
+        ended, _, _ = select.select([handle], [], [], 60)
+        assert ended
+    finally:
+        os.close(handle)
