@@ -1,8 +1,8 @@
 """The platform's pthread mutex in memory that several processes share, through ctypes.
 
 Functions take the address of the mutex. It belongs to the thread that has locked it, and only that
-thread may unlock it, of several the last one first. Nothing here blocks, whatever bytes another
-process has put there: to wait is to try again.
+thread may unlock it. Nothing here blocks, whatever bytes another process has put there: to wait is
+to try again.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import errno
 import os
 import platform
 import struct
+import threading
 
 _ROBUST = 1
 _SHARED = 1
@@ -23,7 +24,7 @@ _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST = 16
 _KINDS = 3 | _KIND_ROBUST | 32 | 128 | 512  # type, robust, inherits priority, shared, not elided
-_FIXED = struct.Struct("=16x4s4x16s")  # what must not change while it is held
+_FIXED = struct.Struct("=16x4s4x16s")  # what only its holder changes
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
@@ -31,6 +32,33 @@ SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_v
 _GNU = platform.libc_ver()[0] == "glibc" and _FIXED.size <= SIZE
 
 _library = ctypes.CDLL(None, use_errno=False)
+
+
+class _Held(threading.local):
+    """The mutexes that this thread holds, by address, as they were when it last looked.
+
+    Robust ones are linked with each other in a list, so that each lock and unlock changes others
+    as well, and must find them as it left them.
+    """
+
+    def __init__(self) -> None:
+        self.bytes: dict[int, bytes] = {}
+        self.written_over: set[int] = set()
+
+    def restore(self) -> None:
+        """Put right what others have written over."""
+        for address, held in self.bytes.items():
+            if _GNU and _FIXED.unpack_from(held) != _FIXED.unpack_from(memory(address)):
+                ctypes.memmove(address, held, len(held))
+                self.written_over.add(address)
+
+    def look(self) -> None:
+        """Remember them as they are now."""
+        for address in self.bytes:
+            self.bytes[address] = memory(address)
+
+
+_held = _Held()
 
 
 class BrokenMutex(Exception):
@@ -59,6 +87,7 @@ def trylock(address: int) -> bool:
     """
     if _GNU and not _harmless(address):
         raise BrokenMutex("the bytes there are not a mutex")
+    _held.restore()
     code = _library.pthread_mutex_trylock(ctypes.c_void_p(address))
     if code in (errno.EBUSY, errno.EDEADLK):
         return False
@@ -66,6 +95,8 @@ def trylock(address: int) -> bool:
         _call("pthread_mutex_consistent", ctypes.c_void_p(address))
     elif code:
         raise BrokenMutex(os.strerror(code))
+    _held.bytes[address] = b""
+    _held.look()
     return True
 
 
@@ -76,17 +107,15 @@ def _harmless(address: int) -> bool:
     return not (orphaned or kind & ~_KINDS)
 
 
-def unlock(address: int, held: bytes = b"") -> None:
-    """Unlock what this thread has locked. Raises BrokenMutex.
-
-    `held` is its `memory` just after it was locked, to notice that others have written over it.
-    """
-    intact = not held or not _GNU or _FIXED.unpack_from(held) == _FIXED.unpack_from(memory(address))
-    if not intact:
-        # As it was, the thread's list can be closed behind it.
-        ctypes.memmove(address, held, len(held))
+def unlock(address: int) -> None:
+    """Unlock what this thread has locked. Raises BrokenMutex, also where it was written over."""
+    _held.restore()
+    _held.bytes.pop(address, None)
+    written_over = address in _held.written_over
+    _held.written_over.discard(address)
     _call("pthread_mutex_unlock", ctypes.c_void_p(address))
-    if not intact:
+    _held.look()
+    if written_over:
         raise WrittenOver("it was written over while it was held")
 
 

@@ -40,7 +40,6 @@ class SharedObject:
         self._map = mmap.mmap(descriptor, self.size)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
         self._mutex = ctypes.addressof(self._view) + mutex_at
-        self._held = b""
 
     @classmethod
     def open(cls, name: str, mutex_at: int) -> "SharedObject":
@@ -95,13 +94,11 @@ class SharedObject:
         """Lock its mutex if it is free. Raises NoObject or mutex.BrokenMutex."""
         if os.fstat(self._descriptor).st_size < self.size:
             raise NoObject(f"{self.name} has been cut short")
-        locked = mutex.trylock(self._mutex)
-        self._held = mutex.memory(self._mutex) if locked else self._held
-        return locked
+        return mutex.trylock(self._mutex)
 
     def unlock(self) -> None:
         """Raises mutex.BrokenMutex, also where it was written over."""
-        mutex.unlock(self._mutex, self._held)
+        mutex.unlock(self._mutex)
 
     @contextlib.asynccontextmanager
     async def locked(self, within: float) -> AsyncIterator[None]:

@@ -118,7 +118,8 @@ class Oracle:
 
     def _both_ways(self, sender: str, name: str, value: Any) -> bool:
         """Whether it is what peers send each other that are client and server at once."""
-        if sender == SERVER and name == REQUEST and is_request(value):
+        # A request that is none in full may be answered as well, with an error.
+        if sender == SERVER and name == REQUEST and len(value) > 1 and type(value[1]) is int:
             self._asked[value[1]] += 1
         if sender == CLIENT and name == RESPONSE and len(value) == 4 and type(value[1]) is int:
             self._asked[value[1]] -= 1

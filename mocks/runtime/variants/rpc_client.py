@@ -11,10 +11,10 @@ from mocks.runtime.rpc_client import Client
 
 @variant("answers-requests", of="rpc.own-direction")
 class AnswersRequests(Client):
-    """Answers a request that reaches it with an error."""
+    """Answers whatever request reaches it with an error, also one that is malformed."""
 
     def take(self, frame: Frame) -> None:
-        if frame.name == REQUEST and len(frame.value) == 4:
+        if frame.name == REQUEST and len(frame.value) > 1 and type(frame.value[1]) is int:
             self.send([1, frame.value[1], "no server", None])
         super().take(frame)
 
