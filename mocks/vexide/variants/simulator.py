@@ -120,7 +120,7 @@ class AbsentRootCloses(Simulator):
     """Closes upon a USD without root."""
 
     def message(self, name: str, value: Any) -> None:
-        if name == "USD" and "root" not in value["USD"]:
+        if name == "USD" and isinstance(value["USD"], dict) and "root" not in value["USD"]:
             self.close()
         else:
             super().message(name, value)
