@@ -65,8 +65,8 @@ def words(keyword: str, limit: Any) -> str:
         return text if len(text) <= 2 * SHOWN else f"{text[: 2 * SHOWN - 1]}…"
     if keyword == "enum":
         return f"one of {shown(limit)}"
-    if keyword in _RULES:
-        return _RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit))
+    if keyword in RULES:
+        return RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit))
     named = {
         "const": "{}",
         "required": "the member {}",
@@ -92,7 +92,7 @@ def _label(branch: Any) -> str:
 
 
 # The keywords that ask one thing of one type of value: the type, whether it holds, and in words.
-_RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
+RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "minimum": ("number", lambda limit, value: value >= limit, "at least {}"),
     "maximum": ("number", lambda limit, value: value <= limit, "at most {}"),
     "exclusiveMinimum": ("number", lambda limit, value: value > limit, "more than {}"),
@@ -109,7 +109,7 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "maxProperties": ("object", lambda n, value: len(value) <= n, "at most {} members"),
 }  # fmt: skip
 
-_KINDS: dict[str, Callable[[Any], bool]] = {
+KINDS: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
@@ -170,8 +170,8 @@ def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
 
 
 def _rule(keyword: str) -> Callable[..., Found]:
-    kind, holds, _ = _RULES[keyword]
-    fits = _KINDS[kind]
+    kind, holds, _ = RULES[keyword]
+    fits = KINDS[kind]
 
     def check(validator: Any, limit: Any, instance: Any, schema: Any) -> Found:
         if fits(instance) and not holds(limit, instance):
@@ -182,9 +182,9 @@ def _rule(keyword: str) -> Callable[..., Found]:
 
 def _type(validator: Any, types: Any, instance: Any, schema: Any) -> Found:
     if isinstance(types, str):
-        fits = _KINDS[types](instance)
+        fits = KINDS[types](instance)
     else:
-        fits = any(_KINDS[name](instance) for name in types)
+        fits = any(KINDS[name](instance) for name in types)
     if not fits:
         yield _came("type", types, instance)
 
@@ -219,7 +219,7 @@ def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Found:
 def _additional(validator: Any, extra: Any, instance: Any, schema: Any) -> Found:
     if extra is not False or "patternProperties" in schema:
         # jsonschema goes through them in the order of a set, which is another in each process.
-        found = _STANDARD["additionalProperties"](validator, extra, instance, schema)
+        found = STANDARD["additionalProperties"](validator, extra, instance, schema)
         yield from sorted(found, key=lambda error: _place_in(instance, error))
     elif isinstance(instance, dict):
         for name in instance:
@@ -234,7 +234,7 @@ def _place_in(instance: Any, error: ValidationError) -> int:
 
 
 def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:
-    for error in _STANDARD["$ref"](validator, uri, instance, schema):
+    for error in STANDARD["$ref"](validator, uri, instance, schema):
         error.schema_path.appendleft("$ref")  # jsonschema leaves it out; attribution follows it
         yield error
 
@@ -307,9 +307,9 @@ def _mark(validator: Any, requirement: Any, instance: Any, schema: Any) -> Found
     yield from ()
 
 
-_STANDARD: dict[str, Any] = dict(Draft202012Validator.VALIDATORS)
+STANDARD: dict[str, Any] = dict(Draft202012Validator.VALIDATORS)
 OWN: dict[str, Callable[..., Found]] = {
-    **{keyword: _rule(keyword) for keyword in _RULES},
+    **{keyword: _rule(keyword) for keyword in RULES},
     **{keyword: _member_of(keyword) for keyword in ("const", "enum")},
     **{keyword: _branches(keyword) for keyword in ("oneOf", "anyOf")},
     "type": _type,
@@ -327,9 +327,9 @@ def _checked(holds: Callable[[Any], bool]) -> Callable[[TypeChecker, Any], bool]
 
 Validator = create(
     meta_schema=dict(Draft202012Validator.META_SCHEMA),
-    validators={**_STANDARD, **OWN},
+    validators={**STANDARD, **OWN},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {kind: _checked(holds) for kind, holds in _KINDS.items()}
+        {kind: _checked(holds) for kind, holds in KINDS.items()}
     ),
 )
 

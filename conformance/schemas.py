@@ -1,8 +1,8 @@
 """Loads the JSON Schemas of a protocol and says, in plain words, where a value violates one."""
 
 import json
-import marshal
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,13 +14,11 @@ from jsonschema import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from conformance.fitting import Fits, Fitting, Unknown
 from conformance.keywords import MARKS, OWN, Validator, place, shown, words
 
 BASE = "/"  # a schema's URI is its path below the folder, from here; references lead to such URIs
 LIMIT = 5  # errors that are reported of one value
-KNOWN = 2000  # values whose errors are remembered by a schema
-KNOWN_SIZE = 2000  # bytes that such a value has at most
-_PLAIN = 2  # the last version of marshal in which equal values are equal bytes
 
 Contents = dict[str, Any] | bool
 Part = str | int
@@ -64,21 +62,14 @@ class Schema:
 
         Those are the requirements of the parts of the schema that apply to the value.
         """
-        # Peers say the same again and again.
-        try:
-            key = marshal.dumps(value, _PLAIN)
-        except ValueError:  # too deep, or with objects that JSON does not have
-            return self._check(value)
-        if len(key) > KNOWN_SIZE:
-            return self._check(value)
-        if key not in self._known:
-            if len(self._known) >= KNOWN:
-                self._known.clear()
-            self._known[key] = self._check(value)
-        errors, marks = self._known[key]
-        return list(errors), set(marks)
+        marks: set[str] = set()
+        with suppress(RecursionError):
+            if self._fits and self._fits(value, marks):
+                return [], marks
+        return self.explain(value)
 
-    def _check(self, value: Any) -> tuple[list[SchemaError], set[str]]:
+    def explain(self, value: Any) -> tuple[list[SchemaError], set[str]]:
+        """The same, by way of jsonschema, which takes a hundred times as long."""
         marks: set[str] = set()
         token = MARKS.set(marks)
         try:
@@ -96,9 +87,11 @@ class Schema:
         return told[:LIMIT], marks
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[list[SchemaError], set[str]]]:
-        """What was found of values that were checked before."""
-        return {}
+    def _fits(self) -> Fits | None:
+        try:
+            return Fitting(lambda uri: self.lookup(uri).contents).of(self.contents)
+        except Unknown:
+            return None
 
     @cached_property
     def _validator(self) -> Any:

@@ -14,6 +14,8 @@ from conformance.simspark.scene import Matrix, Node, matrix, numbers
 
 LOOSE = 0.02  # how far an axis may be from a unit at right angles: some write two decimals
 
+BOTTOM = (0, 0, 0, 1)  # the last row of a transform
+
 MESHES = ("StdUnitBox", "StdUnitCylinder", "StdUnitSphere", "StdCapsule")
 
 
@@ -109,7 +111,9 @@ def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
 
 def _wrong_matrix(m: Matrix) -> Iterator[Finding]:
     bottom = (m[3], m[7], m[11], m[15])
-    if any(abs(entry - wanted) > LOOSE for entry, wanted in zip(bottom, (0, 0, 0, 1), strict=True)):
+    if bottom != BOTTOM and any(
+        abs(entry - wanted) > LOOSE for entry, wanted in zip(bottom, BOTTOM, strict=True)
+    ):
         how = " (written row by row?)" if not any(m[12:15]) else ""
         what = f"the 4th, 8th, 12th and 16th number of SLT are {bottom}, not 0, 0, 0 and 1{how}"
         yield Finding("nodes.matrix-by-columns", what)
@@ -169,7 +173,7 @@ def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
                 fits, f"node {place} is {new.kind!r:.60} in an update, and was {node.kind}"
             )
             return
-        if node.kind in LEAVES:
+        if (new.leaves or new.stray) and node.kind in LEAVES:
             yield from _wrong_leaves(new, node.kind)
 
 

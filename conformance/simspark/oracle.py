@@ -19,7 +19,7 @@ from conformance.judge import Finding
 from conformance.simspark import nodes
 from conformance.simspark.clock import Clock
 from conformance.simspark.codec import COMMANDS
-from conformance.simspark.scene import Scene, number, parse
+from conformance.simspark.scene import Scene, number
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
 
@@ -274,9 +274,7 @@ class Oracle:
             yield from nodes.wrong(self.scene.nodes)
         elif self.scene is not None:
             self.exercised |= {"header.partial-fits", "header.updates-bare"}
-            written = parse(graph)
-            yield from nodes.misfits(self.scene.nodes, written)
-            self.scene.take(written)
+            yield from nodes.misfits(self.scene.nodes, self.scene.update(graph))
 
 
 _OF_EVERY_GRAPH = {"graph.nodes", "graph.types", "graph.leaves", "header.form", "header.name"}

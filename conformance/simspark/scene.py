@@ -7,6 +7,7 @@ recurses.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -16,6 +17,7 @@ Matrix = tuple[float, ...]
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern}(?: (?!$)|$))*")
 
 
 def number(text: Any) -> float | None:
@@ -27,7 +29,24 @@ def number(text: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], count: int) -> bool:
-    return len(values) == count and all(number(value) is not None for value in values)
+    return len(values) == count and _finite(tuple(values)) is not None
+
+
+def _finite(atoms: tuple[Any, ...]) -> tuple[float, ...] | None:
+    """The finite numbers that these atoms are, or None where one of them is something else."""
+    try:
+        return _known(atoms)
+    except TypeError:  # a list among them
+        return None
+
+
+@lru_cache(1 << 14)
+def _known(atoms: tuple[str, ...]) -> tuple[float, ...] | None:
+    # Most of a scene stays where it is, and each transform is asked for several times.
+    if not _NUMBERS.fullmatch(" ".join(atoms)):
+        return None
+    values = tuple(map(float, atoms))
+    return values if all(map(isfinite, values)) else None
 
 
 @dataclass(slots=True)
@@ -49,32 +68,37 @@ def parse(graph: Any) -> list[Node]:
         return [Node("BN", [], stray=[graph])]
     written = graph[:1] == ["nd"]
     nodes: list[Node] = []
-    waiting: list[tuple[list[Any], int]] = [(graph if written else ["nd", "BN", *graph], -1)]
+    waiting: list[tuple[list[Any], Node | None]] = [
+        (graph if written else ["nd", "BN", *graph], None)
+    ]
     while waiting:
         items, above = waiting.pop()
         kind = items[1] if len(items) > 1 and isinstance(items[1], str) else None
-        node = Node(kind, [], written=written or above >= 0)
-        if above >= 0:
-            nodes[above].children.append(len(nodes))
-        place = len(nodes)
+        node = Node(kind, [], [], written or above is not None, [])
+        if above is not None:
+            above.children.append(len(nodes))
         nodes.append(node)
+        if len(items) == 1:  # most nodes of an update
+            continue
         below = []
         for item in items[1 if kind is None else 2 :]:
             if not isinstance(item, list) or not item or not isinstance(item[0], str):
                 node.stray.append(item)
             elif item[0] == "nd":
-                below.append((item, place))
+                below.append((item, node))
             else:
                 node.leaves.append(item)
-        waiting.extend(reversed(below))
+        if below:
+            below.reverse()
+            waiting += below
     return nodes
 
 
 def matrix(node: Node) -> Matrix:
     """The transform of a node; the identity where it has none that can be read."""
     for name, *values in node.leaves:
-        if name == "SLT" and numbers(values, 16):
-            return tuple(map(float, values))
+        if name == "SLT" and len(values) == 16 and (found := _finite(tuple(values))):
+            return found
     return IDENTITY
 
 
@@ -97,20 +121,22 @@ class Scene:
     def __init__(self, graph: Any) -> None:
         self.nodes = parse(graph)
         self.locals = [matrix(node) for node in self.nodes]
+        self._last: Any = None
 
-    def update(self, graph: Any) -> bool:
-        """Take over an update; False where its nodes are not as many, and then nothing is taken."""
-        return self.take(parse(graph))
+    def update(self, graph: Any) -> list[Node]:
+        """Take over an update, unless its nodes are not as many; returns them.
 
-    def take(self, written: Sequence[Node]) -> bool:
-        """The same of an update that has been parsed."""
-        shape = [len(node.children) for node in self.nodes]
-        if shape != [len(node.children) for node in written]:
-            return False
-        for place, node in enumerate(written):
-            if any(leaf[0] == "SLT" for leaf in node.leaves):
-                self.locals[place] = matrix(node)
-        return True
+        None are returned where it is the same as the last one, as it is while nothing moves.
+        """
+        if graph == self._last:
+            return []
+        self._last = graph
+        written = parse(graph)
+        if [node.children for node in self.nodes] == [node.children for node in written]:
+            for place, node in enumerate(written):
+                if node.leaves and any(leaf[0] == "SLT" for leaf in node.leaves):
+                    self.locals[place] = matrix(node)
+        return written
 
     def poses(self) -> list[Matrix]:
         """The pose of every node in the coordinates of the root."""
