@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.match import match
+from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import (
     CLOSE,
     Place,
@@ -270,43 +270,51 @@ class _Turning:
 
 
 @requirement("drop-ball.back-on-the-field")
-@pytest.mark.parametrize("side", [1, -1])
-async def test_dropped_off_the_field(iut: Iut, side: int) -> None:
-    """A ball beyond a touch line is brought back.
+async def test_dropped_off_the_field(iut: Iut) -> None:
+    """A ball beyond a touch line is brought back, on either side.
 
-    It stays there only when the game is over. Then dropBall may have no effect at all, which shows
-    at a player near the ball, who is to be moved away by it.
+    It stays there only when the game is over. Then dropBall may have no effect at all, on neither
+    side, which shows at a player near the ball, who is to be moved away by it.
     """
     async with match(iut) as game:
-        watch = game.watch
-        width = watch.view.parameter("FieldWidth", 12.0) / 2
-        radius = watch.view.parameter("FreeKickDistance", 1.0)
-        outside = Place(watch.place(0.2, 0).x, side * (width + 1.5))
-        beside = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
-        await watch.play("GameOver")
-        try:
-            await watch.put_ball(outside)
-            await game.put("Left", beside)
-        except Violation as none:
-            raise Inconclusive(f"nothing can be put off the field: {none}") from none
-        await watch.settle()
-        await watch.command("(dropBall)")
-        try:
-            await watch.until(
-                lambda view: not outside.taken(view, CLOSE) or not beside.taken(view),
-                "show any effect of dropBall",
-            )
-        except Violation as none:
-            raise Inconclusive("dropBall has no effect after the end of the game") from none
+        width = game.watch.view.parameter("FieldWidth", 12.0) / 2
+        x = game.watch.place(0.2, 0).x
+        await _drop_beyond(game, Place(x, width + 1.5), effective=False)
+        await _drop_beyond(game, Place(x, -width - 1.5), effective=True)
+
+
+async def _drop_beyond(game: Match, outside: Place, effective: bool) -> None:
+    """Drop the ball beyond a touch line; `effective` once dropBall was seen to have an effect."""
+    watch = game.watch
+    width = watch.view.parameter("FieldWidth", 12.0) / 2
+    radius = watch.view.parameter("FreeKickDistance", 1.0)
+    beside = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
+    await watch.play("GameOver")
+    try:
+        await watch.put_ball(outside)
+        await game.put("Left", beside)
+    except Violation as none:
+        raise Inconclusive(f"nothing can be put off the field: {none}") from none
+    await watch.settle()
+    await watch.command("(dropBall)")
+    try:
         await watch.until(
-            lambda view: not outside.taken(view, CLOSE),
-            f"show the ball back on the field, which was dropped at {outside}",
-            now=places_of_balls,
+            lambda view: not outside.taken(view, CLOSE) or not beside.taken(view),
+            "show any effect of dropBall",
         )
-        ball = watch.view.ball()
-        if ball is not None:
-            bound = width + 2 * watch.radius + 0.05
-            check(abs(ball[1]) <= bound, f"it within {width:g} m", places_of_balls(watch.view))
+    except Violation as none:
+        if not effective:
+            what = "dropBall has no effect after the end of the game"
+            raise Inconclusive(what) from none
+    await watch.until(
+        lambda view: not outside.taken(view, CLOSE),
+        f"show the ball back on the field, which was dropped at {outside}",
+        now=places_of_balls,
+    )
+    ball = watch.view.ball()
+    if ball is not None:
+        bound = width + 2 * watch.radius + 0.05
+        check(abs(ball[1]) <= bound, f"it within {width:g} m", places_of_balls(watch.view))
 
 
 @requirement("drop-ball.players-away")
