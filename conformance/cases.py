@@ -15,7 +15,7 @@ from conformance.iut import Iut, missing
 from conformance.verdicts import Conclusion, Violation
 from conformance.wire import Message
 
-SLOW = 5  # examples that one counts for which waits for a deadline, where a smaller is looked for
+SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
 
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
@@ -93,8 +93,10 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if key in tried.passed:
         return
     if tried.smallest:
-        # One that waits for what does not come costs a deadline.
-        tried.left -= SLOW if missing(tried.smallest.sessions) else 1
+        # One that waits for what does not come costs a deadline, one that ends the IUT its start.
+        sessions = tried.smallest.sessions
+        slow = missing(sessions) or any(session.death for session in sessions)
+        tried.left -= SLOW if slow else 1
         # Only a violation is worth a smaller example.
         if tried.left < 0 or not isinstance(tried.smallest, Violation):
             raise _Enough(tried.smallest)

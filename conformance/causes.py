@@ -8,6 +8,7 @@ the others may follow from it, where they are concluded from nothing but that en
 elsewhere, too, has failed there by itself, and is never hidden.
 """
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from conformance.protocols import Protocol
 from conformance.verdicts import Verdict, violated
 
 _BAD = (Verdict.FAIL, Verdict.WARN)
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\d+|0x[0-9a-fA-F]+")
+"""What the same error tells of the one input that it met: what it quotes, and its numbers."""
 _OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
 
 Results = Sequence[dict[str, Any]]
@@ -115,7 +118,7 @@ def _alike(results: Results) -> list[list[dict[str, Any]]]:
         if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
             death = result["death"]
             # Where nothing was said only the messages tell one death from another.
-            words = death["said"] or _suspect([result], survived)
+            words = _VARIES.sub("…", death["said"]) or _suspect([result], survived)
             groups.setdefault((death["how"], words), []).append(result)
     alike = []
     for left in groups.values():
@@ -173,7 +176,7 @@ def presumes(requirement: str, protocol: Protocol) -> list[str]:
 def causes(
     results: Results, requirements: Entries, findings: Entries, configuration: Configuration
 ) -> list[dict[str, Any]]:
-    """The causes of what has failed, as report.json has them: deaths first, then by weight."""
+    """The causes of what has failed, as report.json has them: failures first, and deaths of each."""
     deaths = list(_deaths(results, configuration))
     explained = {test for cause in deaths for test in cause["tests"]}
     violations = [
@@ -182,8 +185,8 @@ def causes(
         if entry["verdict"] in _BAD
         and (cause := _violation(entry, results, findings, explained, configuration))
     ]
-    order = (Verdict.FAIL, Verdict.WARN)
-    return deaths + sorted(violations, key=lambda cause: order.index(cause["verdict"]))
+    order = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+    return sorted(deaths + violations, key=lambda cause: order.index(cause["verdict"]))
 
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
