@@ -4,7 +4,7 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import hypothesis
@@ -12,6 +12,7 @@ import pytest
 from hypothesis.strategies import SearchStrategy
 
 from conformance.iut import Iut, missing
+from conformance.segmentation import Segmentation, split_at
 from conformance.verdicts import Conclusion, Violation
 from conformance.wire import Message
 
@@ -40,6 +41,26 @@ def absent(message: Message | None, expected: str) -> None:
     """Raise Violation if a message came that must not; `expected` says what should have been."""
     if message is not None:
         raise Violation(expected, f"{message.name} came", event=message.event)
+
+
+async def however_cut(
+    iut: Iut,
+    cuts: Iterable[int],
+    requirement: str,
+    play: Callable[[Segmentation | None], Awaitable[None]],
+) -> None:
+    """Play sessions in which what is sent is cut at these places.
+
+    What fails is a Violation of ``requirement``, that of segmentation, where the same does not fail
+    in whole messages, one by one.
+    """
+    try:
+        await play(split_at(cuts))
+    except Violation as violation:
+        violation.session = violation.session or next(reversed(iut.sessions), None)
+        await play(None)
+        violation.requirement = requirement
+        raise
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:

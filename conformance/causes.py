@@ -176,7 +176,7 @@ def presumes(requirement: str, protocol: Protocol) -> list[str]:
 def causes(
     results: Results, requirements: Entries, findings: Entries, configuration: Configuration
 ) -> list[dict[str, Any]]:
-    """The causes of what has failed, as report.json has them: failures first, and deaths of each."""
+    """The causes of what has failed, as report.json has them: failures first, deaths before all."""
     deaths = list(_deaths(results, configuration))
     explained = {test for cause in deaths for test in cause["tests"]}
     violations = [

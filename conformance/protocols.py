@@ -21,7 +21,6 @@ from conformance import locate
 from conformance.codec import Datagrams, Decoder
 from conformance.exits import WrongUsage
 from conformance.schemas import Schema, Schemas
-from conformance.segmentation import Segmentation, whole
 
 LEVELS = ("must", "should", "may")
 ORIGINS = ("spec", "reading", "suite")
@@ -196,15 +195,6 @@ class Protocol:
     @cached_property
     def oracle(self) -> ModuleType:
         return importlib.import_module(f"conformance.{self.name}.oracle")
-
-    @property
-    def segmentation(self) -> Segmentation:
-        """How the suite cuts what it sends into writes by default.
-
-        As the ``segmentation`` of its codec has it, or not at all.
-        """
-        chosen: Segmentation = getattr(self.codec, "segmentation", whole)
-        return chosen
 
     @cached_property
     def parties(self) -> tuple[str, ...]:

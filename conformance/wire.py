@@ -44,7 +44,11 @@ class Wire:
         peer: str,
         patience: Patience,
     ) -> None:
-        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual."""
+        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
+
+        Usually every message is a write of its own, and the IUT has read it before the next: what
+        messages do that arrive together, or in pieces, is for tests of that to ask.
+        """
         self.instance = instance
         self.role = instance.role
         self.peer = peer or self.role.peer
@@ -60,7 +64,7 @@ class Wire:
         self.told: list[str] = []
         """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
         self._link = link
-        self._segmentation = segmentation or self.protocol.segmentation
+        self._segmentation = segmentation
         self._patience = patience
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
@@ -102,29 +106,30 @@ class Wire:
         return (event for event in self.events if event.sender == self.role.name)
 
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
-        """Send messages, cut into writes as the session's segmentation says."""
+        """Send messages one by one, or all of them cut into writes as the segmentation says."""
         encoded = [self.protocol.codec.encode(value) for value in values]
-        for data in encoded if self._link.datagrams else [b"".join(encoded)]:
+        together = (segmentation or self._segmentation) and not self._link.datagrams
+        for data in [b"".join(encoded)] if together else encoded:
             await self.send_bytes(data, segmentation=segmentation)
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message. A peer that has gone is not an error here."""
+        cut = whole if self._link.datagrams else segmentation or self._segmentation
         # One write at a time: what is written in pieces must not be torn by an answer.
         async with self._writing:
-            await self._send_pieces(data, (segmentation or self._segmentation)(data))
+            if cut is None:
+                await self._link.taken()
+            await self._send_pieces(data, (cut or whole)(data))
 
     async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
-        pieces = [data] if self._link.datagrams else pieces
         frames = self.judge.decode(self.peer, data)
         if not self._ended:
             self.told += [frame.name or NOISE for frame in frames] or [PART]
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
-        # Where the protocol sends its messages one by one, this call waits until the last was read.
-        apart = self.protocol.segmentation is not whole
         for number, piece in enumerate(pieces):
-            if number or apart:
+            if number:
                 await self._link.taken()
             whole_message = next((frame for frame in frames if frame.raw == piece), None)
             self._record(

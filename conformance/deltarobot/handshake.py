@@ -7,7 +7,7 @@ from typing import Any
 from conformance.deltarobot import diagnosis, tester
 from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -16,23 +16,27 @@ _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.
 
 
 @contextlib.asynccontextmanager
-async def opened(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Session]:
+async def opened(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
     """A session in which both sides have sent their handshake; pings are answered from now on."""
     async with iut.session(segmentation=segmentation) as session:
         await shake_hands(session)
         yield session
 
 
-async def shake_hands(session: Session, *handshake: Any) -> None:
+async def shake_hands(
+    session: Session, *handshake: Any, segmentation: Segmentation | None = None
+) -> None:
     """The handshake of both sides; ours is the usual one if none is given."""
-    await answer_handshake(session, *handshake)
+    await answer_handshake(session, *handshake, segmentation=segmentation)
     await greeted(session)
 
 
-async def answer_handshake(session: Session, *handshake: Any) -> None:
+async def answer_handshake(
+    session: Session, *handshake: Any, segmentation: Segmentation | None = None
+) -> None:
     """Our handshake, or what is left of it, without waiting for the IUT's."""
     tester.of(session).attend(session)
-    await session.send(*(handshake or HANDSHAKE))
+    await session.send(*(handshake or HANDSHAKE), segmentation=segmentation)
 
 
 async def greeted(

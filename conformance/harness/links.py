@@ -3,18 +3,16 @@
 import asyncio
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import socket
 import ssl
-import struct
-import termios
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from conformance.exits import WrongUsage
+from conformance.harness import unread
 
 CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
@@ -34,7 +32,7 @@ class Link:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        unread: Callable[[], int] | None = None,
+        unread: unread.Count | None = None,
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -76,7 +74,7 @@ class Link:
     async def taken(self) -> None:
         """Wait until the peer has probably read what was written, so that a split write is split.
 
-        Pipes and unix sockets tell what is unread; over TCP it is a pause. No verdict rests on it.
+        It is a pause where the system does not tell what is unread. No verdict rests on it.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _SETTLE
@@ -132,16 +130,6 @@ class NoWire(Link):
         pass
 
 
-def _ioctl_count(fd: int, request: int) -> Callable[[], int]:
-    def count() -> int:
-        try:
-            return int(struct.unpack("i", fcntl.ioctl(fd, request, b"\0\0\0\0"))[0])
-        except OSError:
-            return 0
-
-    return count
-
-
 async def pipe(read_fd: int) -> asyncio.StreamReader:
     """What reads a pipe that is ours from now on."""
     reader = asyncio.StreamReader(limit=CHUNK)
@@ -160,16 +148,15 @@ async def pipes(read_fd: int, write_fd: int) -> Link:
         os.fdopen(write_fd, "wb", buffering=0),
     )
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
-    return Link(reader, writer, _ioctl_count(write_fd, termios.FIONREAD))
+    return Link(reader, writer, unread.of_pipe(write_fd))
 
 
 def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
     """A link over a connected socket."""
     sock: Any = writer.get_extra_info("socket")
-    if sock.family == socket.AF_UNIX:
-        return Link(reader, writer, _ioctl_count(sock.fileno(), termios.TIOCOUTQ))
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Link(reader, writer)
+    if sock.family != socket.AF_UNIX:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return Link(reader, writer, unread.of_socket(sock))
 
 
 class AddressError(WrongUsage):

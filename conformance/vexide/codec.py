@@ -10,8 +10,6 @@ What the decoder calls a message is deliberately strict, and follows what a Serd
 """
 
 import json
-import re
-from collections.abc import Sequence
 from math import isinf
 from typing import Any, Never
 
@@ -69,11 +67,6 @@ def encode(value: Any) -> bytes:
     """The compact line of a message: `{"VCodeSig": "…"}`, or a bare name such as `"Ready"`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode() + b"\n"
-
-
-def segmentation(data: bytes) -> Sequence[bytes]:
-    """Every line in a write of its own: what lines do that arrive together is for tests to ask."""
-    return [line for line in re.split(rb"(?<=\n)", data) if line]
 
 
 def name_of(value: Any) -> str | None:

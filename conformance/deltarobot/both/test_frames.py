@@ -36,7 +36,7 @@ from conformance.deltarobot.service import (
 )
 from conformance.deltarobot.tester import Form
 from conformance.iut import Iut
-from conformance.segmentation import byte_by_byte, split_at
+from conformance.segmentation import byte_by_byte, split_at, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
@@ -116,7 +116,7 @@ async def test_everything_in_one_write(iut: Iut) -> None:
     """Handshake and all that follows may come in one write."""
     said_to_it = await script(iut)
     async with iut.session() as session:
-        await shake_hands(session, *HANDSHAKE, *said_to_it)
+        await shake_hands(session, *HANDSHAKE, *said_to_it, segmentation=whole)
         if not (await habits(iut)).serves and await _served_bit_by_bit(iut):
             raise Violation(
                 "magic and version in one write to be taken like any others",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, requirement
+from conformance.cases import absent, check, explore, however_cut, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.client.tester import all_answered, sees_the_latest
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
@@ -20,7 +20,7 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.service import goes_on, in_many_reads, refused, serves
 from conformance.iut import Iut
-from conformance.segmentation import split_at
+from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Violation
 
 NUMBERS = [
@@ -45,7 +45,7 @@ async def test_bursts(iut: Iut) -> None:
     async with in_many_reads(iut), opened(iut) as session:
         for count in (2, 1000):
             numbers = [(0xABCDE << 44) + (count << 20) + 7 * number for number in range(count)]
-            await session.send(*map(ping, numbers))
+            await session.send(*map(ping, numbers), segmentation=whole)
             await all_answered(session, numbers)
 
 
@@ -63,7 +63,7 @@ async def test_equal_pings(iut: Iut) -> None:
 async def test_ping_behind_the_handshake(iut: Iut) -> None:
     """A ping that comes in one write with the handshake is answered as well."""
     async with iut.session() as session:
-        await session.send(*HANDSHAKE, ping(99))
+        await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await greeted(session)
         await all_answered(session, [99])
 
@@ -85,14 +85,18 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
     """Among any messages of a server, in any order, each of its pings is answered."""
     if UNKNOWN["64-bit"] in await refused(iut):
         plan = [message for message in plan if "data" not in message]
-    async with in_many_reads(iut), iut.session() as session:
-        await shake_hands(session)
-        await session.send(curve((0.0, 0.0, 0.0)))
-        await session.send(*plan, segmentation=split_at(cuts))
-        numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
-        await all_answered(session, numbers, f" among {len(plan)} messages")
-        await serves(iut, session, f"{len(plan)} messages")
-        await sees_the_latest(session, plan)
+
+    async def play(cut: Segmentation | None) -> None:
+        async with iut.session() as session:
+            await shake_hands(session)
+            await session.send(curve((0.0, 0.0, 0.0)))
+            await session.send(*plan, segmentation=cut)
+            numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
+            await all_answered(session, numbers, f" among {len(plan)} messages")
+            await serves(iut, session, f"{len(plan)} messages")
+            await sees_the_latest(session, plan)
+
+    await however_cut(iut, cuts, "frame.segmentation", play)
 
 
 @requirement("pong.number")
@@ -104,7 +108,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
             answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
             came = answer.value["number"]
             check(came == number, f"a pong with {number:#x}", f"{came:#x} came", answer.event)
-        await session.send(*map(ping, NUMBERS))
+        await session.send(*map(ping, NUMBERS), segmentation=whole)
         await all_answered(session, NUMBERS * 2)
 
 

@@ -3,15 +3,15 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import explore, requirement
+from conformance.cases import explore, however_cut, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import PROGRESS, UNKNOWN
 from conformance.deltarobot.server.exercise import begin, proceed
 from conformance.deltarobot.server.tester import drained
-from conformance.deltarobot.service import goes_on, in_many_reads, serves
+from conformance.deltarobot.service import goes_on, serves
 from conformance.iut import Iut
-from conformance.segmentation import split_at
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Violation
 
@@ -22,9 +22,13 @@ _LONGER = 4  # times the pause between two pings, after which the next is missin
 @explore(plan=strategies.of_a_client(), cuts=generation.cuts())
 async def test_any_interleaving(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """Any unknown messages, however they arrive, leave the session as it was."""
-    async with in_many_reads(iut), opened(iut) as session:
-        await session.send(*plan, segmentation=split_at(cuts))
-        await goes_on(iut, session, f"{len(plan)} unknown messages")
+
+    async def play(cut: Segmentation | None) -> None:
+        async with opened(iut) as session:
+            await session.send(*plan, segmentation=cut)
+            await goes_on(iut, session, f"{len(plan)} unknown messages")
+
+    await however_cut(iut, cuts, "frame.segmentation", play)
 
 
 @requirement("messages.unknown-skipped")

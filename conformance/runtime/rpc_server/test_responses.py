@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, requirement
+from conformance.cases import absent, check, explore, however_cut, requirement
 from conformance.iut import Iut
 from conformance.runtime import strategies
 from conformance.runtime.codec import encode
@@ -23,7 +23,7 @@ from conformance.runtime.rpc_server.tester import (
     usual,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE
-from conformance.segmentation import split_at
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -76,22 +76,26 @@ async def test_one_after_another(iut: Iut) -> None:
 @explore(plan=strategies.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """All of any requests and notifications, however they are cut, are answered right."""
-    async with iut.session() as session:
-        echo = await echoing(iut, session)
-        requests = {number: params for number, params in enumerate(plan) if params is not None}
-        values = [
-            notification(echo.name, number) if params is None else echo.request(number, *params)
-            for number, params in enumerate(plan)
-        ]
-        await session.send(*values, segmentation=split_at(cuts))
-        came = await answers(session, requests)
-        for number, params in requests.items():
-            check_success(came[number], params, f"request {number}", "rpc.values")
+    requests = {number: params for number, params in enumerate(plan) if params is not None}
+
+    async def play(cut: Segmentation | None) -> None:
+        async with iut.session() as session:
+            echo = await echoing(iut, session)
+            values = [
+                notification(echo.name, number) if params is None else echo.request(number, *params)
+                for number, params in enumerate(plan)
+            ]
+            await session.send(*values, segmentation=cut)
+            came = await answers(session, requests)
+            for number, params in requests.items():
+                check_success(came[number], params, f"request {number}", "rpc.values")
+
+    await however_cut(iut, cuts, "encoding.segmentation", play)
 
 
 @requirement("rpc.pipelining")
 async def test_hundred_at_once(iut: Iut) -> None:
-    """A hundred requests in one write are all answered, each with what belongs to it."""
+    """A hundred requests that wait for no response are all answered, each as belongs to it."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         numbers = [1000 + 7 * index for index in range(100)]

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode
@@ -158,7 +158,9 @@ class Tester:
 
 
 @contextlib.asynccontextmanager
-async def established(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
+async def established(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Tester]:
     """An agent that has created itself and is initialised.
 
     Perceptors come after its first message; after its init it is sent its number and side, as a
@@ -171,7 +173,7 @@ async def established(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncI
             for _ in range(3):
                 await tester.tell()
         # Where what we send comes in pieces, these are what it does not understand.
-        about = "agents.init-second" if segmentation is whole else iut.deciding
+        about = "agents.init-second" if segmentation is None else iut.deciding
         await tester.welcome(await _init(session, about))
         yield tester
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.codec import encode
@@ -146,7 +146,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connected(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
+async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
     """A monitor that has been sent nothing yet."""
     rooted = await iut.once("rooted", lambda: _understands_roots(iut))
     async with iut.session(segmentation=segmentation) as session:
@@ -170,7 +170,9 @@ async def _understands_roots(iut: Iut) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def introduced(iut: Iut, *, segmentation: Segmentation = whole) -> AsyncIterator[Tester]:
+async def introduced(
+    iut: Iut, *, segmentation: Segmentation | None = None
+) -> AsyncIterator[Tester]:
     """A monitor that has been introduced to a simulation, as the specification says."""
     async with connected(iut, segmentation=segmentation) as tester:
         await tester.introduce()

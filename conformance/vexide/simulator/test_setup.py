@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from conformance import generation
-from conformance.cases import absent, check, explore, requirement
+from conformance.cases import absent, check, explore, however_cut, requirement
 from conformance.iut import Iut
-from conformance.segmentation import split_at, whole
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
@@ -96,12 +96,16 @@ async def test_setup_after_ready(iut: Iut) -> None:
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
     """Any sequence of sensible setup commands, however it is cut, lets the program run."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
-        await shake_hands(session)
-        given = [adapted(session, command) for command in await taken(iut, *commands)]
-        await session.send(*given, competition(), segmentation=split_at(cuts))
-        await session.expect("Ready", to="after setup")
-        await lives_on(iut, session, f"{len(given)} setup commands", may_close=False)
+
+    async def play(cut: Segmentation | None) -> None:
+        async with opened(iut, program=program) as session:
+            await shake_hands(session)
+            given = [adapted(session, command) for command in await taken(iut, *commands)]
+            await session.send(*given, competition(), segmentation=cut)
+            await session.expect("Ready", to="after setup")
+            await lives_on(iut, session, f"{len(given)} setup commands", may_close=False)
+
+    await however_cut(iut, cuts, "framing.segmentation", play)
 
 
 @requirement("setup.default-competition")

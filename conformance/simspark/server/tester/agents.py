@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised
@@ -28,7 +28,7 @@ async def playing(
     team: str = "Lefts",
     unum: int = 0,
     *,
-    segmentation: Segmentation = whole,
+    segmentation: Segmentation | None = None,
 ) -> AsyncIterator[Session]:
     """An agent that is established: created, initialised, and sent perceptors.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, whole
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
@@ -196,7 +196,7 @@ async def watching(
     iut: Iut,
     instance: Instance | None = None,
     *,
-    segmentation: Segmentation = whole,
+    segmentation: Segmentation | None = None,
     begins: bool = True,
 ) -> AsyncIterator[Watch]:
     """A monitor that has been introduced to the simulation; without `instance` to one of its own.

@@ -1,0 +1,64 @@
+"""Tells how much of what was sent a peer on this machine has not read, to keep writes apart."""
+
+import fcntl
+import socket
+import struct
+import termios
+from collections.abc import Callable
+
+# As <linux/netlink.h> and <linux/inet_diag.h> have them
+_SOCK_DIAG, _BY_FAMILY, _REQUEST, _ANY = 4, 20, 1, 0xFFFFFFFF
+_HEADER = struct.Struct("=IHHII")
+_ASKED = struct.Struct("=BBxxI2s2s16s16sIII")  # family and protocol, states, the socket
+_TOLD = struct.Struct("=4x48x4xI")  # behind its state, the socket and a timer: what is unread
+
+Count = Callable[[], int]
+
+
+def of_pipe(fd: int) -> Count:
+    """What we have written to a pipe and nobody has read."""
+    return _ioctl(fd, termios.FIONREAD)
+
+
+def of_socket(sock: socket.socket) -> Count | None:
+    """What we have sent over a connected socket and the peer has not read.
+
+    None where the system does not tell, as of a peer on another machine.
+    """
+    if sock.family == socket.AF_UNIX:
+        return _ioctl(sock.fileno(), termios.TIOCOUTQ)
+    try:
+        request = _request(sock)
+        return (lambda: _asked(request) or 0) if _asked(request) is not None else None
+    except OSError:
+        return None
+
+
+def _ioctl(fd: int, request: int) -> Count:
+    def count() -> int:
+        try:
+            return int(struct.unpack("i", fcntl.ioctl(fd, request, b"\0\0\0\0"))[0])
+        except OSError:
+            return 0
+
+    return count
+
+
+def _request(sock: socket.socket) -> bytes:
+    """Asks the system about the peer's socket. Raises OSError where this one is not connected."""
+    family = sock.family
+    ours, theirs = sock.getsockname(), sock.getpeername()
+    ports = (address[1].to_bytes(2, "big") for address in (theirs, ours))
+    hosts = (socket.inet_pton(family, address[0]) for address in (theirs, ours))
+    asked = _ASKED.pack(family, socket.IPPROTO_TCP, _ANY, *ports, *hosts, 0, _ANY, _ANY)
+    return _HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 0, 0) + asked
+
+
+def _asked(request: bytes) -> int | None:
+    """What the system answers; None where there is no such socket on this machine."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as system:
+        system.send(request)
+        told = system.recv(4096)
+    if _HEADER.unpack_from(told)[1] != _BY_FAMILY:
+        return None
+    return int(_TOLD.unpack_from(told, _HEADER.size)[0])
