@@ -20,8 +20,6 @@ from conformance.traffic.foreign import Foreign
 from conformance.traffic.packets import ACK, FIN, RST, SYN, TCP, UDP, Packets, Segment
 from conformance.traffic.streams import Stream
 
-pytest.importorskip("scapy")
-
 
 def golden(protocol: str) -> Path:
     return locate.folder("captures", protocol) or Path()

@@ -1,18 +1,17 @@
 """Reads what crossed a network from a file of packets (pcap, pcapng): the connections to a server.
 
-Needs scapy for the form of these files, which is optional (`conformance[pcap]`). What the file
-lacks is told and never guessed: a connection is judged up to there.
+What the file lacks is told and never guessed: a connection is judged up to there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from conformance.captures import CaptureError, Event
 from conformance.configuration import ConfigurationError
 from conformance.live.sides import Side
 from conformance.protocols import Protocol
+from conformance.traffic.container import BEGINNINGS, Container, Unreadable
 from conformance.traffic.foreign import Foreign, capture
 from conformance.traffic.packets import (
     ACK,
@@ -28,7 +27,6 @@ from conformance.traffic.packets import (
 from conformance.traffic.streams import Stream
 
 LOST = "lost"  # the event from which on a connection is not known any more
-_MAGIC = ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")
 _MOST = 10  # ports that are named where it is to be said which is meant
 
 
@@ -36,7 +34,7 @@ def is_one(path: Path) -> bool:
     """Whether a file begins as a file of packets does. Raises CaptureError."""
     try:
         with path.open("rb") as file:
-            return file.read(4).hex() in _MAGIC
+            return file.read(4) in BEGINNINGS
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error
 
@@ -81,8 +79,9 @@ def read(path: Path, protocol: Protocol, sides: Sequence[Side], ports: Sequence[
     Without ports those of the protocol are meant, or the only one that the file shows. Raises
     CaptureError and ConfigurationError.
     """
-    packets = [(number, at, part) for number, at, part in _segments(path) if part]
-    return joined(protocol, packets, _meant(path, sides, ports, [part for *_, part in packets]))
+    packets, unread = _segments(path)
+    found = joined(protocol, packets, _meant(path, sides, ports, [part for *_, part in packets]))
+    return replace(found, left_out=(*unread, *found.left_out))
 
 
 def joined(
@@ -111,31 +110,24 @@ def joined(
     return _capture(protocol, connections)
 
 
-def _segments(path: Path) -> Iterator[tuple[int, float, Segment | None]]:
-    """Each packet with its number, from 1 on, and its time in seconds."""
+def _segments(path: Path) -> tuple[list[tuple[int, float, Segment]], list[str]]:
+    """What packets carry, each with its number, from 1 on, and its time in seconds.
+
+    And, in words, what of the file could not be read.
+    """
+    packets = Packets()
+    found = []
+    number = 0
     try:
-        from scapy.error import Scapy_Exception
-        from scapy.utils import RawPcapReader
-    except ImportError as error:
-        raise ConfigurationError(
-            f"{path}: to read packets needs scapy: pip install 'conformance[pcap]'"
-        ) from error
-    read = Packets().read
-    try:
-        with RawPcapReader(str(path)) as reader:
-            for number, (packet, about) in enumerate(reader, 1):
-                link, at = _about(reader, about)
-                yield number, at, read(link, packet)
-    except (OSError, Scapy_Exception) as error:
+        with path.open("rb") as file:
+            container = Container(file)
+            for number, packet in enumerate(container, 1):
+                if part := packets.read(packet.link, packet.data):
+                    found.append((number, packet.at, part))
+    except (OSError, Unreadable) as error:
         raise CaptureError(f"{path}: cannot be read as packets: {error}") from error
-
-
-def _about(reader: Any, about: Any) -> tuple[int, float]:
-    """The link of a packet and its time."""
-    if hasattr(about, "tshigh"):
-        at = ((about.tshigh or 0) << 32 | (about.tslow or 0)) / (about.tsresol or 10**6)
-        return about.linktype, at
-    return reader.linktype, about.sec + about.usec / (10**9 if reader.nano else 10**6)
+    unread = [f"what is behind packet {number}: {container.unread}"] if container.unread else []
+    return found, unread
 
 
 def _meant(
