@@ -4,6 +4,7 @@ If it does not, one message says what to do, and no test is run.
 """
 
 import importlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +19,14 @@ FIRST = 60  # bytes that are shown of what came
 
 @dataclass(frozen=True)
 class Smoke:
-    """How a smoke session ended; ``reached``: the IUT could be started or reached at all."""
+    """How a smoke session ended; ``reached``: the IUT could be started or reached at all.
+
+    ``taken`` are names of the machine that this instance alone can have, where the session tells.
+    """
 
     result: Result
     reached: bool
+    taken: frozenset[str] = frozenset()
 
     @property
     def held(self) -> bool:
@@ -39,8 +44,9 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     result = Result(SMOKE, "The IUT starts and speaks its role's side of the protocol", decides.id)
     iut = Iut(testbed, decides.id)
     error: Conclusion | None = None
+    taken: Collection[str] | None = None
     try:
-        await package.smoke(iut)
+        taken = await package.smoke(iut)
     except Conclusion as conclusion:
         error = await _never_started(iut) or conclusion
     error = _other_role(iut) or error
@@ -53,7 +59,7 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
         result.verdict = Verdict.PASS
     elif first != "b''" and first not in result.detail:
         result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
-    return Smoke(result, reached=not isinstance(error, Unreachable))
+    return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))
 
 
 async def _never_started(iut: Iut) -> Unreachable | None:

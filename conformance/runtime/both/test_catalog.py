@@ -215,3 +215,26 @@ async def test_control_widths(iut: Iut) -> None:
                 layout = await tester.layout(type_)
                 wanted = dict.fromkeys(("subscription", "delay", *BITMAPS), SHORT)
                 check_widths(layout, {"uid": UID_BYTES, **wanted}, None)
+
+
+@requirement("catalog.array-bounds")
+async def test_array_bounds(iut: Iut) -> None:
+    """Of an array either all elements beyond a bound are stored as the bound, or none."""
+    cases: list[tuple[str, list[float]]] = [
+        ("levels", [50, 3, -50, 11]),
+        ("levels", [1, 2, 3, 11]),
+        ("curve", [0.25, -9.0, 9.0]),
+    ]
+    async with memory_tester(iut, "arrays.yaml") as tester:
+        buffer = await tester.ready("gauge")
+        for name, values in cases:
+            if tester.owns:
+                await tester.tested("set_data", **buffer.arguments, values={name: values})
+            else:
+                await tester.tested("set_value", **buffer.arguments, param=name, value=values)
+            field = f"{'read' if tester.owns else 'write'}.params.{name}"
+            param = buffer.peripheral[name]
+            bounded = [max(param.lower, min(param.upper, value)) for value in values]
+            came = (await buffer.look())[field]
+            expected = f"{buffer.place(field)} to be {bounded}, or {values}"
+            check(came in (bounded, values), expected, f"it is {came}")

@@ -6,8 +6,8 @@ from conformance.runtime.gamepad_receiver.tester import gamepad_tester, pad
 SMOKE = "lifecycle.created-valid"
 
 
-async def smoke(iut: Iut) -> None:
-    """The first message of a gamepad makes a buffer that is valid."""
+async def smoke(iut: Iut) -> set[str]:
+    """The first message of a gamepad makes a buffer that is valid; the name of its object."""
     async with gamepad_tester(iut) as tester:
         await tester.play({"0": pad(lx=0.5)})
-        await tester.made("0")
+        return {(await tester.made("0")).name}

@@ -224,3 +224,14 @@ class InvalidIsEmpty(Consumer):
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
+
+
+@variant("elements-clamped", of="catalog.array-bounds")
+class ElementsClamped(Asked):
+    """Clamps every element of an array."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        if not isinstance(value, list):
+            return super().clamp(param, value, warnings)
+        clamp, single = super().clamp, replace(param, count=None)
+        return [clamp(single, element, warnings) for element in value]

@@ -5,6 +5,8 @@ from typing import Any
 from conformance.runtime.memory.catalog import Parameter
 from mocks.deviations import variant
 from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.peer import Buffer
 
 
 @variant("buttons-elsewhere", of="receiver.buttons")
@@ -13,3 +15,26 @@ class ButtonsElsewhere(Receiver):
 
     def buttons(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
         pass
+
+
+@variant("named-by-index", of="buffers.shared-memory")
+class NamedByIndex(Receiver):
+    """Names its objects by the index alone, so that one instance at a time can have them."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return f"rt-mock-{type_}-{uid}"
+
+    def create(self, name: str, type_: str) -> Buffer:
+        (FOLDER / name).unlink(missing_ok=True)  # left by one that was killed
+        return super().create(name, type_)
+
+
+@variant("absent-is-gone", of="lifecycle.created-valid")
+class AbsentIsGone(Receiver):
+    """Takes a gamepad that a message does not have for disconnected, and tells of it no more."""
+
+    async def received(self, data: bytes) -> None:
+        for message in self.messages(data):
+            for index in [index for index in self.pads if index not in message]:
+                await self.set_valid(self.pads.pop(index), False)
+        await super().received(data)

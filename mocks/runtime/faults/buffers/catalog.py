@@ -287,3 +287,13 @@ class BoundsRequired(Asked):
         if unbounded and peripheral.delay is None:
             raise CatalogError(f"nothing of {peripheral.name} has bounds")
         return super().layout(peripheral)
+
+
+@fault("first-element-clamped", violates="catalog.array-bounds", subtle=True)
+class FirstElementClamped(Asked):
+    """Clamps the first element of an array."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        if not isinstance(value, list):
+            return super().clamp(param, value, warnings)
+        return [max(param.lower, min(param.upper, value[0])), *value[1:]]
