@@ -8,6 +8,7 @@ the others may follow from it, where they are concluded from nothing but that en
 elsewhere, too, has failed there by itself, and is never hidden.
 """
 
+import math
 import re
 import shlex
 from collections import Counter
@@ -186,7 +187,8 @@ def causes(
         and (cause := _violation(entry, results, findings, explained, configuration))
     ]
     order = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
-    return sorted(deaths + violations, key=lambda cause: order.index(cause["verdict"]))
+    found = [*deaths, *violations, *_lateness(results, configuration)]
+    return sorted(found, key=lambda cause: order.index(cause["verdict"]))
 
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
@@ -213,6 +215,27 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
             ],
             **_shown_by(first, first["transcript"], first["offending"], configuration),
         }
+
+
+def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
+    """That messages came later than declared, if they did: one cause, whichever they were."""
+    late = [result for result in results if result["late"] is not None]
+    if not late:
+        return
+    longest = max(result["late"] for result in late)
+    more = f"--timing response={math.ceil(2 * longest)}"
+    yield {
+        "kind": "late",
+        "requirement": None,
+        "verdict": Verdict.INCONCLUSIVE,
+        "what": f"answers came late, after up to {longest:.1f} s; {more} gives them more time",
+        "said": "",
+        "tests": [result["id"] for result in late],
+        "consequences": [
+            {"requirement": result["requirement"], "test": result["id"]} for result in late
+        ],
+        **_shown_by(late[0], late[0]["transcript"], late[0]["offending"], configuration),
+    }
 
 
 def _worst(met: Entries) -> str:

@@ -12,7 +12,15 @@ from conformance.judge import Finding
 from conformance.protocols import Requirement
 from conformance.session import Session
 from conformance.transcripts import Transcripts
-from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict, Violation, violated
+from conformance.verdicts import (
+    Conclusion,
+    Inconclusive,
+    Late,
+    Unreachable,
+    Verdict,
+    Violation,
+    violated,
+)
 
 # The errors of a test case that reads a message that does not fit its schema (which is found).
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
@@ -30,6 +38,7 @@ class Result:
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
     many ``events``, what it ``said``, and whether the test ``met`` it: was decided by nothing else.
+    ``late`` is how many seconds a message took that came later than declared.
     """
 
     id: str
@@ -50,6 +59,7 @@ class Result:
     got: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
+    late: float | None = None
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
     unreached: bool = False
@@ -194,6 +204,7 @@ def _apply(
     result: Result, conclusion: Conclusion, decides: Requirement, session: Session | None
 ) -> None:
     result.verdict = conclusion.verdict
+    result.late = conclusion.took if isinstance(conclusion, Late) else None
     result.detail = str(conclusion)
     result.unreached = isinstance(conclusion, Unreachable)
     if not isinstance(conclusion, Violation):

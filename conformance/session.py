@@ -10,7 +10,7 @@ from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.patience import CLOSED, Names, Patience
 from conformance.segmentation import Segmentation
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message, Wire
 
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
@@ -73,8 +73,8 @@ class Session(Wire):
     ) -> Message:
         """The next message with one of these names (any, if none), passing over others.
 
-        Raises Violation where the stream ends first or nothing comes in time, Inconclusive where it
-        comes late. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
+        Raises Violation where the stream ends first or nothing comes in time, Late where it comes
+        after that. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
         is what its absence violates, if not the one that the test decides.
         """
         seconds = self.seconds("response") if within is None else within
@@ -105,10 +105,9 @@ class Session(Wire):
             raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
         message = self.received[self._cursor - 1]
         if message.at > asked + seconds and within is None:
-            raise Inconclusive(
-                f"expected {expected} within {seconds:g} s; "
-                f"it came after {message.at - asked:.1f} s"
-            )
+            took = message.at - asked
+            text = f"expected {expected} within {seconds:g} s; it came after {took:.1f} s"
+            raise Late(text, took)
         return message
 
     async def watch(self, *names: str, within: float | None = None) -> Message | None:

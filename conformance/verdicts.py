@@ -81,6 +81,14 @@ class Inconclusive(Conclusion):
     """It was tried, and the evidence does not decide."""
 
 
+class Late(Inconclusive):
+    """What was awaited came, ``took`` seconds after it was asked for: later than declared."""
+
+    def __init__(self, text: str, took: float) -> None:
+        super().__init__(text)
+        self.took = took
+
+
 class NotExercised(Conclusion):
     """The means were missing; the text says what to provide."""
 

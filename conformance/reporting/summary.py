@@ -103,11 +103,12 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
 def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
     """A cause: its message, last output, consequences, and how to reproduce it."""
     ids = list(dict.fromkeys(entry["requirement"] for entry in cause["consequences"]))
-    if cause["kind"] == "death":
+    if cause["kind"] != "violation":
         yield f"{verdict}  {one_line(cause['what'], 160)}"
         if cause["said"]:
             yield f"      > {one_line(cause['said'], 2 * width - 16)}"
-        yield f"      {len(cause['tests'])} tests ended with it, of {_named(ids)}"
+        met = "ended with it" if cause["kind"] == "death" else "decide nothing for that"
+        yield f"      {len(cause['tests'])} tests {met}, of {_named(ids)}"
     else:
         entry = wrong[cause["requirement"]]
         where = f"{entry['level']}, section {entry['section']}"

@@ -235,3 +235,32 @@ def test_the_command_that_plays_it_again(protocol: Protocol) -> None:
     [cause] = made(results)
     assert cause["replay"].startswith("conformance replay ")
     assert cause["replay"].endswith("/counterexamples/a.jsonl -- iut 'a b'")
+
+
+def test_one_error_of_several_inputs_is_one_death(protocol: Protocol) -> None:
+    """What an error quotes, and its numbers, differ with the input that met it."""
+    said = [f"TypeError: no ratio of '{name}' at 0x7f{name}0" for name in ("12", "34")]
+    deaths = [{**DEATH, "said": line} for line in said]
+    results = [result(name, FAR, death=death) for name, death in zip("ab", deaths, strict=True)]
+    settle(results, protocol)
+    [death] = made(results)
+    assert death["tests"] == ["a", "b"]
+
+
+def test_failures_stand_before_warnings(protocol: Protocol) -> None:
+    """Also where what warns is a death, which stands first among its like."""
+    results = [result("a", FAR, "warn", death=DEATH), result("b", OTHER), result("c", ROOT)]
+    results[2]["death"] = {**DEATH, "said": "another"}
+    settle(results, protocol)
+    verdicts = [(cause["kind"], cause["verdict"]) for cause in made(results)]
+    assert verdicts == [("death", "fail"), ("violation", "fail"), ("death", "warn")]
+
+
+def test_what_is_late_is_one_cause(protocol: Protocol) -> None:
+    """However many tests it leaves undecided; and it names what gives answers more time."""
+    results = [result("a", FAR, "inconclusive", late=2.5), result("b", OTHER, "inconclusive")]
+    results.append(result("c", ROOT, "inconclusive", late=3.25))
+    settle(results, protocol)
+    [late] = made(results)
+    assert (late["kind"], late["tests"]) == ("late", ["a", "c"])
+    assert "3.2 s; --timing response=7" in late["what"]
