@@ -1,4 +1,4 @@
-"""What every mock does in a session on a stream: read, decode, take one frame after another, leave.
+"""A mock's session on a stream: it reads, decodes, takes one frame after another, and leaves.
 
 A mock derives from `Session`, makes the decoder of its protocol (`make_decoder`) and says what it
 does with a frame (`take`). Everything else is a method that a fault or a variant may override.
@@ -30,7 +30,7 @@ class Session(ABC):
         try:
             while not self.ended and (data := await stream.read()):
                 self.receive(data)
-                await stream.drain()
+                await self.settle()
             if not self.ended:
                 self.input_ended()
         finally:
@@ -44,6 +44,10 @@ class Session(ABC):
         for frame in self.decoder.feed(data):
             if not self.ended:
                 self.take(frame)
+
+    async def settle(self) -> None:
+        """Before the next read: wait until what was written is on its way."""
+        await self.stream.drain()
 
     @abstractmethod
     def take(self, frame: Frame) -> None:
@@ -64,30 +68,3 @@ class Session(ABC):
     async def leave(self) -> None:
         """The session is over: release what it holds."""
         await self.stream.closed()
-
-
-# Readers that lose what one read has brought; a fault derives from one and from its mock
-
-
-class PerRead(Session):
-    """Takes each read for whole messages."""
-
-    def receive(self, data: bytes) -> None:
-        self.decoder = self.make_decoder()
-        super().receive(data)
-
-
-class FirstOfARead(Session):
-    """Takes the first message of a read only."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[:1]:
-            self.take(frame)
-
-
-class LastOfARead(Session):
-    """Takes the last message of a read only."""
-
-    def receive(self, data: bytes) -> None:
-        for frame in self.decoder.feed(data)[-1:]:
-            self.take(frame)

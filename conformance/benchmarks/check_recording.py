@@ -33,9 +33,9 @@ def session() -> Capture:
     """What a monitor is sent."""
     server = match()
     stream = Kept()
-    monitor = server.new_monitor(stream)
-    server.welcome(monitor)
-    server.monitors.append(monitor)
+    monitor = server.new_monitor()
+    monitor.stream = stream
+    monitor.opened()
     for _ in range(CYCLES):
         server.cycle()
     events = [Event(0.0, None, event="connected", details={"transport": "tcp"})]

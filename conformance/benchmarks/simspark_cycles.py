@@ -18,9 +18,9 @@ TURNING = 50  # cycles after which the hinges turn back, so that none rests at i
 def main() -> int:
     server = match()
     for _ in range(MONITORS):
-        monitor = server.new_monitor(Nowhere())
-        server.welcome(monitor)
-        server.monitors.append(monitor)
+        monitor = server.new_monitor()
+        monitor.stream = Nowhere()
+        monitor.opened()
     times = []
     for cycle in range(CYCLES):
         if cycle % TURNING == 0:

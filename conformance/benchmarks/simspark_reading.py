@@ -37,8 +37,9 @@ def match(players: int = PLAYERS) -> Server:
     """A server with ``players`` robots, all of whose hinges turn."""
     server = Server(Settings())
     for number in range(players):
-        agent = server.new_agent(Nowhere())
-        server.agents.append(agent)
+        agent = server.new_agent()
+        agent.stream = Nowhere()
+        agent.opened()
         server.effect(agent, ["scene", "nao.rsg"])
         team = ("Lefts", "Rights")[number % 2]
         server.effect(agent, ["init", ["unum", str(number // 2 + 1)], ["teamname", team]])

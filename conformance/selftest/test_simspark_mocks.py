@@ -40,13 +40,14 @@ class Pitch:
         self.stream = Heard()
         self.view = View()
         self.judge = Judge(protocols.load("simspark"), ["server"])
-        self.monitor = self.server.new_monitor(self.stream)
-        self.server.welcome(self.monitor)
-        self.server.monitors.append(self.monitor)
+        self.monitor = self.server.new_monitor()
+        self.monitor.stream = self.stream
+        self.monitor.opened()
 
     def agent(self, team: str = "Lefts", unum: int = 0) -> Agent:
-        agent = self.server.new_agent(Heard())
-        self.server.agents.append(agent)
+        agent = self.server.new_agent()
+        agent.stream = Heard()
+        agent.opened()
         self.act(agent, f"(scene nao.rsg)(init (unum {unum})(teamname {team}))")
         return agent
 

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.deltarobot.codec import Decoder, encode, message
 from mocks import session
@@ -35,7 +36,7 @@ class Session(session.Session):
         self.missing = {MAGIC, VERSION}  # what has not come yet of the peer's handshake
         self._timers: list[asyncio.TimerHandle] = []
 
-    def make_decoder(self) -> Decoder:
+    def make_decoder(self) -> codec.Decoder:
         return self.Reader()
 
     def later(self, seconds: float, action: Callable[[], None]) -> None:

@@ -1,4 +1,9 @@
-"""HTTP for both mocks: a lab's side of a connection, and a robot's, each over the codec."""
+"""HTTP for both mocks: a lab's side of a connection, and a robot's, each over the codec.
+
+They are no `mocks.session.Session`, which is given each message as it comes. A lab takes a request
+once the one before is answered, which may be minutes later, and a robot asks and waits: both would
+need a queue behind the session, and a task to read beside them, which is all that these are.
+"""
 
 import asyncio
 import contextlib
@@ -18,6 +23,7 @@ class Served:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.gone = asyncio.Event()
+        self._decoder = Decoder()
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue(MANY)
         self._reader = asyncio.create_task(self._read())
 
@@ -36,13 +42,17 @@ class Served:
         await asyncio.gather(self._reader, return_exceptions=True)
         await self.stream.closed()
 
+    def frames(self, data: bytes) -> list[Frame]:
+        """What one read has brought."""
+        frames = self._decoder.feed(data)
+        if prompt := self._decoder.prompt():
+            self.write(prompt)
+        return frames
+
     async def _read(self) -> None:
-        decoder = Decoder()
         while data := await self.stream.read():
-            for frame in decoder.feed(data):
+            for frame in self.frames(data):
                 await self._frames.put(frame)
-            if prompt := decoder.prompt():
-                self.write(prompt)
         self.gone.set()
         await self._frames.put(None)
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.runtime.codec import IDS, Decoder, encode
 from conformance.runtime.shapes import RESPONSE
@@ -82,7 +83,7 @@ class Client(Session):
 
     # What comes
 
-    def make_decoder(self) -> Decoder:
+    def make_decoder(self) -> codec.Decoder:
         return Decoder()
 
     def take(self, frame: Frame) -> None:

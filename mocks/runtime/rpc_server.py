@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.runtime.codec import Decoder, encode, is_notification, is_request
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
@@ -80,7 +81,7 @@ class Server(Session):
 
     # What comes
 
-    def make_decoder(self) -> Decoder:
+    def make_decoder(self) -> codec.Decoder:
         return Decoder()
 
     def take(self, frame: Frame) -> None:

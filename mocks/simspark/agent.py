@@ -40,7 +40,7 @@ class Agent(Client):
         loop.call_later(self.settings.patience, self.out_of_patience)
 
     def out_of_patience(self) -> None:
-        if not self.initialised and self.connection.open:
+        if not self.initialised and not self.ended:
             self.initialise()
 
     def create(self) -> None:
@@ -50,7 +50,7 @@ class Agent(Client):
         self.initialised = True
         self.send(f"(init (unum {self.settings.unum})(teamname {self.settings.team}))")
 
-    def take(self, frame: Frame) -> None:
+    def heed(self, frame: Frame) -> None:
         if frame.name == "Empty" or not isinstance(frame.value, list):
             return
         for perceptor in frame.value:

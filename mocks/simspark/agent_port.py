@@ -5,7 +5,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.simspark.sexp import Expression
 from mocks.simspark import perception
-from mocks.simspark.connection import Connection
+from mocks.simspark.connection import Connection, Endpoint
 from mocks.simspark.robot import BY_EFFECTOR, FASTEST, Robot
 from mocks.simspark.trainer import Wrong, numbers, parameters
 from mocks.simspark.world import World
@@ -20,24 +20,42 @@ GYRO = "(GYR (n torso) (rt 0.00 0.00 0.00))(ACC (n torso) (a 0.00 0.00 9.81))"
 class Agent(Connection):
     """An agent, and the robot that it has once it has asked for one."""
 
+    def __init__(self, port: "AgentPort", number: int) -> None:
+        super().__init__(port, number)
+        self._port = port
+
     robot: Robot | None = None
     cycles = 0
     introduced = False
     gone = False
     """Its robot was removed from the simulation."""
 
+    def opened(self) -> None:
+        self._port.agents.append(self)
 
-class AgentPort:
+    def heed(self, frame: Frame) -> None:
+        self._port.hear_agent(self, frame)
+
+    async def leave(self) -> None:
+        self._port.agent_left(self)
+        await super().leave()
+
+
+class AgentPort(Endpoint):
     """Serves all agents."""
 
     world: World
     agents: list[Agent]
 
-    def hear_agent(self, agent: Agent, frames: list[Frame]) -> None:
+    def agent_left(self, agent: Agent) -> None:
+        self.agents.remove(agent)
+        if agent.robot is not None:
+            self.world.remove(agent.robot)
+
+    def hear_agent(self, agent: Agent, frame: Frame) -> None:
         """Execute what an agent sends."""
-        for frame in frames:
-            for expression in frame.value if isinstance(frame.value, list) else ():
-                self.effect(agent, expression)
+        for expression in frame.value if isinstance(frame.value, list) else ():
+            self.effect(agent, expression)
 
     def effect(self, agent: Agent, expression: Expression) -> None:
         if not isinstance(expression, list) or not expression:

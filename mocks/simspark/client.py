@@ -5,7 +5,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.codec import Frame
 from mocks import streams, upper_tester
 from mocks.simspark.connection import Connection, Endpoint
 from mocks.streams import Stream
@@ -14,32 +13,12 @@ AGAIN = 0.1  # seconds until a server that is still starting is tried again
 TRIES = 20
 
 
-class Client(Endpoint):
+class Client(Endpoint, Connection):
     """One connection to a server."""
 
-    connection: Connection
-
     def __init__(self, settings: argparse.Namespace) -> None:
+        super().__init__(self)
         self.settings = settings
-
-    async def run(self, stream: Stream) -> None:
-        self.connection = Connection(stream, self)
-        self.opened()
-        try:
-            while (frames := await self.connection.receive()) is not None:
-                for frame in frames:
-                    self.take(frame)
-        finally:
-            await self.connection.close()
-
-    def opened(self) -> None:
-        """The connection stands."""
-
-    def take(self, frame: Frame) -> None:
-        """A message has come."""
-
-    def send(self, text: str) -> None:
-        self.connection.send(text)
 
     def operations(self) -> Mapping[str, upper_tester.Operation]:
         """What the upper tester may ask for."""

@@ -1,17 +1,21 @@
 """How the SimSpark mocks read and write messages, and one connection of a mock."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.simspark.codec import Decoder, frame
 from mocks.run import note
-from mocks.streams import Stream
+from mocks.session import Session
 
 
 class Endpoint:
     """What every mock is made of: how it reads and writes on its connections."""
 
-    decoder: type[Decoder] = Decoder
+    Reader: ClassVar[type[Decoder]] = Decoder
+
+    def make_decoder(self) -> codec.Decoder:
+        return self.Reader()
 
     def written(self, text: str, connection: "Connection") -> bytes:
         """The bytes of one message."""
@@ -22,39 +26,35 @@ class Endpoint:
         note(f"not understood: {error}")
 
 
-class Connection:
-    """A stream with its messages. `number` counts the connections of a kind from 1."""
+class Connection(Session):
+    """A session of an endpoint. `number` counts the connections of a kind from 1."""
 
-    def __init__(self, stream: Stream, owner: Endpoint, number: int = 1) -> None:
-        self.stream = stream
+    def __init__(self, owner: Endpoint, number: int = 1) -> None:
+        self._owner = owner
+        super().__init__()
         self.number = number
-        self.decoder = owner.decoder()
-        self.open = True
         self.sent = 0
         """How many messages were sent."""
         self.memory: dict[str, Any] = {}
         """What the owner wants to remember of it."""
-        self._owner = owner
+
+    def make_decoder(self) -> codec.Decoder:
+        return self._owner.make_decoder()
 
     def send(self, text: str) -> None:
         """One message."""
         data = self._owner.written(text, self)
         self.sent += 1
-        self.stream.write(data)
+        self.write(data)
 
-    async def receive(self) -> list[Frame] | None:
-        """The next messages; None at the end. What cannot be decoded is passed over."""
-        data = await self.stream.read()
-        if not data:
-            self.open = False
-            return None
-        frames = self.decoder.feed(data)
-        for entry in frames:
-            if entry.name is None:
-                self._owner.misread(self, str(entry.error))
-        return [entry for entry in frames if entry.name is not None]
+    def take(self, frame: Frame) -> None:
+        if frame.name is None:
+            self._owner.misread(self, str(frame.error))
+        else:
+            self.heed(frame)
 
-    async def close(self) -> None:
-        """Close; what was sent is still delivered, without waiting for that."""
-        self.open = False
-        self.stream.close()
+    def heed(self, frame: Frame) -> None:
+        """A message has come."""
+
+    async def settle(self) -> None:
+        """The world goes on: whoever does not read is heard nevertheless."""

@@ -34,7 +34,7 @@ class Monitor(Client):
     def make_view(self) -> View:
         return View()
 
-    def take(self, frame: Frame) -> None:
+    def heed(self, frame: Frame) -> None:
         if frame.name in STATES:
             self.take_state(frame)
             if not self.introduced and self.view.play_mode is not None:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from conformance.codec import Frame
-from mocks.simspark.connection import Connection
+from mocks.simspark.connection import Connection, Endpoint
 from mocks.simspark.robot import PARTS, Robot, transform
 from mocks.simspark.settings import PLAY_MODES
 from mocks.simspark.world import World
@@ -26,8 +26,23 @@ class Monitor(Connection):
 
     missed = False
 
+    def __init__(self, port: "MonitorPort", number: int) -> None:
+        super().__init__(port, number)
+        self._port = port
 
-class MonitorPort:
+    def opened(self) -> None:
+        self._port.welcome(self)
+        self._port.monitors.append(self)
+
+    def heed(self, frame: Frame) -> None:
+        self._port.hear_monitor(self, frame)
+
+    async def leave(self) -> None:
+        self._port.monitor_left(self)
+        await super().leave()
+
+
+class MonitorPort(Endpoint):
     """Serves all monitors. Changes since the last message are sent, to all alike."""
 
     world: World
@@ -260,10 +275,12 @@ class MonitorPort:
         else:
             self.send_state(monitor, pairs, scene)
 
-    def hear_monitor(self, monitor: Monitor, frames: list[Frame]) -> None:
-        for frame in frames:
-            for expression in frame.value if isinstance(frame.value, list) else ():
-                self.hear_command(monitor, expression)
+    def monitor_left(self, monitor: Monitor) -> None:
+        self.monitors.remove(monitor)
+
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        for expression in frame.value if isinstance(frame.value, list) else ():
+            self.hear_command(monitor, expression)
 
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         self.execute(expression)

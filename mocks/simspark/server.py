@@ -15,7 +15,6 @@ from typing import Any
 from mocks import run, streams, upper_tester
 from mocks.run import note
 from mocks.simspark.agent_port import Agent, AgentPort
-from mocks.simspark.connection import Endpoint
 from mocks.simspark.monitor_port import Monitor, MonitorPort
 from mocks.simspark.settings import AGENTS, CYCLE, MONITORS, Environment, Settings
 from mocks.simspark.trainer import Trainer
@@ -25,7 +24,7 @@ from mocks.streams import Stream
 CHANNELS = ("agent", "monitor")
 
 
-class Server(Endpoint, AgentPort, Trainer, MonitorPort):
+class Server(AgentPort, Trainer, MonitorPort):
     """One simulation with all that is connected to it."""
 
     def __init__(self, settings: Settings) -> None:
@@ -60,36 +59,16 @@ class Server(Endpoint, AgentPort, Trainer, MonitorPort):
     # Connections
 
     async def serve_agent(self, stream: Stream) -> None:
-        agent = self.new_agent(stream)
-        self.agents.append(agent)
-        try:
-            while (frames := await agent.receive()) is not None:
-                self.hear_agent(agent, frames)
-        finally:
-            self.agent_left(agent)
-            await agent.close()
+        await self.new_agent().run(stream)
 
-    def new_agent(self, stream: Stream) -> Agent:
-        return Agent(stream, self, next(self._numbers["agent"]))
-
-    def agent_left(self, agent: Agent) -> None:
-        self.agents.remove(agent)
-        if agent.robot is not None:
-            self.world.remove(agent.robot)
+    def new_agent(self) -> Agent:
+        return Agent(self, next(self._numbers["agent"]))
 
     async def serve_monitor(self, stream: Stream) -> None:
-        monitor = self.new_monitor(stream)
-        self.welcome(monitor)
-        self.monitors.append(monitor)
-        try:
-            while (frames := await monitor.receive()) is not None:
-                self.hear_monitor(monitor, frames)
-        finally:
-            self.monitors.remove(monitor)
-            await monitor.close()
+        await self.new_monitor().run(stream)
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        return Monitor(stream, self, next(self._numbers["monitor"]))
+    def new_monitor(self) -> Monitor:
+        return Monitor(self, next(self._numbers["monitor"]))
 
     def complain(self, why: str) -> None:
         note(why)

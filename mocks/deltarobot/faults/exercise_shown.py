@@ -186,7 +186,7 @@ class CurveInsideUnknown(Client):
     def skip(self, frame: Frame) -> None:
         if frame.value["identifier"].startswith("0xf"):
             inner = bytes.fromhex(frame.value.get("data", ""))
-            for found in type(self.decoder)().feed(inner):
+            for found in self.make_decoder().feed(inner):
                 if found.name in self.HANDLERS and found.name != "Ping":
                     self.handle(found.name, found.value)
 

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from conformance.codec import Frame
+from conformance.codec import Decoder, Frame
 from conformance.deltarobot.codec import VARIABLE, encode, message
 from mocks.deltarobot.faults.building import AfterThird, Misreader
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
 from mocks.deviations import fault
+from mocks.misreading import PerRead
 
 
 @fault("big-endian-identifiers", violates="frame.identifier")
@@ -166,10 +167,8 @@ class HalfAnEnd(Session):
 class OneMessageARead(Session):
     """Forgets what has come of a message at the end of each read."""
 
-    class Reader(Misreader):
-        def feed(self, data: bytes) -> list[Frame]:
-            self.buffer = b""
-            return super().feed(data)
+    def make_decoder(self) -> Decoder:
+        return PerRead(super().make_decoder)
 
 
 @fault("first-of-a-read", violates="frame.segmentation", subtle=True)

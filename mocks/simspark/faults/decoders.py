@@ -19,20 +19,6 @@ def die() -> NoReturn:
 # Wrong about where a message ends
 
 
-class PerRead(Decoder):
-    """Takes each read for whole messages."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        return Decoder().feed(data)
-
-
-class FirstOnly(Decoder):
-    """Takes the first message of a read, and drops what else it brings."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        return super().feed(data)[:1]
-
-
 class CutLengths(Decoder):
     """Loses a length of which not all bytes have come yet."""
 

@@ -56,7 +56,7 @@ class LeavesUnnumbered(Agent):
             return
         self.since += 1
         if self.since > 5:
-            self.connection.stream.close()
+            self.close()
 
 
 @variant("idle", of="agents.effectors-at-any-time")
@@ -78,7 +78,7 @@ class ByItsOwnClock(Agent):
         self.acting = asyncio.ensure_future(self.keep_acting())
 
     async def keep_acting(self) -> None:
-        while self.connection.open:
+        while not self.ended:
             super().act()
             await asyncio.sleep(0.02)
 

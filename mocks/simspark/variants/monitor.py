@@ -80,7 +80,7 @@ class ClosesUponMisfits(Monitor):
         scene = self.view.scene
         update = frame.name == "PartialState" and len(frame.value) > 2
         if update and scene and len(Scene(frame.value[2]).nodes) != len(scene.nodes):
-            self.connection.stream.close()
+            self.close()
         else:
             super().take_state(frame)
 

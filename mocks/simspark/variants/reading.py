@@ -10,4 +10,4 @@ class ClosesUponMalformed(Endpoint):
 
     def misread(self, connection: Connection, error: str) -> None:
         super().misread(connection, error)
-        connection.stream.close()
+        connection.close()

@@ -5,10 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from conformance import codec
 from conformance.codec import Frame
 from conformance.vexide.codec import Decoder, encode
 from mocks.deviations import fault
-from mocks.session import FirstOfARead
+from mocks.misreading import FirstOfARead
 from mocks.vexide.faults.bases import Hanging
 from mocks.vexide.session import Session
 
@@ -31,8 +32,11 @@ class OneMessageARead(Session):
 
 
 @fault("first-line-of-a-read", violates="framing.segmentation", subtle=True)
-class FirstLineOfARead(FirstOfARead, Session):
+class FirstLineOfARead(Session):
     """Takes the first of the lines that arrive together and forgets the others."""
+
+    def make_decoder(self) -> codec.Decoder:
+        return FirstOfARead(super().make_decoder())
 
 
 @fault("one-line-a-read", violates="framing.segmentation", subtle=True)

@@ -133,12 +133,8 @@ class ThirdRequestUnanswered(Lab):
 class _OneRead(Served):
     """Takes what one read brings for a whole request."""
 
-    async def _read(self) -> None:
-        while data := await self.stream.read():
-            for frame in Decoder().feed(data) or [Frame(data, error="half a request")]:
-                await self._frames.put(frame)
-        self.gone.set()
-        await self._frames.put(None)
+    def frames(self, data: bytes) -> list[Frame]:
+        return Decoder().feed(data) or [Frame(data, error="half a request")]
 
 
 @fault("one-read", violates="http.segmentation")
@@ -152,18 +148,15 @@ class OneRead(Lab):
 class _BodyAtOnce(Served):
     """Does not wait for the rest of a body."""
 
-    async def _read(self) -> None:
-        held = b""
-        while data := await self.stream.read():
-            held += data
-            frames = Decoder().feed(held)
-            if not frames and not held.partition(b"\r\n\r\n")[2]:
-                continue
-            held = b""
-            for frame in frames or [Frame(data, error="half a body")]:
-                await self._frames.put(frame)
-        self.gone.set()
-        await self._frames.put(None)
+    held = b""
+
+    def frames(self, data: bytes) -> list[Frame]:
+        self.held += data
+        frames = Decoder().feed(self.held)
+        if not frames and not self.held.partition(b"\r\n\r\n")[2]:
+            return []
+        self.held = b""
+        return frames or [Frame(data, error="half a body")]
 
 
 @fault("body-in-one-read", violates="http.segmentation", subtle=True)

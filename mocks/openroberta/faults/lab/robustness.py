@@ -96,17 +96,10 @@ class DiesOfGigabytes(Lab):
 
 
 class _Greedy(Served):
-    def __init__(self, stream: Stream) -> None:
-        read = stream.read
-
-        async def greedy() -> bytes:
-            data = await read()
-            if b"Length: 9999999999" in data:
-                die()
-            return data
-
-        stream.read = greedy  # type: ignore[method-assign]
-        super().__init__(stream)
+    def frames(self, data: bytes) -> list[Frame]:
+        if b"Length: 9999999999" in data:
+            die()
+        return super().frames(data)
 
 
 @fault("dies-of-tls", violates="robustness.tls-hello")

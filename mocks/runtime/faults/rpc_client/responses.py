@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from conformance.codec import Frame
+from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
-from mocks import session
 from mocks.deviations import fault
+from mocks.misreading import LastOfARead, PerRead
 from mocks.runtime.rpc_client import Client
 
 
@@ -103,13 +103,19 @@ class SignedIdsPassedOver(Client):
 
 
 @fault("a-read-is-a-response", violates="encoding.segmentation")
-class AReadIsAResponse(session.PerRead, Client):
+class AReadIsAResponse(Client):
     """Takes what it reads at once for whole responses."""
+
+    def make_decoder(self) -> Decoder:
+        return PerRead(super().make_decoder)
 
 
 @fault("last-of-a-read", violates="encoding.segmentation", subtle=True)
-class LastOfARead(session.LastOfARead, Client):
+class LastResponseOfARead(Client):
     """Takes the last response of a read only."""
+
+    def make_decoder(self) -> Decoder:
+        return LastOfARead(super().make_decoder())
 
 
 @fault("responses-of-64-kilobytes", violates="encoding.segmentation", subtle=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from conformance.runtime.codec import Decoder
+from conformance.codec import Decoder
 from mocks.deviations import fault
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream

@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from conformance.codec import Frame
+from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
 from conformance.runtime.shapes import RESPONSE
-from mocks import session
 from mocks.deviations import fault
+from mocks.misreading import FirstOfARead, PerRead
 from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
@@ -74,13 +74,19 @@ class CountsOf16Bits(Server):
 
 
 @fault("a-read-is-a-request", violates="encoding.segmentation")
-class AReadIsARequest(session.PerRead, Server):
+class AReadIsARequest(Server):
     """Takes what it reads at once for whole requests."""
+
+    def make_decoder(self) -> Decoder:
+        return PerRead(super().make_decoder)
 
 
 @fault("first-of-a-read", violates="encoding.segmentation", subtle=True)
-class FirstOfARead(session.FirstOfARead, Server):
+class FirstRequestOfARead(Server):
     """Takes the first request of a read only."""
+
+    def make_decoder(self) -> Decoder:
+        return FirstOfARead(super().make_decoder())
 
 
 @fault("one-byte-reads-lost", violates="encoding.segmentation", subtle=True)

@@ -35,21 +35,21 @@ class UnknownEndsTheGroup(Agent):
 class LeavesOffAtTheUnknown(Agent):
     """Reads a group up to the first perceptor that it does not know."""
 
-    def take(self, frame: Frame) -> None:
+    def heed(self, frame: Frame) -> None:
         known = DiesOfUnknownPerceptors.KNOWN
         if isinstance(frame.value, list):
             read = takewhile(lambda item: item and item[0] in known, frame.value)
             frame = replace(frame, value=list(read))
-        super().take(frame)
+        super().heed(frame)
 
 
 @fault("hinges-by-place", violates="agents.understood", subtle=True)
 class HingesByPlace(Agent):
     """Takes the first hinge of each group for the first that it was ever told."""
 
-    def take(self, frame: Frame) -> None:
+    def heed(self, frame: Frame) -> None:
         first = next(iter(self.hinges), None)
-        super().take(frame)
+        super().heed(frame)
         angles = [item[2][1] for item in frame.value or () if item[:1] == ["HJ"] and item[2:]]
         if first is not None and angles:
             self.perceive_hinge(first, angles[0])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import fault
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.robot import Robot
@@ -88,10 +89,9 @@ class StiffHinges(Server):
 class FirstEffectorOnly(Server):
     """Heeds only the first effector of a message."""
 
-    def hear_agent(self, agent: Agent, frames: list[Any]) -> None:
-        for frame in frames:
-            for expression in frame.value[:1]:
-                self.effect(agent, expression)
+    def hear_agent(self, agent: Agent, frame: Frame) -> None:
+        for expression in frame.value[:1]:
+            self.effect(agent, expression)
 
 
 @fault("one-will", violates="agents.effectors", subtle=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.codec import Decoder, Frame
 from mocks.deviations import fault
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.faults import decoders
@@ -10,7 +11,6 @@ from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.trainer import parameters
-from mocks.streams import Stream
 
 
 @fault("dies-of-unknown-commands", violates="robustness.unknown-commands")
@@ -26,12 +26,11 @@ class DiesOfUnknownCommands(Server):
 class DeafAfterAnError(Server):
     """Does not execute what stands behind a wrong command in the same message."""
 
-    def hear_monitor(self, monitor: Monitor, frames: list[Any]) -> None:
-        for frame in frames:
-            self.wrong = False
-            for expression in frame.value if isinstance(frame.value, list) else ():
-                if not self.wrong:
-                    self.hear_command(monitor, expression)
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        self.wrong = False
+        for expression in frame.value if isinstance(frame.value, list) else ():
+            if not self.wrong:
+                self.hear_command(monitor, expression)
 
     wrong = False
 
@@ -70,14 +69,15 @@ class DropsAgentsThatTalkLong(Server):
 class DiesOfBytes(Server):
     """Dies of a byte that is not ASCII."""
 
-    decoder = decoders.CharacterWise
+    Reader = decoders.CharacterWise
 
 
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
 class AgentsOfHugeLengths(AgentsReadOtherwise):
     """Dies of the length of gigabytes of an agent."""
 
-    agent_decoder = decoders.Greedy
+    def agent_decoder(self) -> Decoder:
+        return decoders.Greedy()
 
 
 @fault("last-words-kill", violates="robustness.several-clients", subtle=True)
@@ -94,10 +94,10 @@ class LastWordsKill(Server):
 class LeavingMonitorTakesAll(Server):
     """Closes all connections to monitors when one goes away."""
 
-    async def serve_monitor(self, stream: Stream) -> None:
-        await super().serve_monitor(stream)
-        for monitor in self.monitors:
-            monitor.stream.close()
+    def monitor_left(self, monitor: Monitor) -> None:
+        super().monitor_left(monitor)
+        for other in self.monitors:
+            other.close()
 
 
 @fault("dies-of-great-numbers", violates="robustness.unknown-effectors", subtle=True)

@@ -29,7 +29,7 @@ class ClosesUponErrors(Server):
     def hear_command(self, monitor: Monitor, expression: object) -> None:
         super().hear_command(monitor, expression)
         if expression == ["playMode", "NoSuchMode"]:
-            monitor.stream.close()
+            monitor.close()
 
 
 @fault("other-cookie", violates="ack.form", subtle=True)

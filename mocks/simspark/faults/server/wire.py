@@ -2,16 +2,16 @@
 
 from typing import ClassVar
 
+from conformance import codec
 from conformance.simspark.codec import Decoder
 from mocks.deviations import fault
+from mocks.misreading import FirstOfARead, PerRead
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
-from mocks.simspark.faults import decoders
 from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
-from mocks.streams import Stream
 
 
 @fault("unclosed", violates="text.s-expressions")
@@ -75,8 +75,8 @@ class OneBuffer(Server):
 
     shared: ClassVar[Decoder] = Decoder()
 
-    def new_monitor(self, stream: Stream) -> Monitor:
-        monitor = super().new_monitor(stream)
+    def new_monitor(self) -> Monitor:
+        monitor = super().new_monitor()
         monitor.decoder = self.shared
         return monitor
 
@@ -84,10 +84,11 @@ class OneBuffer(Server):
 class AgentsReadOtherwise(Server):
     """A server that reads with another decoder what agents send."""
 
-    agent_decoder: type[Decoder]
+    def agent_decoder(self) -> codec.Decoder:
+        raise NotImplementedError
 
-    def new_agent(self, stream: Stream) -> Agent:
-        agent = super().new_agent(stream)
+    def new_agent(self) -> Agent:
+        agent = super().new_agent()
         agent.decoder = self.agent_decoder()
         return agent
 
@@ -96,11 +97,13 @@ class AgentsReadOtherwise(Server):
 class AgentsInWholeMessages(AgentsReadOtherwise):
     """Takes what one read of an agent brings for whole messages."""
 
-    agent_decoder = decoders.PerRead
+    def agent_decoder(self) -> codec.Decoder:
+        return PerRead(self.make_decoder)
 
 
 @fault("agents-one-message-a-read", violates="frame.segmentation", subtle=True)
 class AgentsOneMessageARead(AgentsReadOtherwise):
     """Takes only the first of an agent's messages that come together."""
 
-    agent_decoder = decoders.FirstOnly
+    def agent_decoder(self) -> codec.Decoder:
+        return FirstOfARead(self.make_decoder())
