@@ -116,7 +116,7 @@ class Configuration:
 
 
 def load(path: Path) -> Configuration:
-    """Read a configuration file. Raises ConfigurationError, or UnknownName for its role."""
+    """Read a configuration file. Raises ConfigurationError."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -128,7 +128,10 @@ def load(path: Path) -> Configuration:
     if wrong := jsonschema.exceptions.best_match(broken):
         where = ".".join(str(step) for step in wrong.absolute_path) or "the file"
         raise ConfigurationError(f"{path}: {where}: {wrong.message}")
-    return _from_toml(path, raw)
+    try:
+        return _from_toml(path, raw)
+    except UnknownName as error:
+        raise ConfigurationError(f"{path}: iut.role: {error}") from error
 
 
 def _from_toml(path: Path, raw: dict[str, Any]) -> Configuration:

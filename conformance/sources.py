@@ -12,6 +12,7 @@ from pathlib import Path
 
 import conformance
 import mocks
+from conformance import mock_sources
 from conformance.protocols import Protocol, Role, UnknownName
 
 _BEFORE = (
@@ -60,10 +61,7 @@ def problems(protocol: Protocol) -> Iterator[str]:
         yield f"{shared} is missing"
     for role in protocol.roles.values():
         yield from _smoke(protocol, role, suite)
-        file, mock = mocked.module(role.name.replace("-", "_"))
-        for name in ("PEER", "options", "main") if mock is not None else ():
-            if not re.search(rf"\b{name}\b", mock or ""):
-                yield f"{file}: {name} is missing"
+    yield from mock_sources.problems(protocol, mocked.texts, mocked.folder)
 
 
 class _Texts:

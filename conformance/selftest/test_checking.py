@@ -94,6 +94,12 @@ MISTAKES = [
         "unknown message 'Pign'; did you mean Ping",
     ),
     ("mocks/toy/server.py", "PEER", "PERE", "PEER is missing"),
+    ("mocks/toy/server.py", "def take(", "def taek(", "Server has no method 'take' (did you mean"),
+    ("mocks/toy/client.py", "def take(", "def tkae(", "Client has no method 'take'"),
+    ("mocks/toy/server.toml", "toy/server", "toy/sevrer", "iut.role: 'toy/server' was expected"),
+    ("mocks/toy/server.toml", "toy/server", "toy/client", "iut.role: 'toy/server' was expected"),
+    ("mocks/toy/server.toml", "[iut]", "[itu]", "not a configuration: 'iut'"),
+    ("mocks/toy/server.toml", "[iut]", "[timing]\nstrartup=1\n[iut]", "timing: unknown name 'st"),
     ("mocks/toy/faults/server.py", 'violates="pong', 'violates="pnog', "unknown requirement 'pnog"),
 ]
 
