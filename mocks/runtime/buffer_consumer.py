@@ -57,6 +57,9 @@ class Consumer(Asked):
 
     async def list(self) -> list[str]:
         """The names of all buffers that are valid now."""
+        # Views of those that are gone would be kept for ever.
+        for gone in [name for name, buffer in self.buffers.items() if not self.current(buffer)]:
+            del self.buffers[gone]
         found = []
         for name in sorted(os.listdir(FOLDER)):
             try:

@@ -1,0 +1,272 @@
+"""Whether mocks play for hours as at their start: memory, tasks, open files, threads, latency.
+
+    python -m conformance.benchmarks.soak [--seconds S] [--pause S] [--out FILE] [ROLE…]
+
+Each mock is a process of its own (`soak_mock`), with a user where it has one (`soak_cast`). Those
+that serve are visited by whoever says what the captures of their protocol say, violations among
+them (`soak_peers`); one whose session has ended is started again. At the end there is a line for
+each: what it had after the first period and after the last, and the ratio of the latencies.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from conformance import protocols
+from conformance.benchmarks import soak_peers
+from conformance.benchmarks.soak_cast import CAST, Part
+from conformance.benchmarks.soak_peers import Meter, Sink
+
+ANSWER = 30.0  # seconds that a mock may take to start, to answer, or to tell of itself
+AGAIN = 1.0  # seconds until a mock whose session has ended is started again
+PRINTED = 20  # lines that a mock prints beside what it tells, of which the last are kept
+LINE = 1 << 26  # bytes that a line of what a mock tells may have
+
+
+class Soaked:
+    """One mock of a soak. `samples` are what it has told of itself, with what was answered."""
+
+    def __init__(self, role: str, part: Part, places: dict[str, str]) -> None:
+        self.role = role
+        self.samples: list[dict[str, Any]] = []
+        self.starts = 0
+        self._part = part
+        self._places = places
+        """What stands for the words in braces, of all mocks."""
+        self._meter = Meter()
+        self._numbers = itertools.count()
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._printed: deque[str] = deque(maxlen=PRINTED)
+        self._sample: asyncio.Future[dict[str, Any]] | None = None
+        self.there = asyncio.Event()
+        """It has begun, and listens if it is to."""
+
+    async def run(self, pause: float) -> None:
+        """Play until cancelled."""
+        while True:
+            options = self._part.options
+            async with contextlib.AsyncExitStack() as stack:
+                if self._part.sink:
+                    address = await stack.enter_async_context(_sink(self._part.sink, self._meter))
+                    options = options.replace("{sink}", address)
+                await self._life(options, pause)
+            await asyncio.sleep(AGAIN)
+
+    async def _life(self, options: str, pause: float) -> None:
+        """One process, until it ends."""
+        words = _filled(options, self._places).split()
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "conformance.benchmarks.soak_mock", self.role, *words),
+            stdin=pipe if self._part.user else asyncio.subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            limit=LINE,
+        )
+        self.starts += 1
+        self._places[f"{self.role} pid"] = str(self._process.pid)
+        try:
+            async with asyncio.TaskGroup() as group:
+                hearing = [
+                    group.create_task(self._hear(stream))
+                    for stream in (self._process.stdout, self._process.stderr)
+                    if stream
+                ]
+                either = [*hearing, asyncio.ensure_future(self.there.wait())]
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                tasks = [group.create_task(task) for task in self._company(pause)]
+                await asyncio.wait(hearing)
+                for task in tasks:
+                    task.cancel()
+        finally:
+            self._signal(signal.SIGTERM)
+            status = await self._process.wait()
+            self.there.clear()
+            for future in [*self._answers.values(), *filter(None, [self._sample])]:
+                future.cancel()
+        if status > 1:
+            said = "".join(self._printed)
+            raise RuntimeError(f"{self.role} has ended with {status}: {said}")
+
+    def _signal(self, number: int) -> None:
+        # By its id: what asyncio does would take its end away from who waits for it.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process.pid, number)
+
+    def _company(self, pause: float) -> list[Any]:
+        """Those who keep it company: visitors at each of its ports, and its user."""
+        known, found = protocols.role(self.role), []
+        if known.transports == ("udp",) and known.serves:
+            found.append(soak_peers.throw(self.role, self._places[self.role], pause))
+        elif known.serves and known.transports != ("none",):
+            for channel in known.channels or ("",):
+                address = self._places[f"{self.role} {channel}".strip()]
+                visit = soak_peers.visit(self.role, channel, address, self._meter, pause)
+                found.append(visit)
+        if self._part.user:
+            found.append(soak_peers.use(self._part.user, self._ask, self._meter, pause))
+        return found
+
+    async def _hear(self, stream: asyncio.StreamReader) -> None:
+        async for line in stream:
+            try:
+                self._told(json.loads(line))
+            except ValueError:
+                self._printed.append(line.decode(errors="replace"))
+
+    def _told(self, told: Any) -> None:
+        match told:
+            case {"event": "listening", "address": address}:
+                self._places[self.role] = address
+                for channel, place in told.get("addresses", {}).items():
+                    self._places[f"{self.role} {channel}"] = place
+                self.there.set()
+            case {"event": "soaked"} if "--listen" not in self._part.options:
+                self.there.set()
+            case {"event": "sample"} if self._sample and not self._sample.done():
+                self._sample.set_result(told)
+            case {"id": int() as number} if number in self._answers:
+                answer = self._answers.pop(number)
+                if not answer.done():
+                    answer.set_result(told)
+
+    async def _ask(self, operation: str, args: Any) -> Any:
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        asked = {"id": number, "op": operation, "args": args}
+        assert self._process.stdin
+        self._process.stdin.write(_filled(json.dumps(asked), self._places).encode() + b"\n")
+        async with asyncio.timeout(ANSWER):
+            return await answer
+
+    async def sample(self) -> dict[str, Any] | None:
+        """What it tells of itself now; None where its session has just ended."""
+        if not self.there.is_set():
+            return None
+        self._sample = asyncio.get_running_loop().create_future()
+        try:
+            self._signal(signal.SIGUSR2)
+            async with asyncio.timeout(ANSWER):
+                told = await self._sample
+        except asyncio.CancelledError:
+            return None
+        answered, median = self._meter.read()
+        found = {"role": self.role, "starts": self.starts, "answered": answered, "median": median}
+        found |= {name: told[name] for name in told if name not in ("event", "text")}
+        self.samples.append(found)
+        return found
+
+
+def _filled(text: str, places: dict[str, str]) -> str:
+    for name, place in places.items():
+        text = text.replace(f"{{{name}}}", place)
+    return text
+
+
+@contextlib.asynccontextmanager
+async def _sink(kind: str, meter: Meter) -> Any:
+    """Where a publisher publishes to: the address."""
+    loop = asyncio.get_running_loop()
+    if kind == "udp":
+        place = ("127.0.0.1", 0)
+        transport, _ = await loop.create_datagram_endpoint(lambda: Sink(meter), local_addr=place)
+        host, port = transport.get_extra_info("sockname")
+        yield f"{host}:{port}"
+        transport.close()
+    else:
+        server = await loop.create_server(lambda: Sink(meter), "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        yield f"{host}:{port}"
+        server.close()
+
+
+async def soak(
+    roles: list[str], seconds: float, every: float, pause: float, out: Any
+) -> list[Soaked]:
+    """Soak mocks together, and those that they need; a line of JSON for each sample."""
+    loop = asyncio.get_running_loop()
+    places: dict[str, str] = {}
+    mocks = {role: Soaked(role, CAST[role], places) for role in _with_company(roles)}
+    playing: list[asyncio.Task[None]] = []
+    if this := asyncio.current_task():
+        # Whoever is ended ends its mocks first.
+        loop.add_signal_handler(signal.SIGTERM, this.cancel)
+    try:
+        for mock in mocks.values():
+            playing.append(asyncio.create_task(mock.run(pause)))
+            waiting = asyncio.ensure_future(mock.there.wait())
+            await asyncio.wait([waiting, playing[-1]], return_when=asyncio.FIRST_COMPLETED)
+        began = loop.time()
+        for period in itertools.count(1):
+            await asyncio.sleep(began + period * every - loop.time())
+            for mock in mocks.values():
+                if found := await mock.sample():
+                    print(
+                        json.dumps({"at": round(loop.time() - began), **found}),
+                        file=out,
+                        flush=True,
+                    )
+            for task in playing:
+                if task.done():
+                    task.result()
+            if loop.time() - began >= seconds:
+                return list(mocks.values())
+        raise AssertionError
+    finally:
+        for task in playing:
+            task.cancel()
+        await asyncio.gather(*playing, return_exceptions=True)
+
+
+def _with_company(roles: list[str]) -> list[str]:
+    """The roles, after those that their options speak of; in the order of the cast."""
+    wanted = set(roles)
+    for role in roles:
+        part = CAST[role]
+        text = part.options + json.dumps(part.user)
+        wanted |= {other for other in CAST if f"{{{other}" in text}
+    return [role for role in CAST if role in wanted]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("roles", nargs="*", metavar="ROLE", default=list(CAST))
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--every", type=float, default=60.0, help="between two samples")
+    parser.add_argument("--trace", action="store_true", help="tell in FILE where memory grows")
+    parser.add_argument("--pause", type=float, default=1.0, help="of each peer, between sessions")
+    parser.add_argument(
+        "--out", type=Path, default=Path(os.devnull), help="JSON lines, a sample each"
+    )
+    args = parser.parse_args()
+    if args.trace:
+        os.environ["SOAK_TRACED"] = "1"
+    with args.out.open("w", encoding="utf-8") as out:
+        mocks = asyncio.run(soak(args.roles, args.seconds, args.every, args.pause, out))
+    print(f"{'':26}{'KiB':>15}{'blocks':>15}{'tasks':>9}{'files':>9}{'latency':>9}  starts")
+    for mock in mocks:
+        if mock.samples:
+            print(_line(mock))
+
+
+def _line(mock: Soaked) -> str:
+    first, last = mock.samples[0], mock.samples[-1]
+
+    def both(name: str, unit: int = 1) -> str:
+        return f"{first[name] // unit}→{last[name] // unit}"
+
+    ratio = last["median"] / first["median"] if first["median"] else float("nan")
+    columns = f"{both('rss', 1024):>15}{both('blocks'):>15}{both('tasks'):>9}"
+    return f"{mock.role:26}{columns}{both('files'):>9}{ratio:9.2f}  {mock.starts}"
+
+
+if __name__ == "__main__":
+    main()

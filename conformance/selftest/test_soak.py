@@ -1,0 +1,105 @@
+"""Mocks that many come to and leave, for a moment here and for hours in benchmarks/soak.py."""
+
+import asyncio
+import io
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import protocols
+from conformance.benchmarks import soak_peers
+from conformance.benchmarks.soak import soak
+from conformance.benchmarks.soak_cast import CAST, CATALOG
+from conformance.benchmarks.soak_peers import Meter
+from mocks.testing import InThread, mock
+
+SERVERS = [
+    ("vexide/simulator", ""),
+    ("simspark/server", "agent"),
+    ("simspark/server", "monitor"),
+    ("deltarobot/server", ""),
+    ("openroberta/lab", ""),
+    ("runtime/rpc-server", ""),
+]
+SECONDS, VISITORS = 1.5, 5
+
+
+def test_the_cast_is_all_roles() -> None:
+    roles = {
+        str(role) for name in protocols.names() for role in protocols.load(name).roles.values()
+    }
+    assert {*CAST} <= roles
+    assert {role for role in roles if not role.startswith("toy/")} == {*CAST}
+
+
+@pytest.mark.parametrize(("role", "channel"), SERVERS)
+def test_nothing_is_left_of_its_visitors(role: str, channel: str) -> None:
+    options: dict[str, Any] = {"register_hold": 0.1} if role == "openroberta/lab" else {}
+    with mock(role, **options) as server:
+        assert isinstance(server, InThread)
+        assert server.findings == []  # it has loaded all that it needs
+        before = held(server)
+        met = asyncio.run(visited(role, channel, server.addresses[channel]))
+        assert met > VISITORS, "hardly anybody was answered"
+        assert settled(lambda: held(server), before) == before
+
+
+async def visited(role: str, channel: str, address: str) -> int:
+    """How often visitors who say what the captures say are answered in a while."""
+    meter = Meter()
+    visits = [
+        asyncio.create_task(soak_peers.visit(role, channel, address, meter, 0.01, seed))
+        for seed in range(VISITORS)
+    ]
+    await asyncio.wait(visits, timeout=SECONDS)
+    for visit in visits:
+        visit.cancel()
+    await asyncio.gather(*visits, return_exceptions=True)
+    return meter.count
+
+
+def held(server: InThread) -> tuple[int, int, int]:
+    """Tasks of a mock, its connections, and open files of this process."""
+    return (
+        len(asyncio.all_tasks(server._loop)),
+        len(server._run.open),
+        len(os.listdir("/proc/self/fd")),
+    )
+
+
+def settled(found: Callable[[], Any], wanted: Any) -> Any:
+    """What is found once that is as wanted, or at last."""
+    until = time.monotonic() + 10
+    while (seen := found()) != wanted and time.monotonic() < until:
+        time.sleep(0.02)
+    return seen
+
+
+def test_a_short_soak() -> None:
+    out = io.StringIO()
+    mocks = asyncio.run(soak(["runtime/rpc-client", "runtime/update-publisher"], 2, 1, 0.02, out))
+    assert [each.role for each in mocks] == [
+        "runtime/rpc-server",
+        "runtime/rpc-client",
+        "runtime/update-publisher",
+    ]
+    for line in map(json.loads, out.getvalue().splitlines()):
+        assert line["rss"] > 0 and line["tasks"] > 0 and line["starts"] == 1
+    for each in mocks:
+        assert sum(sample["answered"] for sample in each.samples) > 5
+
+
+def test_a_consumer_keeps_no_view_of_a_buffer_that_is_gone() -> None:
+    maps = Path("/proc/self/maps")
+    with mock("runtime/buffer-consumer", catalog=CATALOG) as consumer:
+        with mock("runtime/buffer-owner", catalog=CATALOG) as owner:
+            name = owner.ask("connect", type="arm", uid="77001")["buffer"]
+            assert name in consumer.ask("list")
+        assert name in maps.read_text("utf-8")
+        assert name not in consumer.ask("list")
+        assert name not in maps.read_text("utf-8")
