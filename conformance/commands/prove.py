@@ -117,6 +117,9 @@ def _roles(name: str) -> list[str]:
 def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
     """Run the trials of a role; a row of the matrix is printed as soon as it is known."""
     print(role)
+    if not trials:
+        print("  nothing is tried: it sends no messages that could be changed\n")
+        return
     names = max((len(trial.name) for trial in trials), default=0)
     requirements = max((len(trial.requirement) for trial in trials), default=0)
     done = 0

@@ -231,7 +231,11 @@ class _Kinds:
         extra = keywords.get("additionalProperties", True)
         for name in keywords.get("required", ()):
             yield from _given("required", name, self._forms.object(node, without=name))
-        for name, part in {"x_unknown": extra, **properties}.items():
+        unknown = self._forms.names(node)
+        for name, part in {
+            unknown.simplest if unknown else "x_unknown": extra,
+            **properties,
+        }.items():
             around = self._forms.object(node, without=name)
             if around is None:
                 continue
@@ -245,12 +249,19 @@ class _Kinds:
         if filler is None:
             return
         if "minProperties" in keywords:
-            few = {f"x_{index}": filler.simplest for index in range(keywords["minProperties"] - 1)}
+            names = self._forms.some_names(node, keywords["minProperties"] - 1) or []
+            few = dict.fromkeys(names, filler.simplest)
             yield _named("minProperties", keywords["minProperties"], (few, {}))
         whole = self._forms.object(node)
+        if whole is not None and "propertyNames" in keywords:
+            for kind in self._of(keywords["propertyNames"], node.fuel):
+                wrong = [name for name in kind.samples if isinstance(name, str)]
+                samples = (whole.simplest | {name: filler.simplest} for name in wrong)
+                yield _Kind(kind.keyword, kind.expected, tuple(samples))
         limit = keywords.get("maxProperties", TOO_LONG)
-        if whole is not None and limit < TOO_LONG:
-            more = [(f"x_more_{index}", filler.simplest) for index in range(limit + 1)]
+        more_names = self._forms.some_names(node, limit + 1) if limit < TOO_LONG else None
+        if whole is not None and more_names is not None:
+            more = [(name, filler.simplest) for name in more_names]
             over = whole.map(lambda members: dict([*members.items(), *more][: limit + 1]))
             yield from _given("maxProperties", limit, over)
 

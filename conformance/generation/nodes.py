@@ -18,7 +18,7 @@ PLAIN = {
     *("type", "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     *("multipleOf", "minLength", "maxLength", "pattern", "contentEncoding", "items", "prefixItems"),
     *("minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties"),
-    *("minProperties", "maxProperties"),
+    *("minProperties", "maxProperties", "propertyNames"),
 }
 COMBINATORS = {"allOf", "anyOf", "oneOf", "$ref"}
 ANNOTATIONS = {"title", "description", "$comment", "examples", "default", "deprecated", "$defs"}
@@ -128,7 +128,7 @@ def _parts(contents: Contents, where: str) -> Iterator[tuple[Contents, str]]:
         elif keyword in ("oneOf", "anyOf", "allOf", "prefixItems"):
             parts = ((part, f"{at}/{index}") for index, part in enumerate(value))
             yield from (pair for pair in parts if not _is_open(pair[0]))
-        elif keyword in ("items", "additionalProperties"):
+        elif keyword in ("items", "additionalProperties", "propertyNames"):
             yield value, at
 
 
@@ -218,7 +218,7 @@ def _both(keyword: str, one: Any, other: Any) -> Any:
         case "properties":
             shared = {name: _conjunction(one[name], other[name]) for name in one if name in other}
             return {**one, **other, **shared}
-        case "items" | "additionalProperties":
+        case "items" | "additionalProperties" | "propertyNames":
             return _conjunction(one, other)
         case "multipleOf" if isinstance(one, int) and isinstance(other, int):
             return lcm(one, other)

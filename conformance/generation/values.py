@@ -175,9 +175,14 @@ class Forms:
         if value is None or (extra is True and not more and not self._extras):
             return None if more else form
         room = max(more, most - len(optional))
+        own = self.names(node)
         if extra is True or self.nodes.is_recursive(extra):
             room = max(more, min(room, FEW))
         names = st.sampled_from(UNKNOWN) if extra is True and more <= len(UNKNOWN) else st.text()
+        names = own.strategy if own else names
+        simplest = self.some_names(node, more)
+        if simplest is None:
+            return None
         added = Form(
             st.dictionaries(
                 names.filter(lambda name: name not in properties and name != without),
@@ -185,9 +190,39 @@ class Forms:
                 min_size=more,
                 max_size=None if room == inf else int(room),
             ),
-            {f"x_{index}": value.simplest for index in range(more)},
+            dict.fromkeys(simplest, value.simplest),
         )
         return together(form, added).map(lambda drawn: {**drawn[1], **drawn[0]})
+
+    def names(self, node: Node) -> Form | None:
+        """The names that members can have; None where they can have any.
+
+        Raises UnsupportedSchema where they can have none.
+        """
+        if "propertyNames" not in node.keywords:
+            return None
+        names = _names(node)
+        form = self.of(names, node.fuel)
+        if form is None:
+            raise UnsupportedSchema(f"no name is valid: {shown(names)}")
+        return form
+
+    def some_names(self, node: Node, count: int) -> list[str] | None:
+        """So many names of members that the schema does not list; None where there are not."""
+        properties = node.keywords.get("properties", {})
+        own = self.names(node)
+        found = (
+            [f"x_{index}" for index in range(count)]
+            if own is None
+            else self._distinct(_names(node), own, count + len(properties))
+        )
+        if found is None:
+            return None
+        return [name for name in found if name not in properties][:count]
+
+
+def _names(node: Node) -> Contents:
+    return {"allOf": [{"type": "string"}, node.keywords["propertyNames"]]}
 
 
 def overlap(nodes: list[Node]) -> bool:

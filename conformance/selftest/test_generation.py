@@ -108,6 +108,15 @@ EXAMPLES: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"type": "object", "additionalProperties": INTEGER, "minProperties": 1, "maxProperties": 4},
         {"type", "minProperties", "maxProperties"},
     ),
+    "map of numbers": (
+        {
+            "type": "object",
+            "propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"},
+            "additionalProperties": INTEGER,
+            "minProperties": 2,
+        },
+        {"type", "minProperties", "pattern"},
+    ),
     "choice of members": (
         {
             "type": "object",

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -230,12 +230,16 @@ async def test_pause_before_a_kick_in(iut: Iut, side: int) -> None:
         pause = _pause(watch, "RuleKickInPauseTime", 1.0, iut.configuration.max_wait)
         await watch.play()
         width = watch.view.parameter("FieldWidth", 12.0) / 2
-        x, y = watch.place(0.3, 0).x, side * (width - 0.2)
-        await watch.command(f"(ball (pos {x} {y} {watch.radius})(vel 0 {side * 2} 0))")
+        place = Place(watch.place(0.3, 0).x, side * (width - 0.2))
+        await watch.empty(place)
+        await watch.put_ball(place)
+        ball = place.around(watch.view, CLOSE)
+        await watch.command(f"(ball (vel 0 {side * 2} 0))")
 
         def left(view: View) -> bool:
-            ball = view.ball()
-            return _kicks(view, "kickin") or (ball is not None and abs(ball[1]) > width)
+            poses = view.poses
+            beyond = (abs(poses[node][13]) > width for node in ball if node < len(poses))
+            return _kicks(view, "kickin") or any(beyond)
 
         try:
             await watch.until(left, "show the ball leave the field")

@@ -185,3 +185,12 @@ class FewOperations(Lab):
     """Lets its user do no more than enter tokens and run programs."""
 
     operations = ("pair", "run")
+
+
+@variant("a-name-among-robots", of="push.seen")
+class ANameAmongRobots(Lab):
+    """Takes the member robot for a robot's name."""
+
+    def state(self, token: str) -> dict[str, Any]:
+        told = super().state(token)
+        return {**told, "name": self.robots[token].data.get("robot")} if "name" in told else told

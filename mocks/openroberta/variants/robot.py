@@ -230,3 +230,12 @@ class SensorsByRest(Robot):
                 await asyncio.sleep(every)
         finally:
             await caller.close()
+
+
+@variant("a-name-among-robots", of="push.fresh")
+class ANameAmongRobots(Robot):
+    """Tells its name as that of the robot, and its kind as that of the brick."""
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        told = super().data(cmd)
+        return {**told, "robot": told["brickname"], "brickname": told["robot"]}

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from mocks.deviations import variant
-from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.monitor_port import Monitor, Tree
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import PLAY_MODES, Settings
@@ -158,3 +158,30 @@ class Mirrored(Server):
     def field(self) -> list[str]:
         first, *rest = super().field()
         return [first.replace("(SLT 1 ", "(SLT -1 ", 1), *rest]
+
+
+@variant("robots-of-one-piece", of="header.partial-carries-changes")
+class RobotsOfOnePiece(Server):
+    """Shows torsos, which have no limbs that could be seen to turn."""
+
+    def limb(self, robot: Robot, team: str, limb: Tree) -> str:
+        return ""
+
+    def limb_update(self, robot: Robot, told: list[str], limb: Tree) -> str:
+        return ""
+
+    def unchanged_robot(self) -> str:
+        return self.limbs_alone([], "StaticMesh")
+
+
+@variant("a-plain-sphere", of="nodes.mesh")
+class APlainSphere(Server):
+    """Shows the ball as a sphere, which nothing names."""
+
+    def ball(self) -> str:
+        size = self.world.settings.environment.BallRadius
+        below = self.predefined("StdUnitSphere", (size,) * 3, "matWhite")
+        return self.transform_node(self.world.ball_node(), below)
+
+    def ball_update(self) -> str:
+        return super().ball_update().replace("StaticMesh", "SMN")
