@@ -249,20 +249,20 @@ class _Kinds:
         if filler is None:
             return
         if "minProperties" in keywords:
-            names = self._forms.some_names(node, keywords["minProperties"] - 1) or []
-            few = dict.fromkeys(names, filler.simplest)
+            allowed = self._forms.some_names(node, keywords["minProperties"] - 1) or []
+            few = dict.fromkeys(allowed, filler.simplest)
             yield _named("minProperties", keywords["minProperties"], (few, {}))
         whole = self._forms.object(node)
         if whole is not None and "propertyNames" in keywords:
             for kind in self._of(keywords["propertyNames"], node.fuel):
-                wrong = [name for name in kind.samples if isinstance(name, str)]
-                samples = (whole.simplest | {name: filler.simplest} for name in wrong)
+                bad = (name for name in kind.samples if isinstance(name, str))
+                samples = (whole.simplest | {name: filler.simplest} for name in bad)
                 yield _Kind(kind.keyword, kind.expected, tuple(samples))
         limit = keywords.get("maxProperties", TOO_LONG)
-        more_names = self._forms.some_names(node, limit + 1) if limit < TOO_LONG else None
-        if whole is not None and more_names is not None:
-            more = [(name, filler.simplest) for name in more_names]
-            over = whole.map(lambda members: dict([*members.items(), *more][: limit + 1]))
+        names = self._forms.some_names(node, 2 * limit + 1) if limit < TOO_LONG else None
+        if whole is not None and names is not None:
+            more = dict.fromkeys(names, filler.simplest)
+            over = whole.map(lambda members: dict([*(more | members).items()][-limit - 1 :]))
             yield from _given("maxProperties", limit, over)
 
     def _inside(self, layer: Form, contents: Contents, fuel: int) -> Iterator[_Kind]:

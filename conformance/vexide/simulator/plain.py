@@ -75,6 +75,21 @@ async def own_program(iut: Iut) -> Shown:
     return await iut.once("what its own program shows", lambda: _observe(iut, None, form))
 
 
+async def said_once(iut: Iut) -> bytes:
+    """The first line that the IUT's own program writes, by which a second run of it would show.
+
+    Raises NotExercised where it writes nothing, or the same line again.
+    """
+    serial = (await own_program(iut)).serial
+    line = serial[: serial.find(b"\n") + 1] or serial
+    if not line or serial.count(line) > 1:
+        raise NotExercised(
+            "the program that the simulator runs has no first line on serial channel 1 that comes "
+            "but once; put {program} into the command and declare [programs] print"
+        )
+    return line
+
+
 async def visible_program(iut: Iut) -> str | None:
     """The name of a program that shows on the wire once it runs; None for the IUT's own choice.
 

@@ -17,10 +17,17 @@ from conformance.vexide.simulator.plain import (
     opened,
     port_form,
     refused_form,
+    said_once,
     shows,
     visible_program,
 )
-from conformance.vexide.simulator.reading import EXECUTION, GREETING, goes_on, serial_until
+from conformance.vexide.simulator.reading import (
+    EXECUTION,
+    GREETING,
+    goes_on,
+    serial_bytes,
+    serial_until,
+)
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, start
 from conformance.vexide.tester import received
 
@@ -138,17 +145,17 @@ async def test_second_handshake(iut: Iut, when: str) -> None:
 @requirement("robustness.second-start")
 async def test_second_start(iut: Iut) -> None:
     """A StartExecution while the program runs does not start it again."""
-    async with opened(iut, program="print") as session:
+    program = await visible_program(iut)
+    greeting = GREETING if program else await said_once(iut)
+    async with opened(iut, program=program) as session:
         await start(session)
-        first = await serial_until(session, GREETING)
-        if GREETING not in first:
+        if greeting not in await serial_until(session, greeting):
             raise Inconclusive("the program did not write what it is to write")
-        seen = len(received(session, "Serial"))
         await session.send(START)
-        await session.watch("Exited")
-        again = received(session, "Serial")[seen:]
-        event = again[0].event if again else None
-        check(not again, "no second run of the program", "it wrote again", event)
+        await session.watch("Exited", within=session.seconds("response"))
+        events = [message.event for message in received(session, "Serial")]
+        again = serial_bytes(session).count(greeting) > 1
+        check(not again, "no second run of the program", "it wrote again", events[-1])
         await session.unharmed("a second StartExecution")
 
 

@@ -28,6 +28,18 @@ class TouchRepeated(Frontend):
             super().send(message)
 
 
+@variant("passes-on-touches", of="touch.held")
+class PassesOnTouches(Frontend):
+    """Sends each touch as it is told of it, and nothing by itself."""
+
+    def press(self, point: dict[str, int]) -> None:
+        self.touched = point
+        self.send_touch("Pressed")
+
+    def watch_touch(self) -> None:
+        pass
+
+
 @variant("mode-first", of="setup.configure-devices")
 class ModeFirst(Frontend):
     """Sends its setup in another order, and the devices twice: with the rest, and upon Ready."""

@@ -23,6 +23,8 @@ class SecondTouch(Frontend):
     def release(self) -> None:
         super().release()
         self.other, self.touched = None, self.other
+        if self.touched is not None:
+            self.watch_touch()
 
     def still_touching(self) -> None:
         if self.touched is not None:
