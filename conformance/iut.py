@@ -82,10 +82,11 @@ class Iut:
             weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
             weaker.session, weaker.sessions = conclusion.session, conclusion.sessions
             return weaker
+        about = conclusion.requirement or self.deciding
         for names in missing(sessions):
-            self.testbed.patience.miss(self.deciding, names)
+            self.testbed.patience.miss(about, names)
         for names in {names for session in sessions for names in session.sought}:
-            self.testbed.patience.seek(names)
+            self.testbed.patience.seek(about, names)
         return conclusion
 
     def settle(self) -> None:
@@ -132,6 +133,8 @@ class Iut:
         session = Session(
             instance, link, segmentation, channel, self.memory, patience, self.deciding
         )
+        # What is tried then only looks for a smaller example of what has failed.
+        session.hasty = self.tried.smallest is not None
         self.sessions.append(session)
         try:
             yield session

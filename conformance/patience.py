@@ -51,6 +51,7 @@ class Patience:
     stretched: float = 1.0
     """By how much declared timings were multiplied at most."""
     _missed: dict[str, set[Names]] = field(default_factory=dict)
+    _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
     _slowest: float = 0.0
@@ -64,8 +65,10 @@ class Patience:
         self.stretched = max(self.stretched, factor)
         return round(declared * factor, 2)
 
-    def share(self, requirement: str, names: Names) -> float:
-        """What part of a deadline is waited for these messages."""
+    def share(self, requirement: str, names: Names, *, certain: bool = False) -> float:
+        """What part of a deadline is waited for these messages, or for a certain one of them."""
+        if certain:
+            return SHARE if names in self._sought.get(requirement, ()) else 1.0
         again = names in self._missed.get(requirement, ())
         return SHARE if again or self.hopeless(requirement, names) else 1.0
 
@@ -96,8 +99,9 @@ class Patience:
         self._missed.setdefault(requirement, set()).add(names)
         self._often[names] += 1
 
-    def seek(self, names: Names) -> None:
-        """Of messages of these names a certain one has not come, for which something failed."""
+    def seek(self, requirement: str, names: Names) -> None:
+        """Of messages of these names a certain one has not come, which a requirement failed for."""
+        self._sought.setdefault(requirement, set()).add(names)
         self._often[names] += 1
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.patience import CLOSED, Names, Patience
+from conformance.patience import CLOSED, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message, Wire
@@ -46,6 +46,8 @@ class Session(Wire):
         """The same of those that had to be certain ones of their names: others may have come."""
         self.hurried = False
         """Some of them were not waited for in full, as the run had no hope for them."""
+        self.hasty = False
+        """The test has failed already: nothing is waited for in full any more."""
         self._deciding = deciding
         self._cursor = 0
 
@@ -81,7 +83,7 @@ class Session(Wire):
         if not self.received and within is None:
             # A fresh process may still be starting.
             seconds += self._patience.startup(names, self.seconds("startup"))
-        seconds *= self._patience.share(self._deciding, names) if where is _any else 1
+        seconds *= self._share(names, certain=where is not _any)
         asked = self.now
         start = self._cursor
 
@@ -117,7 +119,7 @@ class Session(Wire):
         """
         seconds = self.seconds("quiet") if within is None else within
         # What is to be absent is looked for no less than before.
-        seconds *= 1 if within is None else self._patience.share(self._deciding, names)
+        seconds *= 1 if within is None else self._share(names)
         index = self._cursor
 
         def found() -> bool:
@@ -137,10 +139,16 @@ class Session(Wire):
     async def until_closed(self, within: float | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within
-        seconds *= self._patience.share(self._deciding, (CLOSED,))
+        seconds *= self._share((CLOSED,))
         await self._until(lambda: self._ended, self.now + seconds)
         self._miss((CLOSED,))
         return self._ended
+
+    def _share(self, names: Names, *, certain: bool = False) -> float:
+        """What part of a deadline is waited for these messages, or for a certain one of them."""
+        if self.hasty:
+            return SHARE
+        return self._patience.share(self._deciding, names, certain=certain)
 
     def _miss(self, names: Names) -> None:
         """Remember that these messages have not come to the deadline, unless the stream ended."""

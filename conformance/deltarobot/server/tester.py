@@ -17,6 +17,7 @@ from conformance.session import LAST_WORDS, Session
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
+NEXT = "robustness.next-client"
 
 _AGAIN = 0.02  # seconds until a server that turned us away is tried again
 
@@ -90,12 +91,10 @@ class ServerTester(Tester):
     async def later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
+        if came := await unserved(iut):
+            raise Violation("the next client to be served after another", came, NEXT)
         async with iut.instance() as instance:
-            async with iut.connect(instance) as session:
-                await shake_hands(session)
-                await session.send(end("the next one, please"))
-                await session.finish()
-                await session.until_closed()
+            await visit(iut, instance)
             async with iut.connect(instance, segmentation=segmentation) as session:
                 yield session
 
@@ -116,8 +115,10 @@ class ServerTester(Tester):
         try:
             async with following(iut, session.instance, after) as another:
                 await serves(iut, another, f"{after} in an earlier connection")
-        except (Violation, Unreachable):
+        except (Violation, Unreachable) as none:
             await session.unharmed(after)
+            if isinstance(none, Violation) and await unserved(iut):
+                none.session, none.requirement = none.session or iut.sessions[-1], NEXT
             raise
 
 
@@ -129,6 +130,33 @@ async def drained(session: Session, seconds: float) -> None:
     deadline = session.now + seconds
     while await session.watch(within=deadline - session.now):
         pass
+
+
+async def visit(iut: Iut, instance: Instance) -> None:
+    """A whole session, after which another client may come."""
+    async with iut.connect(instance) as session:
+        await shake_hands(session)
+        await session.send(end("the next one, please"))
+        await session.finish()
+        await session.until_closed()
+
+
+async def unserved(iut: Iut) -> str:
+    """What comes instead where the next client is told nothing after a plain session; else empty.
+
+    It is found out once in a run.
+    """
+    return await iut.once("next client", lambda: _unserved(iut))
+
+
+async def _unserved(iut: Iut) -> str:
+    async with iut.instance() as instance:
+        await visit(iut, instance)
+        try:
+            async with following(iut, instance, "another"):
+                return ""
+        except Violation as none:
+            return "" if iut.sessions[-1].received else none.came
 
 
 @contextlib.asynccontextmanager
