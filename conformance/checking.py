@@ -54,6 +54,8 @@ def _words(protocol: Protocol) -> Iterator[str]:
     for message in protocol.messages.values():
         for problem in _unknown("party", [message.sender], parties):
             yield f"{file}: messages: {message.name}: from: {problem}"
+        for problem in _unknown("feature", filter(None, [message.feature]), protocol.features):
+            yield f"{file}: messages: {message.name}: feature: {problem}"
     for role in protocol.roles.values():
         # A peer need not be a role, as one that only listens; but roles are peers of each other.
         facing = [other.name for other in protocol.roles.values() if other.peer == role.name]

@@ -99,6 +99,20 @@ class Configuration:
         setting = self.protocol.ixit[name]
         return self.ixit.get(name, str(setting.default or ""))
 
+    def leaves_out(self, requirement: str) -> str:
+        """Why the IUT leaves a requirement out, if it claims so; else empty."""
+        for claim, reason in self.unsupported.items():
+            if requirement in (claim, *self.protocol.features.get(claim, ())):
+                return reason
+        return ""
+
+    def unsent(self, party: str) -> set[str]:
+        """The names of a party's messages that are for optional parts which the IUT leaves out."""
+        if not self.unsupported:
+            return set()
+        mine = (one for one in self.protocol.messages.values() if one.sender == party)
+        return {message.name for message in mine if message.feature in self.unsupported}
+
     def to_json(self) -> str:
         return json.dumps({**asdict(self), "role": str(self.role)})
 

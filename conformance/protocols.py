@@ -97,13 +97,15 @@ class Requirement:
 class MessageType:
     """One message of a protocol: who sends it and the schema file of its decoded form.
 
-    ``paces``: a replayed capture waits for this message before it goes on.
+    ``paces``: a replayed capture waits for this message before it goes on. ``feature``: it is never
+    sent to an implementation that leaves out this optional part.
     """
 
     name: str
     sender: str
     schema: str
     paces: bool = False
+    feature: str = ""
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,11 @@ def load(name: str) -> Protocol:
         features={key: tuple(ids) for key, ids in raw.get("features", {}).items()},
         messages={
             (entry["from"], entry["name"]): MessageType(
-                entry["name"], entry["from"], entry["schema"], entry.get("paces", False)
+                entry["name"],
+                entry["from"],
+                entry["schema"],
+                entry.get("paces", False),
+                entry.get("feature", ""),
             )
             for entry in raw["messages"]
         },

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.configuration import Configuration
 from conformance.outcome import Run
 from conformance.protocols import Requirement
 from conformance.selection import LEFT_OUT
@@ -61,7 +60,7 @@ def decide(
         reason = said[0] if said else _why_not(requirement, run)
     elif left := [r["detail"] for r in deciding if r["verdict"] == Verdict.NOT_EXERCISED]:
         reason = f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"
-    claimed = _unsupported(requirement, run.configuration)
+    claimed = run.configuration.leaves_out(requirement.id)
     if claimed and not against:
         verdict, reason = Verdict.NOT_APPLICABLE, f"declared as unsupported: {claimed}"
     entry: dict[str, Any] = {
@@ -76,15 +75,6 @@ def decide(
         "tests": [result["id"] for result in deciding],
     }
     return {**entry, "note": requirement.note} if requirement.note else entry
-
-
-def _unsupported(requirement: Requirement, configuration: Configuration) -> str:
-    """Why the IUT leaves this requirement out, if its configuration claims so."""
-    features = configuration.protocol.features
-    for claim, reason in configuration.unsupported.items():
-        if requirement.id == claim or requirement.id in features.get(claim, ()):
-            return reason
-    return ""
 
 
 def _why_not(requirement: Requirement, run: Run) -> str:

@@ -31,7 +31,7 @@ from conformance.reporting.summary import terminal_summary
 from conformance.results import Result, conclude
 from conformance.selection import Collected
 from conformance.testbed import Testbed
-from conformance.verdicts import Verdict
+from conformance.verdicts import NotExercised, Verdict
 
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
@@ -65,6 +65,8 @@ class Runner:
             print_blob=False,
             report_multiple_bugs=False,
             verbosity=hypothesis.Verbosity.quiet,
+            # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
             suppress_health_check=list(hypothesis.HealthCheck),
         )
         hypothesis.settings.load_profile("conformance")
@@ -188,6 +190,8 @@ class Runner:
         began, clock = time.time(), time.perf_counter()
         error: Exception | None = None
         try:
+            if claimed := self.configuration.leaves_out(decides.id):
+                raise NotExercised(f"declared as unsupported: {claimed}")
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             await item.obj(iut=iut, **parameters)  # type: ignore[attr-defined]
         except Exception as raised:

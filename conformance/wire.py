@@ -108,18 +108,29 @@ class Wire:
     async def send(self, *values: Any, segmentation: Segmentation | None = None) -> None:
         """Send messages one by one, or all of them cut into writes as the segmentation says."""
         encoded = [self.protocol.codec.encode(value) for value in values]
+        encoded = [data for data in encoded if not self._left_out(data)]
         together = (segmentation or self._segmentation) and not self._link.datagrams
         for data in [b"".join(encoded)] if together else encoded:
             await self.send_bytes(data, segmentation=segmentation)
 
     async def send_bytes(self, data: bytes, *, segmentation: Segmentation | None = None) -> None:
         """Send bytes that need not be a message. A peer that has gone is not an error here."""
+        if self._left_out(data):
+            return
         cut = whole if self._link.datagrams else segmentation or self._segmentation
         # One write at a time: what is written in pieces must not be torn by an answer.
         async with self._writing:
             if cut is None:
                 await self._link.taken()
             await self._send_pieces(data, (cut or whole)(data))
+
+    def _left_out(self, data: bytes) -> bool:
+        """Whether it is for an optional part that the IUT does not have, and so is not sent."""
+        unsent = self.instance.configuration.unsent(self.peer)
+        if not unsent:
+            return False
+        frames = self.protocol.decoder(self.peer, self.instance.kind).feed(data)
+        return bool(frames) and all(frame.name in unsent for frame in frames)
 
     async def _send_pieces(self, data: bytes, pieces: Sequence[bytes]) -> None:
         frames = self.judge.decode(self.peer, data)
