@@ -14,13 +14,13 @@ All encodings of one value have the same decoded form. A message is known by its
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgpack
 
 from conformance.codec import Frame
-from conformance.runtime import dialects
+from conformance.runtime import dialects, objects
 from conformance.runtime.objects import Ending, Malformed
 from conformance.runtime.shapes import mark, name
 
@@ -74,6 +74,11 @@ def encode(value: Any) -> bytes:
     _pack(packer, value)
     packed: bytes = packer.bytes()
     return packed
+
+
+def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
+    """Where in the bytes of one message the member at a path of its decoded form stands."""
+    return objects.place(data, path)
 
 
 def is_request(value: Any) -> bool:

@@ -1,8 +1,10 @@
-"""Finds where a MessagePack object ends, whatever it holds, without making any of it.
+"""Finds where a MessagePack object ends, or a part of it stands, without making any of it.
 
 It takes no more memory than a number for each level of nesting, so an object that announces four
 thousand million elements costs nothing until they come. Formats: MessagePack specification.
 """
+
+from collections.abc import Iterator, Sequence
 
 DEPTH = 200  # levels of nesting that are followed
 LIMIT = 32 * 1024 * 1024  # bytes of one object
@@ -98,3 +100,56 @@ def _head(data: bytes | bytearray, at: int) -> tuple[int | None, int]:
     if first in _COUNTED:
         return 1 + width, number * more
     return 1 + width + more + number, 0
+
+
+def place(data: bytes, path: Sequence[str | int]) -> tuple[int, int] | None:
+    """Where in the bytes of an object the part at a path of its decoded form stands (see `codec`).
+
+    None where it has no such part, or too little of the object is there.
+    """
+    at, left = 0, list(path)
+    try:
+        while left:
+            children = list(_children(data, at))
+            match data[at] & 0xF0 == 0x80 or data[at] in (0xDE, 0xDF), left:
+                case True, ["$map", int(number), int(part), *left]:
+                    at = children[2 * number + part]
+                case True, ["$map", int(number)]:
+                    return children[2 * number], _end(data, children[2 * number + 1])
+                case True, [str(key), *left] if not key.startswith("$"):
+                    keys = [_string(data, child) for child in children[::2]]
+                    at = children[2 * keys.index(key.encode()) + 1]
+                case False, [int(number), *left]:
+                    at = children[number]
+                case _, [str(mark), *_] if mark.startswith("$"):
+                    break  # the one member that stands for the whole
+                case _:
+                    return None
+        return at, _end(data, at)
+    except (LookupError, ValueError, Malformed):
+        return None
+
+
+def _children(data: bytes, at: int) -> Iterator[int]:
+    """Where the elements of an array or a map begin; of a map, keys and values in turn."""
+    size, elements = _head(data, at)
+    at += size or 0
+    for _ in range(elements):
+        yield at
+        at = _end(data, at)
+
+
+def _end(data: bytes, at: int) -> int:
+    """Where the object that begins at a place ends. Raises LookupError where it does not."""
+    end = Ending().find(data[at:])
+    if end is None:
+        raise LookupError(at)
+    return at + end
+
+
+def _string(data: bytes, at: int) -> bytes | None:
+    """The contents of a str; None of any other object."""
+    if data[at] & 0xE0 != 0xA0 and data[at] not in (0xD9, 0xDA, 0xDB):
+        return None
+    width, _ = _SIZED.get(data[at], (0, 0))
+    return data[at + 1 + width : _end(data, at)]

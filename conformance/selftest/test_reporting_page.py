@@ -16,6 +16,7 @@ from conformance.reporting import ladder, page, places
 from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page
 from conformance.reporting.text import hexdump, in_hexdump
+from conformance.runtime import codec as runtime
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder, write_transcript
 from conformance.simspark.codec import encode
 
@@ -307,6 +308,37 @@ def test_a_field_is_found_in_a_binary_frame() -> None:
     assert deltarobot.place(data, ("identifier",)) == (0, 2)
     assert deltarobot.place(data, ("points", 2)) is None
     assert deltarobot.place(data, ("length",)) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "expected"),
+    [
+        ([1, 0, "no", {"a": 7}], [2], "no"),
+        ([1, 0, "no", {"a": 7}], [3, "a"], 7),
+        ({"first": [1, 2.5], "second": "x" * 40}, ["second"], "x" * 40),
+        ({"first": [1, 2.5], "y" * 300: {"z": [1]}}, ["y" * 300, "z", 0], 1),
+        ({str(number): number for number in range(70)}, ["69"], 69),
+        ({"$map": [[1, "one"], [2, "two"]]}, ["$map", 1, 1], "two"),
+        ({"$map": [[1, "one"], [2, "two"]]}, ["$map", 1, 0], 2),
+        ([{"$bin": "00ff"}], [0, "$bin"], {"$bin": "00ff"}),
+        ([{"$float": "nan"}, 1], [0, "$float"], {"$float": "nan"}),
+        ([1, 2], [], [1, 2]),
+    ],
+)
+def test_a_member_is_found_in_messagepack(value: Any, path: list[Any], expected: Any) -> None:
+    data = runtime.encode(value)
+    found = runtime.place(data, path)
+    assert found is not None and data[slice(*found)] == runtime.encode(expected)
+
+
+def test_what_is_not_in_messagepack_is_not_found() -> None:
+    data = runtime.encode({"a": [1, 2], "b": "text"})
+    for path in (["c"], ["a", 2], [0], ["b", "x"], ["a", "b"], ["$map", 7, 0], ["$map", 7]):
+        assert runtime.place(data, path) is None
+    assert runtime.place(data[:-2], ["b"]) is None
+    assert runtime.place(b"", ["b"]) is None
+    assert runtime.place(b"\xc1", [0]) is None
+    assert runtime.place(b"\xdf\xff\xff\xff\xff", ["b"]) is None
 
 
 def test_bytes_are_found_in_a_dump() -> None:

@@ -61,7 +61,7 @@ class Image:
                 f"{self.buffer.place(name)} to be the time of the operation, about {since:.3f}",
                 f"it is {self.raw(name).hex()} ({self[name]!r})",
                 requirement,
-                self.event,
+                self._wrong(self.buffer.layout[name], f"about {since:.3f}"),
             )
 
     def _same(self, field: Field, raw: bytes, value: Any, requirement: str | None) -> None:
@@ -70,7 +70,12 @@ class Image:
             came = f"it is {found.hex() or 'beyond the end'}"
             came += f" ({field.decode(found)!r})" if len(found) == field.size else ""
             expected = f"{self.buffer.place(field.name)} to be {raw.hex()} ({value!r})"
-            raise Violation(expected, came, requirement, self.event)
+            raise Violation(expected, came, requirement, self._wrong(field, raw.hex()))
+
+    def _wrong(self, field: Field, expected: str) -> int:
+        """Show the bytes of a wrong field alone; returns the index of that event."""
+        found = {f"{field.name} @{field.offset}": field.of(self.data).hex(), "expected": expected}
+        return self.buffer.tester.session.note("wrong", None, buffer=self.buffer.name, **found)
 
 
 class Buffer:
