@@ -1,11 +1,14 @@
 """Runs a command again whenever one of some files has changed."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from conformance import interruption
 
 _PAUSE = 0.3  # seconds between two looks
 
@@ -18,7 +21,9 @@ def files_of(command: Sequence[str], folder: Path) -> list[Path]:
 def watch(words: Sequence[str], files: Sequence[Path]) -> int:
     """Run the words, and again after each change; the last exit code, once it is interrupted."""
     code = 0
-    try:
+    # Both signals are heeded even where whoever started this ignores them, as a shell does for what
+    # runs in the background.
+    with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
         while True:
             before = _stamps(files)
             code = _run(words)
@@ -31,8 +36,7 @@ def watch(words: Sequence[str], files: Sequence[Path]) -> int:
                 before = now
                 time.sleep(_PAUSE)
             print(flush=True)
-    except KeyboardInterrupt:
-        return code
+    return code
 
 
 def _run(words: Sequence[str]) -> int:

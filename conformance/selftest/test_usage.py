@@ -313,9 +313,12 @@ def test_shards_are_merged_into_a_whole(place: Place) -> None:
     assert len(done.report["tests"]) == sum(len(part["tests"]) for part in parts) - 1
 
 
-def test_watching_runs_again_after_a_change(place: Place) -> None:
+@pytest.mark.parametrize("ignored", [False, True], ids=["usual", "SIGINT ignored"])
+def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None:
     iut = place.simulator()
-    words = [sys.executable, "-m", "conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--watch"]
+    # As a shell starts what runs in the background.
+    words = ["env", "--ignore-signal=INT"] if ignored else []
+    words += [sys.executable, "-m", "conformance", "run", SIMULATOR, *BRIEF, *ONE_TEST, "--watch"]
     with subprocess.Popen(
         [*words, "--", *iut], stdout=subprocess.PIPE, text=True, cwd=place.folder
     ) as process:
