@@ -333,7 +333,9 @@ def test_a_member_is_found_in_messagepack(value: Any, path: list[Any], expected:
 
 def test_what_is_not_in_messagepack_is_not_found() -> None:
     data = runtime.encode({"a": [1, 2], "b": "text"})
-    for path in (["c"], ["a", 2], [0], ["b", "x"], ["a", "b"], ["$map", 7, 0], ["$map", 7]):
+    paths: list[list[str | int]]
+    paths = [["c"], ["a", 2], [0], ["b", "x"], ["a", "b"], ["$map", 7, 0], ["$map", 7]]
+    for path in paths:
         assert runtime.place(data, path) is None
     assert runtime.place(data[:-2], ["b"]) is None
     assert runtime.place(b"", ["b"]) is None
