@@ -1,4 +1,4 @@
-"""List protocols and roles; of a role its requirements and test cases, and what its mock can do."""
+"""List protocols and roles; of a role its requirements, test cases and settings, and its mock."""
 
 import argparse
 import shutil
@@ -16,7 +16,7 @@ _DECLARED = {
     "variants": deviations.variants,
     "lenient": deviations.leniencies,
 }
-PARTS = ("requirements", "tests", *_DECLARED)
+PARTS = ("requirements", "tests", "settings", *_DECLARED)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -56,10 +56,26 @@ def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:
             _print(_table(rows))
         elif part == "tests":
             status = _tests(role)
+        elif part == "settings":
+            _print(_table(list(_settings(protocol, role))))
         else:
             declared = _DECLARED[part](str(role)).values()
             _print(_table([(d.name, d.requirement, _kind(d), d.summary) for d in declared]))
     return status
+
+
+def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
+    """What a configuration can say of an implementation: where, the name, the default, and why."""
+    for name, description in role.programs.items():
+        yield "[programs]", name, "", description
+    for name, description in role.procedures.items():
+        yield "[procedures]", name, name, description
+    for operation in role.hooks.values():
+        yield "[hooks]", operation.name, "", operation.description
+    for section, settings in (("[timing]", protocol.timings), ("[ixit]", protocol.ixit)):
+        for setting in settings.values():
+            default = "" if setting.default is None else f"{setting.default}"
+            yield section, setting.name, default, setting.description
 
 
 def _tests(role: Role) -> int:
