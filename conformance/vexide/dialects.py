@@ -3,8 +3,10 @@
 An implementation that speaks one of them gets one finding that names it, not one for every field.
 """
 
+import base64
 from typing import Any
 
+_SCREEN = {"top_left": [0, 0], "bottom_right": [480, 272]}
 _NAMES_OF_0_2 = {
     ("simulator", "ScreenScroll"),
     ("simulator", "TextMetricsRequest"),
@@ -31,6 +33,33 @@ def in_dialect(command: Any) -> Any:
         case {"Touch": {"pos": {"x": x, "y": y}, **rest}}:
             return {"Touch": {"pos": [x, y], **rest}}
     return None
+
+
+def event_in_dialect(event: Any) -> tuple[str, Any] | None:
+    """An event in the form of a published version, and that version; None where it has no other."""
+    match event:
+        case {"Serial": {"channel": channel, "data": str(data)}}:
+            return "0.1", {"Serial": {"channel": channel, "data": [*base64.b64decode(data)]}}
+        case {"ScreenClear": {"color": ink}}:
+            return "0.2", {"ScreenClear": {"color": _number(ink), "clip_region": _SCREEN}}
+        case {"ScreenDraw": {"command": command, "color": ink}}:
+            drawing = {"command": _paired(command), "color": _number(ink), "clip_region": _SCREEN}
+            return "0.2", {"ScreenDraw": drawing}
+    return None
+
+
+def _number(ink: dict[str, int]) -> int:
+    return ink["r"] << 16 | ink["g"] << 8 | ink["b"]
+
+
+def _paired(value: Any) -> Any:
+    """A drawing command with each point as a pair."""
+    match value:
+        case {"x": x, "y": y}:
+            return [x, y]
+        case dict():
+            return {key: _paired(entry) for key, entry in value.items()}
+    return value
 
 
 def _version(sender: str, name: str, value: Any) -> str | None:

@@ -8,6 +8,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.vexide.dialects import event_in_dialect
 from conformance.vexide.events import (
     PROGRAM,
     READY,
@@ -39,7 +40,30 @@ async def test_event_while_running(iut: Iut, event: str) -> None:
         if event == "motor" and not received(session, "ConfigureDevice"):
             raise NotExercised("the frontend has configured no device that could be reported")
         await session.send(PROGRAM.get(event, update(session, moved())))
-        await finishes(iut, session, f"the event {event}")
+        try:
+            await finishes(iut, session, f"the event {event}")
+        except Violation as refused:
+            version = await _read_in(iut, PROGRAM.get(event))
+            if version is None:
+                raise
+            came = f"it is read in the form of version {version} of the published Rust crate only"
+            raise Violation(refused.expected, came, refused.requirement, refused.event) from refused
+
+
+async def _read_in(iut: Iut, event: Any) -> str | None:
+    """The published version in whose form an event is taken that is refused as it should be."""
+    known = event_in_dialect(event)
+    if known is None:
+        return None
+    version, written = known
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(written)
+        try:
+            await finishes(iut, session, "the event in another form")
+        except Violation:
+            return None
+    return version
 
 
 @requirement("encoding.externally-tagged")

@@ -85,3 +85,16 @@ class WholeFloats(update_publisher.Publisher):
 def _whole(value: Any) -> Any:
     small = isinstance(value, float) and abs(value) < 2**53
     return int(value) if small and value.is_integer() else value
+
+
+@variant("repeats-left-out", of="log.each-once")
+class RepeatsLeftOut(log_publisher.Publisher):
+    """Leaves out what is the same as the message before, but for its time."""
+
+    before: Any = None
+
+    def publish(self, message: dict[str, Any]) -> None:
+        told = {**message, "timestamp": None}
+        if told != self.before:
+            super().publish(message)
+        self.before = told

@@ -136,3 +136,14 @@ class AbsentTargetEnds(Ending):
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return "velocity" in motor and "target_position" not in motor
+
+
+@fault("serial-read-as-numbers", violates="encoding.externally-tagged")
+class SerialReadAsNumbers(Frontend):
+    """Reads the data of Serial as an array of numbers only, and closes upon any other."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name != "Serial":
+            super().message(name, value)
+        elif isinstance(value[name]["data"], str):
+            self.close()
