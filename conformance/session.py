@@ -136,6 +136,11 @@ class Session(Wire):
         self._cursor = index
         return self.received[index - 1]
 
+    def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> bool:
+        """Whether a message with one of these names has come that nothing has looked at yet."""
+        coming = self.received[self._cursor :]
+        return any(message.name in names and where(message) for message in coming)
+
     async def until_closed(self, within: float | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within

@@ -26,11 +26,15 @@ class CallFailed(Exception):
 
 
 class Client(Session):
-    """One connection to a server. `patience` is how many seconds a call waits for its response."""
+    """One connection to a server, which is at `address` where it was the client that connected.
+
+    `patience` is how many seconds a call waits for its response.
+    """
 
     def __init__(self, patience: float) -> None:
         super().__init__()
         self.patience = patience
+        self.address = ""
         self.latest = -1
         self.waiting: dict[int, asyncio.Future[Any]] = {}
         self.connected = asyncio.Event()
@@ -141,6 +145,7 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
     if not (args.connect or args.listen):
         raise ValueError("a client needs --connect")
     client = peer(args.patience)
+    client.address = args.connect
     stream = await (zeromq.connect(args.connect) if args.connect else zeromq.accept(args.listen))
     running = asyncio.ensure_future(client.run(stream))
     try:

@@ -10,6 +10,8 @@ from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_client.tester import calling
 from conformance.segmentation import byte_by_byte, split_at
+from conformance.session import Session
+from conformance.verdicts import NotExercised
 
 RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
@@ -27,7 +29,7 @@ async def test_in_reverse(iut: Iut) -> None:
     async with calling(iut) as caller:
         calls = await caller.calls(3)
         for number, call in reversed(list(enumerate(calls))):
-            await caller.session.send(call.answer(None, [number, call.number]))
+            await call.respond(None, [number, call.number])
         for number, call in enumerate(calls):
             await caller.succeeds(call, [number, call.number])
 
@@ -38,11 +40,12 @@ async def test_in_any_order(iut: Iut) -> None:
     async with calling(iut) as caller:
         calls = list(enumerate(await caller.calls(30)))
         shuffled = random.Random(iut.configuration.seed).sample(calls, len(calls))
-        answers = [
-            call.answer(f"error {number}", None) if number % 3 == 0 else call.answer(None, number)
-            for number, call in shuffled
-        ]
-        await caller.session.send(*answers)
+        by_connection: dict[Session, list[Any]] = {}
+        for number, call in shuffled:
+            outcome = (f"error {number}", None) if number % 3 == 0 else (None, number)
+            by_connection.setdefault(call.session, []).append(call.answer(*outcome))
+        for session, answers in by_connection.items():
+            await session.send(*answers)
         for number, call in calls:
             if number % 3:
                 await caller.succeeds(call, number)
@@ -56,7 +59,7 @@ async def test_one_after_another(iut: Iut) -> None:
     async with calling(iut) as caller:
         for number in range(30):
             call = await caller.call("method", number)
-            await caller.session.send(call.answer(None, f"result {number}"))
+            await call.respond(None, f"result {number}")
             await caller.succeeds(call, f"result {number}")
 
 
@@ -66,7 +69,7 @@ async def test_results(iut: Iut) -> None:
     async with calling(iut) as caller:
         for result in RESULTS:
             call = await caller.call("method")
-            await caller.session.send(call.answer(None, result))
+            await call.respond(None, result)
             await caller.succeeds(call, result)
 
 
@@ -76,7 +79,7 @@ async def test_errors(iut: Iut) -> None:
     async with calling(iut) as caller:
         for error in ERRORS:
             call = await caller.call("method")
-            await caller.session.send(call.answer(error, None))
+            await call.respond(error, None)
             await caller.fails(call, f"the error {shown(error)}")
 
 
@@ -86,7 +89,7 @@ async def test_errors_with_results(iut: Iut) -> None:
     async with calling(iut) as caller:
         for error in ("failed", {"message": "failed"}, False):
             call = await caller.call("method")
-            await caller.session.send(call.answer(error, 42))
+            await call.respond(error, 42)
             await caller.fails(call, f"the error {shown(error)} with the result 42")
 
 
@@ -96,7 +99,7 @@ async def test_error_objects(iut: Iut) -> None:
     async with calling(iut) as caller:
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
             call = await caller.call("method")
-            await caller.session.send(call.answer(error, None))
+            await call.respond(error, None)
             told = await caller.fails(call, f"the error {shown(error)}")
             text = told if isinstance(told, str) else shown(told)
             check(
@@ -145,6 +148,8 @@ async def test_together(iut: Iut) -> None:
     """Three responses that come in one write, the last one cut, are three."""
     async with calling(iut) as caller:
         calls = await caller.calls(3)
+        if any(call.session is not caller.session for call in calls):
+            raise NotExercised("the client has a connection for each call")
         answers = [call.answer(None, number) for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):
@@ -156,5 +161,5 @@ async def test_long_response(iut: Iut) -> None:
     """A response of a hundred kilobytes is read however it is cut."""
     async with calling(iut) as caller:
         call = await caller.call("method")
-        await caller.session.send(call.answer(None, "0123456789" * 10_000))
+        await call.respond(None, "0123456789" * 10_000)
         await caller.succeeds(call, "0123456789" * 10_000, "a long response")

@@ -16,13 +16,13 @@ async def test_unknown_ids(iut: Iut) -> None:
     """A response with an id that no call waits for is passed over, and the true one counts."""
     async with calling(iut) as caller:
         done = await caller.call("before")
-        await caller.session.send(done.answer(None, "before"))
+        await done.respond(None, "before")
         await caller.succeeds(done, "before")
         call = await caller.call("method")
         strange = {0, 1, 2**16, 2**32 - 1, (call.number + 1) % 2**32, done.number}
         for number in sorted(strange - {call.number}):
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
-        await caller.session.send(call.answer(None, "right"))
+        await call.respond(None, "right")
         await caller.succeeds(call, "right", "responses with unknown ids")
 
 
@@ -31,9 +31,9 @@ async def test_second_response(iut: Iut) -> None:
     """A second response to one request is passed over."""
     async with calling(iut) as caller:
         call = await caller.call("method")
-        await caller.session.send(call.answer(None, "first"), call.answer(None, "second"))
+        await call.session.send(call.answer(None, "first"), call.answer(None, "second"))
         await caller.succeeds(call, "first", "two responses")
-        await caller.session.send(call.answer("third", None))
+        await call.respond("third", None)
         # The next call may have the same id.
         await caller.session.taken()
         await caller.works("a second and third response")
@@ -66,7 +66,7 @@ async def test_malformed_responses(iut: Iut) -> None:
                 call = await caller.call("method")
                 await caller.session.send(make(call))
                 await caller.session.taken()
-                await caller.session.send(call.answer(None, "right"))
+                await call.respond(None, "right")
                 await caller.survives(call, "right", what)
 
 
@@ -98,7 +98,7 @@ async def test_no_response(iut: Iut) -> None:
     async with calling(iut) as caller:
         call = await caller.call("method", timeout=0.2)
         await caller.fails(call, "its timeout of 0.2 s")
-        await caller.session.send(call.answer(None, "late"))
+        await call.respond(None, "late")
         # The next call may have the same id.
         await caller.session.taken()
         await caller.works("a call that was not answered")

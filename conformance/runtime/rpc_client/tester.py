@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from conformance.harness.upper import Answer
@@ -12,9 +12,10 @@ from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
 from conformance.runtime.tester import connected, ended
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.wire import Message
 
+_POLL = 0.005  # seconds between two looks at several connections
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
 
@@ -23,13 +24,23 @@ def response(number: Any, error: Any, result: Any) -> list[Any]:
     return [1, number, error, result]
 
 
-class Call:
-    """One call under way: its request, and the operation that waits for its result."""
+Waiting = dict[tuple[Session, int], int | None]
+"""By connection and id: the event from which on it may come again; None while a request waits."""
 
-    def __init__(self, caller: "Caller", running: asyncio.Task[Answer], request: Message) -> None:
-        self.caller = caller
+
+class Call:
+    """One call under way: its request, and the operation that waits for its result.
+
+    ``session`` is the connection on which the request came.
+    """
+
+    def __init__(
+        self, session: Session, running: asyncio.Task[Answer], request: Message, waits: "Waiting"
+    ) -> None:
+        self.session = session
         self.running = running
         self.request = request
+        self._waits = waits
 
     @property
     def number(self) -> int:
@@ -39,18 +50,61 @@ class Call:
 
     def answer(self, error: Any, result: Any) -> list[Any]:
         """The response to it, which is to be sent now."""
-        self.caller.answered(self.number)
+        self._waits[self.session, self.number] = len(self.session.events)
         return response(self.number, error, result)
+
+    async def respond(self, error: Any, result: Any) -> None:
+        """Send the response to it."""
+        await self.session.send(self.answer(error, result))
 
 
 class Caller:
-    """A session with a client that can be made to call."""
+    """A client that can be made to call, over one connection or several.
+
+    ``session`` is the connection of the latest request, or the first one.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.sessions = [session]
         self._running: list[asyncio.Task[Answer]] = []
-        self._ids: dict[int, int | None] = {}
-        """By id: the event from which on it may come again; None while its request waits."""
+        self._ids: Waiting = {}
+
+    async def accept(self, iut: Iut, connections: contextlib.AsyncExitStack) -> None:
+        """Take further connections, until it is cancelled."""
+        while True:
+            with contextlib.suppress(Unreachable):
+                opened = iut.connect(self.session.instance)
+                self.sessions.append(await connections.enter_async_context(opened))
+
+    async def next(
+        self, *names: str, to: str = "", where: Callable[[Message], bool] = lambda message: True
+    ) -> Message:
+        """The next message with one of these names, whose connection is then the session.
+
+        Raises Violation where none comes on any connection.
+        """
+        here = asyncio.create_task(self.session.expect(*names, where=where, to=to))
+        elsewhere = asyncio.create_task(self._elsewhere(names, where))
+        try:
+            await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
+            if here.done() and here.exception() and self.session.ended:
+                # A client may open a connection for each request.
+                await asyncio.wait({elsewhere}, timeout=self.session.seconds("response"))
+            if not elsewhere.done() or (here.done() and not here.exception()):
+                return await here
+            self.session = elsewhere.result()
+        finally:
+            await ended([here, elsewhere])
+        return await self.session.expect(*names, where=where, to=to)
+
+    async def _elsewhere(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
+        """Another connection on which such a message has come."""
+        while True:
+            for session in self.sessions:
+                if session is not self.session and session.ahead(*names, where=where):
+                    return session
+            await asyncio.sleep(_POLL)
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Have a procedure called; `more` are further arguments of the operation."""
@@ -64,7 +118,7 @@ class Caller:
         Raises Violation where none comes, of rpc.request-form where what comes is not one, and of
         rpc.request-id or rpc.ids-differ, without which responses could not be told apart.
         """
-        waiting = asyncio.create_task(self.session.expect(REQUEST, OTHER, to=to))
+        waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
         if running.done() and not waiting.done() and (error := running.exception()):
             await ended([waiting])
@@ -86,42 +140,40 @@ class Caller:
         if type(number) is not int or not 0 <= number < IDS:
             expected, came = "an id that is an unsigned integer of 32 bits", shown(message.value)
             raise Violation(expected, f"{came} came", "rpc.request-id", message.event)
-        since = self._ids.get(number, -1)
+        since = self._ids.get((self.session, number), -1)
         if since is None or message.event < since:
             came = f"{shown(message.value)} came while {number} was unanswered"
             raise Violation("an id that no call waits with", came, "rpc.ids-differ", message.event)
-        self._ids[number] = None
-
-    def answered(self, number: int) -> None:
-        """Take note that the request with an id waits no longer."""
-        self._ids[number] = len(self.session.events)
+        self._ids[self.session, number] = None
 
     async def call(self, method: str, *params: Any, **more: Any) -> Call:
         """Have a procedure called, and wait for the request. Raises Violation where none comes."""
         running = self.begin(method, *params, **more)
-        return Call(self, running, await self.sent(running, f"for {method}"))
+        request = await self.sent(running, f"for {method}")
+        return Call(self.session, running, request, self._ids)
 
     async def calls(self, count: int) -> list[Call]:
         """That many calls which wait at the same time. Raises NotExercised where there are none."""
         methods = [f"method{number}" for number in range(count)]
         running = {method: self.begin(method, number) for number, method in enumerate(methods)}
         first = await self.sent(running[methods[0]], "for a call")
-        requests = {self._method(first): first}
+        requests = {self._method(first): (self.session, first)}
         while len(requests) < count:
             try:
-                message = await self.session.expect(REQUEST)
+                message = await self.next(REQUEST)
             except Violation as missing:
                 raise NotExercised(
                     f"needs {count} calls that wait at the same time, and {len(requests)} do: "
                     "rpc.concurrent-calls"
                 ) from missing
             self._count(message)
-            requests[self._method(message)] = message
+            requests[self._method(message)] = self.session, message
         for method in methods:
             if method not in requests:
                 came = f"{', '.join(requests)} came"
                 raise Violation(f"a request for {method}", came, "rpc.request-content")
-        return [Call(self, running[method], requests[method]) for method in methods]
+        found = ((running[method], *requests[method]) for method in methods)
+        return [Call(session, made, request, self._ids) for made, session, request in found]
 
     async def notify(self, method: str, *params: Any) -> Answer:
         """Notify a procedure. Raises Violation where that does not end."""
@@ -178,11 +230,13 @@ class Caller:
         return answer.error
 
     async def works(self, after: str) -> None:
-        """Raise Violation unless a further call works, here or, if it was closed, not at all."""
-        if self.session.ended:
+        """Raise Violation unless a further call works: of a client that has closed its only
+        connection none need.
+        """
+        if self.session.ended and len(self.sessions) == 1:
             return
         call = await self.call("still", after)
-        await self.session.send(call.answer(None, "works"))
+        await call.respond(None, "works")
         await self.succeeds(call, "works", f"its response, which came after {after}")
 
     async def close(self) -> None:
@@ -192,9 +246,14 @@ class Caller:
 @contextlib.asynccontextmanager
 async def calling(iut: Iut) -> AsyncIterator[Caller]:
     """A session with a client whose calls are given up at its end."""
-    async with connected(iut, "notify", method=PROMPT, params=[]) as session:
+    async with (
+        connected(iut, "notify", method=PROMPT, params=[]) as session,
+        contextlib.AsyncExitStack() as connections,
+    ):
         caller = Caller(session)
+        accepting = asyncio.create_task(caller.accept(iut, connections))
         try:
             yield caller
         finally:
             await caller.close()
+            await ended([accepting])

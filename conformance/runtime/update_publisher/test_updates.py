@@ -169,6 +169,29 @@ async def test_changes_at_any_moment(iut: Iut) -> None:
 
 
 @requirement("update.changed")
+async def test_changes_together(iut: Iut) -> None:
+    """What has changed before another change is sent before it or with it, and not some time later.
+
+    However far behind a publisher may be: what is in one update has changed since the one before.
+    """
+    async with operated(iut) as session:
+        await connect(session, ONE, {"a": 0, "flag": True, "zero": 1, "mark": 0})
+        told = Told(session, ONE)
+        for number in range(1, 6):
+            wanted = {"a": number, "flag": number % 2 == 0, "zero": 1 - number % 2}
+            for name in wanted:
+                await change(session, ONE, {name: wanted[name]})
+            await change(session, ONE, {"mark": number})
+            await told.comes_to({"mark": number})
+            came = told.values()
+            check(
+                all(name in came and equal(wanted[name], came[name]) for name in wanted),
+                f"{shown(wanted)} to be sent for {ONE} before 'mark', which changed last",
+                f"{shown({name: came.get(name) for name in wanted})} was",
+            )
+
+
+@requirement("update.changed")
 async def test_changes_of_two_devices(iut: Iut) -> None:
     """Changes of two devices at the same time are sent under the UID of each."""
     async with operated(iut) as session:

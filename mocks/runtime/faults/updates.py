@@ -163,6 +163,29 @@ class FalseIsNoChange(Publisher):
         return {name: value for name, value in super().values(uid).items() if value}
 
 
+class EverythingNowAndThen(Publisher):
+    """Sends all values in every tenth update, so that what was left out comes some time."""
+
+    updates = 0
+
+    def update(self) -> None:
+        self.updates += 1
+        super().update()
+
+    def values(self, uid: str) -> Any:
+        return super().values(uid) | (self.devices[uid] if self.updates % 10 == 0 else {})
+
+
+@fault("one-change-and-everything-later", violates="update.changed", subtle=True)
+class OneChangeAndEverythingLater(EverythingNowAndThen, OneChangeAnUpdate):
+    """Loses all changes of a device but the latest until it sends everything."""
+
+
+@fault("false-comes-later", violates="update.changed", subtle=True)
+class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
+    """Leaves out what has become false or 0 until it sends everything."""
+
+
 @fault("first-of-a-period", violates="update.changed", subtle=True)
 class FirstOfAPeriod(Publisher):
     """Tells the first value that a parameter has had since the last update."""

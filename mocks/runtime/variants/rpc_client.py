@@ -5,6 +5,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.shapes import REQUEST
+from mocks import zeromq
 from mocks.deviations import variant
 from mocks.runtime.rpc_client import Client
 
@@ -57,3 +58,17 @@ class ClosesUponMalformed(Client):
         well_formed = isinstance(value, list) and len(value) == 4 and value[0] == 1
         if not well_formed or type(value[1]) is not int:
             self.stream.close()
+
+
+@variant("a-connection-for-each", of="rpc.matching")
+class AConnectionForEach(Client):
+    """Opens a connection for each call and closes it then; on the first one nothing is asked."""
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        other, stream = Client(self.patience), await zeromq.connect(self.address)
+        running = asyncio.ensure_future(other.run(stream))
+        try:
+            return await other.call(method, params, patience)
+        finally:
+            stream.close()
+            await running
