@@ -39,35 +39,35 @@ _CLOCK = timedelta(seconds=2)  # between our clock, which is the IUT's, and a ti
 @requirement("log.form")
 async def test_form(iut: Iut) -> None:
     """A message has event, logger, level and timestamp, whatever is logged."""
-    async with publishing(iut) as session:
-        await logged(session, "without context", level="warning")
-        await logged(session, "with context", extra={"key": "value"})
+    async with publishing(iut) as publisher:
+        await logged(publisher, "without context", level="warning")
+        await logged(publisher, "with context", extra={"key": "value"})
 
 
 @requirement("log.extra-present")
 async def test_extra_is_there(iut: Iut) -> None:
     """A message has extra, also where the program gave no context."""
-    async with publishing(iut) as session:
-        message = await logged(session, "without context")
+    async with publishing(iut) as publisher:
+        message = await logged(publisher, "without context")
         check("extra" in message.value, "extra, empty", "it was left out", message.event)
 
 
 @requirement("log.extra")
 async def test_extra_is_a_map(iut: Iut) -> None:
     """extra is a map, with context and without."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for extra in ({}, {"key": "value"}, {"0": "a", "1": "b"}):
-            await logged(session, f"with {len(extra)}", extra=extra)
+            await logged(publisher, f"with {len(extra)}", extra=extra)
 
 
 @requirement("log.event")
 async def test_texts(iut: Iut) -> None:
     """Any text comes as it was logged: long, empty, of several lines, with signs of formats."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for text in TEXTS:
-            before = await log(session, text)
+            before = await log(publisher, text)
             try:
-                await published(session, text, before)
+                await published(publisher, text, before)
             except Violation as missing:
                 about = None if missing.requirement == "log.event" else missing.requirement
                 raise Violation(missing.expected, missing.came, about, missing.event) from missing
@@ -76,9 +76,9 @@ async def test_texts(iut: Iut) -> None:
 @requirement("log.logger")
 async def test_loggers(iut: Iut) -> None:
     """The logger is the module that logged, with all its parts."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for name in LOGGERS:
-            message = await logged(session, f"by {name}", logger=name)
+            message = await logged(publisher, f"by {name}", logger=name)
             came = message.value.get("logger")
             check(came == name, f"the logger {name}", f"{shown(came)} came", message.event)
 
@@ -86,12 +86,12 @@ async def test_loggers(iut: Iut) -> None:
 async def _levels(iut: Iut) -> dict[str, Any]:
     """By level the message of what was logged at it, as far as one came."""
     came: dict[str, Any] = {}
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for level in LEVELS:
-            await log(session, f"at {level}", level=level)
-        last = await published(session, f"at {LEVELS[-1]}")
-        await session.watch("nothing but what is on its way")
-        for message in session.received:
+            await log(publisher, f"at {level}", level=level)
+        last = await published(publisher, f"at {LEVELS[-1]}")
+        await publisher.session.watch("nothing but what is on its way")
+        for message in publisher.received:
             event = message.value.get("event") if message.name == LOG else None
             if isinstance(event, str) and event.startswith("at "):
                 came[event.removeprefix("at ")] = message
@@ -133,29 +133,29 @@ async def test_every_level(iut: Iut) -> None:
 @requirement("log.timestamp-form")
 async def test_timestamp_form(iut: Iut) -> None:
     """The timestamp is a date and time of ISO 8601."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for number in range(3):
-            await logged(session, f"step {number}")
+            await logged(publisher, f"step {number}")
 
 
 @requirement("log.timestamp-separator")
 async def test_timestamp_separator(iut: Iut) -> None:
     """Between its date and its time stands a T."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for level in ("warning", "error"):
-            await logged(session, f"at {level}", level=level)
+            await logged(publisher, f"at {level}", level=level)
 
 
 @requirement("log.timestamp")
 async def test_timestamps(iut: Iut) -> None:
     """The timestamp is the time of the log call, and a call at another time has another one."""
     told: list[datetime] = []
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for number in range(2):
             if told:
-                await session.watch("nothing, while some time passes", within=_A_SECOND)
+                await publisher.session.watch("nothing, while some time passes", within=_A_SECOND)
             before = datetime.now(UTC)
-            message = await logged(session, f"step {number}")
+            message = await logged(publisher, f"step {number}")
             text = str(message.value["timestamp"])
             came = _time(text)
             if came is None:
@@ -199,9 +199,9 @@ def _near(came: datetime, before: datetime, after: datetime) -> bool:
 @requirement("log.context")
 async def test_context(iut: Iut) -> None:
     """Further values of a log call stand in extra under any names, and change nothing else."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for number, extra in enumerate(CONTEXT):
-            message = await logged(session, f"step {number}", extra=extra, level="error")
+            message = await logged(publisher, f"step {number}", extra=extra, level="error")
             came = message.value.get("extra")
             there = isinstance(came, dict) and all(
                 name in came and equal(extra[name], came[name]) for name in extra
@@ -215,10 +215,10 @@ async def test_context(iut: Iut) -> None:
 @requirement("log.context")
 async def test_context_of_others(iut: Iut) -> None:
     """The context of one message does not appear in the next."""
-    async with publishing(iut) as session:
-        await logged(session, "one", extra={"conformance_only": 1, "step": 1}, level="error")
+    async with publishing(iut) as publisher:
+        await logged(publisher, "one", extra={"conformance_only": 1, "step": 1}, level="error")
         for extra in ({"step": 2}, {}):
-            message = await logged(session, f"another {len(extra)}", extra=extra, level="error")
+            message = await logged(publisher, f"another {len(extra)}", extra=extra, level="error")
             came = message.value.get("extra") or {}
             expected = "no conformance_only in extra, which is of an earlier message"
             check("conformance_only" not in came, expected, f"{shown(came)} came", message.event)
@@ -227,13 +227,13 @@ async def test_context_of_others(iut: Iut) -> None:
 @requirement("log.each-once")
 async def test_equal_messages(iut: Iut) -> None:
     """The same message logged twelve times at each of three levels is published as often."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for level in LEVELS[2:]:
             for _ in range(12):
-                await logged(session, "again", level=level)
-        await logged(session, "another")
-        await session.watch("nothing but what is on its way")
-        texts = [message.value.get("event") for message in session.received]
+                await logged(publisher, "again", level=level)
+        await logged(publisher, "another")
+        await publisher.session.watch("nothing but what is on its way")
+        texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
         check(came == 36, "36 messages", f"{came} came")
 
@@ -241,11 +241,11 @@ async def test_equal_messages(iut: Iut) -> None:
 @requirement("log.order")
 async def test_order(iut: Iut) -> None:
     """Fifty messages come in the order in which was logged, each once."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for number in range(50):
-            await log(session, f"step {number}", level=LEVELS[2 + number % 3])
-        await published(session, "step 49")
-        texts = [message.value.get("event") for message in session.received]
+            await log(publisher, f"step {number}", level=LEVELS[2 + number % 3])
+        await published(publisher, "step 49")
+        texts = [message.value.get("event") for message in publisher.received]
         came = [text for text in texts if str(text).startswith("step ")]
         wanted = [f"step {number}" for number in range(50)]
         wrong = next((pair for pair in zip(wanted, came, strict=False) if pair[0] != pair[1]), None)
@@ -256,14 +256,14 @@ async def test_order(iut: Iut) -> None:
 @requirement("encoding.messagepack")
 async def test_back_to_back(iut: Iut) -> None:
     """Messages of all sizes stand right behind each other, with nothing between them."""
-    async with publishing(iut) as session:
+    async with publishing(iut) as publisher:
         for number in range(40):
-            await log(session, "x" * 100 * number + str(number), extra={"n": number})
-        await published(session, "x" * 3900 + "39")
+            await log(publisher, "x" * 100 * number + str(number), extra={"n": number})
+        await published(publisher, "x" * 3900 + "39")
 
 
 @requirement("encoding.strings")
 async def test_strings(iut: Iut) -> None:
     """All that is text is a str of UTF-8."""
-    async with publishing(iut) as session:
-        await logged(session, "ä€😀", extra={"ä": "€"})
+    async with publishing(iut) as publisher:
+        await logged(publisher, "ä€😀", extra={"ä": "€"})

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.iut import Iut
 from conformance.keywords import shown
 from conformance.runtime.shapes import LOG
-from conformance.runtime.tester import connected, done, operated
+from conformance.runtime.tester import Connections, connected, done, operated
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -21,12 +21,14 @@ _PROMPT = {"level": "critical", "event": "conformance prompt", "logger": LOGGER,
 
 
 @contextlib.asynccontextmanager
-async def publishing(iut: Iut) -> AsyncIterator[Session]:
-    """A session with a publisher, once that has noticed its subscriber."""
+async def publishing(iut: Iut) -> AsyncIterator[Connections]:
+    """The connections of a publisher, once that has noticed its subscriber."""
     async with operated(iut, connected(iut, "log", **_PROMPT)) as session:
         if iut.transport == "zmq":
             await _noticed(session)
-        yield session
+        connections = Connections(session)
+        async with connections.accepting(iut):
+            yield connections
 
 
 async def _noticed(session: Session) -> None:
@@ -39,41 +41,41 @@ async def _noticed(session: Session) -> None:
 
 
 async def log(
-    session: Session,
+    publisher: Connections,
     event: str,
     level: str = "error",
     logger: str = LOGGER,
     extra: dict[str, Any] | None = None,
 ) -> int:
     """Have a program log this; how many messages had come before."""
-    before = len(session.received)
-    await done(session, "log", level=level, event=event, logger=logger, extra=extra or {})
+    before = len(publisher.received)
+    await done(publisher.session, "log", level=level, event=event, logger=logger, extra=extra or {})
     return before
 
 
-async def published(session: Session, event: str, before: int = 0) -> Message:
+async def published(publisher: Connections, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
     Raises Violation of `log.event` where only other texts came after that many messages, of
     `log.form` where what came is not a log message, of `log.each-once` where nothing did.
     """
     try:
-        return await session.expect(
+        return await publisher.next(
             LOG,
             where=lambda message: message.value.get("event") == event,
             to=f"of {shown(event)}",
             requirement="log.each-once",
         )
     except Violation as missing:
-        if not session.received[before:]:
+        if not publisher.received[before:]:
             raise
-        other = session.received[-1]
+        other = publisher.received[-1]
         if other.name != LOG:
             raise Violation("a log message", f"{other.name} came", "log.form") from missing
         came = f"{shown(other.value.get('event'))} came"
         raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
 
 
-async def logged(session: Session, event: str, **more: Any) -> Message:
+async def logged(publisher: Connections, event: str, **more: Any) -> Message:
     """Have a program log this; returns the resulting message."""
-    return await published(session, event, await log(session, event, **more))
+    return await published(publisher, event, await log(publisher, event, **more))

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.harness.upper import Answer
@@ -10,12 +10,11 @@ from conformance.iut import Iut
 from conformance.keywords import equal, shown
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
-from conformance.runtime.tester import connected, ended
+from conformance.runtime.tester import Connections, connected, ended
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-_POLL = 0.005  # seconds between two looks at several connections
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
 
@@ -58,53 +57,13 @@ class Call:
         await self.session.send(self.answer(error, result))
 
 
-class Caller:
-    """A client that can be made to call, over one connection or several.
-
-    ``session`` is the connection of the latest request, or the first one.
-    """
+class Caller(Connections):
+    """A client that can be made to call."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
-        self.sessions = [session]
+        super().__init__(session)
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
-
-    async def accept(self, iut: Iut, connections: contextlib.AsyncExitStack) -> None:
-        """Take further connections, until it is cancelled."""
-        while True:
-            with contextlib.suppress(Unreachable):
-                opened = iut.connect(self.session.instance)
-                self.sessions.append(await connections.enter_async_context(opened))
-
-    async def next(
-        self, *names: str, to: str = "", where: Callable[[Message], bool] = lambda message: True
-    ) -> Message:
-        """The next message with one of these names, whose connection is then the session.
-
-        Raises Violation where none comes on any connection.
-        """
-        here = asyncio.create_task(self.session.expect(*names, where=where, to=to))
-        elsewhere = asyncio.create_task(self._elsewhere(names, where))
-        try:
-            await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
-            if here.done() and here.exception() and self.session.ended:
-                # A client may open a connection for each request.
-                await asyncio.wait({elsewhere}, timeout=self.session.seconds("response"))
-            if not elsewhere.done() or (here.done() and not here.exception()):
-                return await here
-            self.session = elsewhere.result()
-        finally:
-            await ended([here, elsewhere])
-        return await self.session.expect(*names, where=where, to=to)
-
-    async def _elsewhere(self, names: Sequence[str], where: Callable[[Message], bool]) -> Session:
-        """Another connection on which such a message has come."""
-        while True:
-            for session in self.sessions:
-                if session is not self.session and session.ahead(*names, where=where):
-                    return session
-            await asyncio.sleep(_POLL)
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Have a procedure called; `more` are further arguments of the operation."""
@@ -246,14 +205,10 @@ class Caller:
 @contextlib.asynccontextmanager
 async def calling(iut: Iut) -> AsyncIterator[Caller]:
     """A session with a client whose calls are given up at its end."""
-    async with (
-        connected(iut, "notify", method=PROMPT, params=[]) as session,
-        contextlib.AsyncExitStack() as connections,
-    ):
+    async with connected(iut, "notify", method=PROMPT, params=[]) as session:
         caller = Caller(session)
-        accepting = asyncio.create_task(caller.accept(iut, connections))
-        try:
-            yield caller
-        finally:
-            await caller.close()
-            await ended([accepting])
+        async with caller.accepting(iut):
+            try:
+                yield caller
+            finally:
+                await caller.close()
