@@ -85,8 +85,7 @@ class Caller(Connections):
         try:
             message = await waiting
         except Violation as missing:
-            outcome = f"; the operation ended with {running.result()}" if running.done() else ""
-            raise Violation(missing.expected, f"{missing.came}{outcome}"[:600]) from missing
+            raise Violation(missing.expected, f"{missing.came}{_outcome(running)}") from missing
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
@@ -200,6 +199,16 @@ class Caller(Connections):
 
     async def close(self) -> None:
         await ended(self._running)
+
+
+def _outcome(running: asyncio.Task[Answer]) -> str:
+    """How an operation has ended, in words that follow others; nothing where it still runs."""
+    if not running.done():
+        return ""
+    answer = running.result()
+    if answer.ok:
+        return f"; the operation had the result {shown(answer.result)}"
+    return f"; the operation failed: {shown(answer.error)}"
 
 
 @contextlib.asynccontextmanager
