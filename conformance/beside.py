@@ -17,7 +17,7 @@ from conformance.apart import Apart, Gone, Here
 from conformance.captures import Event, Writer
 from conformance.codec import Frame
 from conformance.judge import Connections, Finding
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
 EVENT = 600  # bytes that an event takes in memory beside its data

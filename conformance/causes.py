@@ -18,7 +18,7 @@ from typing import Any
 
 from conformance.configuration import Configuration
 from conformance.patience import never_came
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.verdicts import Verdict, violated
 
 _BAD = (Verdict.FAIL, Verdict.WARN)

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 from conformance import captures, locate, sources
-from conformance.protocols import BrokenProtocol, Protocol, UnknownName
+from conformance.protocol import Protocol, UnknownName
+from conformance.protocols import BrokenProtocol
 
 HEADER = (
     *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance import protocols
-from conformance.protocols import Role
+from conformance.protocol import Role
 from conformance.runner import case_id, purpose
 
 LEAN = (

@@ -16,7 +16,7 @@ import jsonschema
 
 from conformance import protocols
 from conformance.exits import WrongUsage
-from conformance.protocols import Protocol, Role, UnknownName
+from conformance.protocol import Protocol, Role, UnknownName
 from conformance.selection import Selection
 
 FILE = "conformance.toml"

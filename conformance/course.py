@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from conformance.judge import Finding
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 ANY = "anything else"
 """In a row: every step of its sender that has no row of its own in that state."""

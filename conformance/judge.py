@@ -8,7 +8,7 @@ from typing import Protocol as Interface
 
 from conformance.captures import Capture, Event
 from conformance.codec import Decoder, Frame, Prompting
-from conformance.protocols import MessageType, Protocol
+from conformance.protocol import MessageType, Protocol
 
 MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
 _COUNTED = 10_000  # different ones that are counted over all connections

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import mocks
-from conformance.protocols import Protocol, Role, UnknownName
+from conformance.protocol import Protocol, Role, UnknownName
 
 _CLASS = r"^class {}(?:\((.*?)\))?:\n(.*?)(?=^[^\s)#]|\Z)"
 _METHOD = re.compile(r"^    ((?:@.*\n    )*)(?:async )?def (\w+)\(", re.MULTILINE)

@@ -17,7 +17,7 @@ from conformance.captures import Capture, Event
 from conformance.generation.misses import NearMiss, sampled_misses
 from conformance.generation.nodes import UnsupportedSchema
 from conformance.judge import judge_capture
-from conformance.protocols import MessageType, Protocol, Role
+from conformance.protocol import MessageType, Protocol, Role
 from mocks.mutants import ALWAYS, ANY_KEY, DROP, LATER, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant, place
 
 _UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)

@@ -11,7 +11,7 @@ from conformance.captures import Capture, CaptureError
 from conformance.codec import Frame
 from conformance.exits import SuiteFault
 from conformance.judge import Finding, judge_capture
-from conformance.protocols import Protocol, UnknownName
+from conformance.protocol import Protocol, UnknownName
 
 
 class Misjudged(SuiteFault):

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from conformance.captures import Capture, Event
 from conformance.judge import judge_capture
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation

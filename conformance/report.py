@@ -11,7 +11,7 @@ from conformance.comparison import compare
 from conformance.configuration import Configuration
 from conformance.exits import CONFORMANT, INTERRUPTED, NONCONFORMANT
 from conformance.outcome import Run, counted, headline, lead, outcome, word
-from conformance.protocols import Protocol, Role
+from conformance.protocol import Protocol, Role
 from conformance.requirement_verdicts import decide, findings_of, judged
 from conformance.verdicts import Verdict
 

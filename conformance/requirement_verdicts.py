@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.outcome import Run
-from conformance.protocols import Requirement
+from conformance.protocol import Requirement
 from conformance.selection import LEFT_OUT
 from conformance.verdicts import Verdict, merge, violated
 

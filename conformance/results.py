@@ -9,7 +9,7 @@ from typing import Any
 from conformance.captures import write
 from conformance.iut import Iut, missing
 from conformance.judge import Finding
-from conformance.protocols import Requirement
+from conformance.protocol import Requirement
 from conformance.session import Session
 from conformance.transcripts import Transcripts
 from conformance.verdicts import (

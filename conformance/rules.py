@@ -19,7 +19,7 @@ from conformance.collection import CollectionError, cases
 from conformance.configuration import ConfigurationError
 from conformance.course import Violates, Walk, courses
 from conformance.judge import Finding, judge_capture
-from conformance.protocols import Protocol, Role, UnknownName
+from conformance.protocol import Protocol, Role, UnknownName
 from mocks import deviations
 
 SUBTLE = 3  # at least one fault in three shows in rare circumstances only

@@ -24,7 +24,7 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.iut import Iut
 from conformance.outcome import Run
 from conformance.overlap import overlap, width
-from conformance.protocols import Requirement
+from conformance.protocol import Requirement
 from conformance.report import build
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary

@@ -13,7 +13,7 @@ from pathlib import Path
 import conformance
 import mocks
 from conformance import mock_sources
-from conformance.protocols import Protocol, Role, UnknownName
+from conformance.protocol import Protocol, Role, UnknownName
 
 _BEFORE = (
     *("requirement(", "Finding(", "exercised.add("),

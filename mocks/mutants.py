@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance import protocols
 from conformance.codec import Frame
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from mocks.datagrams import Datagrams
 from mocks.streams import Stream
 

@@ -16,7 +16,7 @@ import argparse
 from conformance import checking, protocols
 from conformance.commands import sessions
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.reporting.text import one_line
 
 

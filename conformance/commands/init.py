@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conformance import configuration, protocols
 from conformance.configuration import ConfigurationError
-from conformance.protocols import Protocol, Role
+from conformance.protocol import Protocol, Role
 
 _WIDTH = 96
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance import protocols
 from conformance.exits import SUITE_FAILED
-from conformance.protocols import Protocol, Role
+from conformance.protocol import Protocol, Role, UnknownName
 from conformance.reporting.text import one_line
 from mocks import deviations
 
@@ -31,7 +31,7 @@ def execute(args: argparse.Namespace) -> int:
     if role:
         return _list_role(protocols.load(name), protocols.role(args.name), chosen)
     if len(chosen) < len(PARTS):
-        raise protocols.UnknownName("role", args.name, _roles())
+        raise UnknownName("role", args.name, _roles())
     for protocol in [protocols.load(name)] if name else map(protocols.load, protocols.names()):
         print(f"{protocol.name}  {protocol.title}")
         rows = [(f"  {each}", each.title) for each in protocol.roles.values()]

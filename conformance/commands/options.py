@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from conformance import configuration, protocols
+from conformance import configuration
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import transport
-from conformance.protocols import Role, UnknownName
+from conformance.protocol import TRANSPORTS, Role, UnknownName
 
 _OF_THE_MOCK = ("mock", "fault", "variant", "mutant", "transport")
 """The options each of which implies ``--mock``."""
@@ -46,9 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--variant", metavar="NAME", help="the same, with this lawful variant")
     parser.add_argument("--mutant", metavar="JSON", help="the same, with a mutant (of prove)")
-    parser.add_argument(
-        "--transport", choices=protocols.TRANSPORTS, help="the same, over this transport"
-    )
+    parser.add_argument("--transport", choices=TRANSPORTS, help="the same, over this transport")
 
 
 def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) -> Configuration:

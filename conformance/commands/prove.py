@@ -21,6 +21,7 @@ from conformance.collection import CollectionError
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT, NONCONFORMANT, SUITE_FAILED
 from conformance.proof import Trial
+from conformance.protocol import UnknownName
 from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -61,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
                 raise ConfigurationError(f"--{kind} needs one role: {' or '.join(roles)}")
             known = getattr(deviations, f"{kind}s")(roles[0])
             if name not in known:
-                raise protocols.UnknownName(kind, name, list(known))
+                raise UnknownName(kind, name, list(known))
     try:
         planned = {
             role: proof.mutations(role, args.mutants, args.seed)

@@ -34,7 +34,7 @@ from conformance.live.secured import security
 from conformance.live.sides import Side, sides
 from conformance.live.watch import watching
 from conformance.live.zeromq import PREFIX
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 REPORT = "conformance-report"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conformance import stored
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.protocols import UnknownName
+from conformance.protocol import UnknownName
 from conformance.selection import Selection, matches
 from conformance.smoke import SMOKE
 

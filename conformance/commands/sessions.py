@@ -13,7 +13,7 @@ from conformance import captures, protocols, recordings
 from conformance.captures import CaptureError
 from conformance.configuration import ConfigurationError
 from conformance.live.sides import Side, sides
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.recordings import Recording
 from conformance.traffic import har, pcap, raw
 

@@ -21,7 +21,7 @@ from conformance.commands import sessions
 from conformance.configuration import ConfigurationError
 from conformance.course import courses
 from conformance.judge import Connections
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.recordings import Recording
 from conformance.reporting import course_text, ladder_text
 from conformance.reporting.text import one_line

@@ -21,7 +21,7 @@ from conformance.harness.links import Link, Listener
 from conformance.harness.listening import listening
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
-from conformance.protocols import Role
+from conformance.protocol import Role
 from conformance.verdicts import NotExercised, Unreachable
 
 if TYPE_CHECKING:

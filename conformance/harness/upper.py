@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.configuration import Configuration, expand
 from conformance.harness.links import Link
-from conformance.protocols import Role
+from conformance.protocol import Role
 from conformance.verdicts import Inconclusive, NotExercised
 
 _LINE = 1024 * 1024  # bytes of one answer line that are read at most

@@ -14,7 +14,7 @@ from conformance.live.relay import Disturbance
 from conformance.live.report import write_reports
 from conformance.live.sides import Side
 from conformance.live.watch import Watch
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from conformance.configuration import ConfigurationError
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from conformance import protocols
 from conformance.beside import Bench, Beside, Seen, Told, Unjudged
 from conformance.captures import Writer
 from conformance.live.sides import Side
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that goes on
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.captures import Event
 from conformance.judge import Finding
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.reporting.text import hexdump, one_line, visible
 
 _INNER = 30  # columns between the lifelines

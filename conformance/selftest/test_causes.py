@@ -8,7 +8,7 @@ import pytest
 from conformance import protocols
 from conformance.causes import causes, presumes, settle
 from conformance.configuration import Configuration
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.results import Result
 
 ROOT, ON_IT, FAR, OTHER = (

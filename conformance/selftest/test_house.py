@@ -12,6 +12,7 @@ ENTRIES = {"README.md", "captures", "conformance", "mocks", "pyproject.toml", "r
 
 # A package, and what it must not import: data flows one way.
 FORBIDDEN = {
+    "conformance/protocol.py": ("conformance.harness", "conformance.session", "mocks"),
     "conformance/protocols.py": ("conformance.harness", "conformance.session", "mocks"),
     "conformance/harness": ("conformance.session", "conformance.runner", "conformance.cli"),
     "mocks": ("conformance.harness", "conformance.session", "conformance.runner", "pytest"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.captures import Capture, Event
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 
 
 @dataclass(frozen=True)

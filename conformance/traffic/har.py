@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from conformance.captures import CaptureError, Event
 from conformance.live.sides import Side
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.traffic.foreign import Foreign, capture
 
 SUFFIX = ".har"

@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.captures import CaptureError, Event
 from conformance.configuration import ConfigurationError
 from conformance.live.sides import Side
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.traffic.container import BEGINNINGS, Container, Unreadable
 from conformance.traffic.foreign import Foreign, capture
 from conformance.traffic.packets import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.captures import Capture, CaptureError, Event
 from conformance.configuration import ConfigurationError
 from conformance.live.sides import Side, sides
-from conformance.protocols import DATAGRAMS, Protocol
+from conformance.protocol import DATAGRAMS, Protocol
 from conformance.traffic.packets import ACK, FIN, SYN, TCP, UDP
 
 SERVED = 40001  # where the first server listens, if its protocol has no port of its own

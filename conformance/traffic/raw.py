@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from conformance.captures import CaptureError, Event
-from conformance.protocols import Protocol
+from conformance.protocol import Protocol
 from conformance.traffic.foreign import Foreign, capture
 
 PIECE = 1024  # bytes; a finding tells in which piece of the file its message ends
