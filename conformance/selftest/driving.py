@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from conformance.harness.process import peak
 
@@ -73,6 +74,17 @@ class Done:
     @property
     def smoke(self) -> dict[str, Any]:
         return dict(self.report["smoke"])
+
+    @property
+    def tests(self) -> dict[str, str]:
+        """The verdict of each test, by its id."""
+        return {test["id"]: test["verdict"] for test in self.report["tests"]}
+
+    @property
+    def complaints(self) -> int:
+        """The failures and errors that junit.xml counts."""
+        root = ElementTree.fromstring(self.text("junit.xml"))
+        return int(root.attrib["failures"]) + int(root.attrib["errors"])
 
     def text(self, name: str) -> str:
         """One file of the report's folder."""
