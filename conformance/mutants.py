@@ -14,7 +14,8 @@ from typing import Any
 
 from conformance import captures, course, locate
 from conformance.captures import Capture, Event
-from conformance.generation.misses import NearMiss, sampled_misses
+from conformance.generation.kinds import NearMiss
+from conformance.generation.misses import sampled_misses
 from conformance.generation.nodes import UnsupportedSchema
 from conformance.judge import judge_capture
 from conformance.protocol import MessageType, Protocol, Role

@@ -1,7 +1,8 @@
 """Generates messages from JSON Schemas: valid ones, and near misses with one violation, named."""
 
 from conformance.generation.cuts import cuts
-from conformance.generation.misses import NearMiss, near_misses
+from conformance.generation.kinds import NearMiss
+from conformance.generation.misses import near_misses
 from conformance.generation.nodes import UnsupportedSchema
 from conformance.generation.values import valid
 

@@ -5,8 +5,8 @@ those are kept in which the validator finds just that violation. So what a schem
 in one place, and no list of exceptions is needed here.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -14,63 +14,26 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from conformance.generation.kinds import (
+    TOO_LONG,
+    Kind,
+    NearMiss,
+    given,
+    kind_of,
+    named,
+    numbers,
+    other_constants,
+    texts,
+)
 from conformance.generation.nodes import Node, UnsupportedSchema
-from conformance.generation.scalars import Form, encoded, text, together
+from conformance.generation.scalars import Form, together
 from conformance.generation.values import Forms, overlap
-from conformance.keywords import regex, words
-from conformance.schemas import Contents, Part, Schema
+from conformance.keywords import words
+from conformance.schemas import Contents, Schema
 
 DEPTH = 1  # levels of recursion
-FAR = (1, 2**8, 2**16, 2**32)  # how far beyond a bound: what fits no smaller type either
-TOO_LONG = 2**16  # a limit above this is not overstepped
-ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 OF_EACH_TYPE: tuple[Any, ...] = (None, True, 0, 0.5, 1.0, "0", [], {})
 UNKNOWN_TAGS: tuple[Any, ...] = ("Unknown", {"Unknown": None}, {"Unknown": {}})
-
-
-@dataclass(frozen=True)
-class NearMiss:
-    """An invalid value: the one keyword that it violates, where in the value, and what that asks.
-
-    `expected` fits before "was expected".
-    """
-
-    value: Any
-    keyword: str
-    path: tuple[Part, ...]
-    expected: str
-
-    @property
-    def bad(self) -> Any:
-        """What stands at the path."""
-        found = self.value
-        for step in self.path:
-            found = found[step]
-        return found
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """One keyword violated at one place: the bad values there, and the containers around it.
-
-    `bad` is None where the samples are all there is. The outermost layer comes first; a layer is a
-    form of (container, key), and valid once something valid is put at the key.
-    """
-
-    keyword: str
-    expected: str
-    samples: tuple[Any, ...]
-    bad: SearchStrategy[Any] | None = None
-    layers: tuple[Form, ...] = ()
-    doubtful: bool = False  # a value might fit another branch, so each is to be checked
-
-    def miss(self, bad: Any, layers: Sequence[tuple[Any, Part]]) -> NearMiss:
-        value = bad
-        for container, key in reversed(layers):
-            outer = container.copy()  # a sample, and what another draw returned, stay as they are
-            outer[key] = value
-            value = outer
-        return NearMiss(value, self.keyword, tuple(key for _, key in layers), self.expected)
 
 
 @cache
@@ -102,17 +65,17 @@ class _Kinds:
         self._root = root
         self._forms = Forms(root)
 
-    def all(self) -> Iterator[_Kind]:
+    def all(self) -> Iterator[Kind]:
         self._forms.root(DEPTH)
         return self._of(self._root.contents, self._forms.nodes.fuel(DEPTH))
 
-    def confirmed(self, kind: _Kind) -> list[NearMiss]:
+    def confirmed(self, kind: Kind) -> list[NearMiss]:
         """The samples of a kind, in its simplest layers, that the validator confirms."""
         around = [layer.simplest for layer in kind.layers]
         misses = (kind.miss(bad, around) for bad in kind.samples)
         return [miss for miss in misses if self._is_right(miss)]
 
-    def checked(self, kind: _Kind) -> SearchStrategy[NearMiss] | None:
+    def checked(self, kind: Kind) -> SearchStrategy[NearMiss] | None:
         """What is drawn of a kind whose samples the validator confirms."""
         samples = [miss.bad for miss in self.confirmed(kind)]
         if not samples:
@@ -129,9 +92,9 @@ class _Kinds:
         found = [(error.keyword, error.path) for error in self._root.errors(miss.value)]
         return found == [(miss.keyword, miss.path)]
 
-    def _of(self, contents: Contents, fuel: int) -> Iterator[_Kind]:
+    def _of(self, contents: Contents, fuel: int) -> Iterator[Kind]:
         if contents is False:
-            yield _named("false", False, (None,))
+            yield named("false", False, (None,))
         nodes = self._forms.nodes.of(contents, fuel)
         doubtful = overlap(nodes)
         yield from self._choices(contents, nodes)
@@ -139,15 +102,15 @@ class _Kinds:
             for kind in self._of_node(node):
                 yield replace(kind, doubtful=True) if doubtful else kind
 
-    def _choices(self, contents: Contents, nodes: list[Node]) -> Iterator[_Kind]:
+    def _choices(self, contents: Contents, nodes: list[Node]) -> Iterator[Kind]:
         """What fits no branch of a oneOf, or more than one: other types, unknown tags, two tags."""
         found = self._combinator(contents)
         if found is None:
             return
         keyword, branches = found
         expected = words(keyword, branches)
-        mutants = [mutant for node in nodes for mutant in _other_constants(node.keywords)]
-        yield _Kind(keyword, expected, (*mutants, *OF_EACH_TYPE, *UNKNOWN_TAGS))
+        mutants = [mutant for node in nodes for mutant in other_constants(node.keywords)]
+        yield Kind(keyword, expected, (*mutants, *OF_EACH_TYPE, *UNKNOWN_TAGS))
         tagged: list[Form] = []
         for node in nodes:
             form = self._forms.node(node) if node.types == ["object"] else None
@@ -158,12 +121,12 @@ class _Kinds:
                 constant = node.keywords.get("properties", {}).get(name)
                 if isinstance(constant, dict) and isinstance(constant.get("const"), str):
                     other = {name: f"{constant['const']}_"}
-                    yield _kind(keyword, expected, form.map(partial(_with, other)))
+                    yield kind_of(keyword, expected, form.map(partial(_with, other)))
             if len(required) == 1:
                 tagged.append(form)
-                yield _kind(keyword, expected, form.map(partial(_renamed, required[0])))
+                yield kind_of(keyword, expected, form.map(partial(_renamed, required[0])))
         for pair in pairwise(tagged):
-            yield _kind(keyword, expected, together(*pair).map(lambda both: both[0] | both[1]))
+            yield kind_of(keyword, expected, together(*pair).map(lambda both: both[0] | both[1]))
 
     def _combinator(self, contents: Contents) -> tuple[str, list[Contents]] | None:
         """The first oneOf or anyOf that a value meets here."""
@@ -177,45 +140,45 @@ class _Kinds:
             parts.append(self._root.lookup(contents["$ref"]).contents)
         return next((found for part in parts if (found := self._combinator(part))), None)
 
-    def _of_node(self, node: Node) -> Iterator[_Kind]:
+    def _of_node(self, node: Node) -> Iterator[Kind]:
         keywords = node.keywords
         if not keywords:
             return
         if "type" in keywords:
-            yield _named("type", keywords["type"], OF_EACH_TYPE)
+            yield named("type", keywords["type"], OF_EACH_TYPE)
         listed = [keyword for keyword in ("const", "enum") if keyword in keywords]
         for keyword in listed:
-            others = (*_other_constants(keywords), *OF_EACH_TYPE)
-            yield _named(keyword, keywords[keyword], others)
+            others = (*other_constants(keywords), *OF_EACH_TYPE)
+            yield named(keyword, keywords[keyword], others)
         if listed:
             return
         if "integer" in node.types or "number" in node.types:
-            yield from _numbers(keywords)
+            yield from numbers(keywords)
         if "string" in node.types:
-            yield from _texts(keywords)
+            yield from texts(keywords)
         if "array" in node.types:
             yield from self._arrays(node)
         if "object" in node.types:
             yield from self._objects(node)
 
-    def _arrays(self, node: Node) -> Iterator[_Kind]:
+    def _arrays(self, node: Node) -> Iterator[Kind]:
         keywords = node.keywords
         low, high = keywords.get("minItems", 0), keywords.get("maxItems")
         first = len(keywords.get("prefixItems", ()))
         if low:
-            yield from _given("minItems", low, self._forms.array(node, 0, low - 1))
+            yield from given("minItems", low, self._forms.array(node, 0, low - 1))
         if high is not None and high < TOO_LONG:
-            yield from _given("maxItems", high, self._forms.array(node, high + 1, high + 2))
+            yield from given("maxItems", high, self._forms.array(node, high + 1, high + 2))
         if keywords.get("uniqueItems"):
             some = self._forms.array(node, max(1, low - 1), None if high is None else high - 1)
             twice = some and some.map(lambda items: [*items, items[0]])
-            yield from _given("uniqueItems", True, twice)
+            yield from given("uniqueItems", True, twice)
         for index, part in enumerate(
             [*keywords.get("prefixItems", ()), keywords.get("items", True)]
         ):
             if part is False:
                 full = self._forms.array(node, max(low, first), first)
-                yield from _given("items", False, full and full.map(lambda items: [*items, None]))
+                yield from given("items", False, full and full.map(lambda items: [*items, None]))
                 continue
             least = max(low, index + 1)
             most = least + 2 if high is None else min(high, least + 2)
@@ -225,12 +188,12 @@ class _Kinds:
                 layer = together(around, beyond).map(partial(_item_from, index))
                 yield from self._inside(layer, part, node.fuel)
 
-    def _objects(self, node: Node) -> Iterator[_Kind]:
+    def _objects(self, node: Node) -> Iterator[Kind]:
         keywords = node.keywords
         properties = keywords.get("properties", {})
         extra = keywords.get("additionalProperties", True)
         for name in keywords.get("required", ()):
-            yield from _given("required", name, self._forms.object(node, without=name))
+            yield from given("required", name, self._forms.object(node, without=name))
         unknown = self._forms.names(node)
         for name, part in {
             unknown.simplest if unknown else "x_unknown": extra,
@@ -241,7 +204,7 @@ class _Kinds:
                 continue
             if part is False and name not in properties:
                 wrong = around.map(partial(_with, {name: None}))
-                yield from _given("additionalProperties", name, wrong)
+                yield from given("additionalProperties", name, wrong)
             else:
                 layer = together(around, Form(st.just(name), name))
                 yield from self._inside(layer, part, node.fuel)
@@ -251,36 +214,23 @@ class _Kinds:
         if "minProperties" in keywords:
             allowed = self._forms.some_names(node, keywords["minProperties"] - 1) or []
             few = dict.fromkeys(allowed, filler.simplest)
-            yield _named("minProperties", keywords["minProperties"], (few, {}))
+            yield named("minProperties", keywords["minProperties"], (few, {}))
         whole = self._forms.object(node)
         if whole is not None and "propertyNames" in keywords:
             for kind in self._of(keywords["propertyNames"], node.fuel):
                 bad = (name for name in kind.samples if isinstance(name, str))
                 samples = (whole.simplest | {name: filler.simplest} for name in bad)
-                yield _Kind(kind.keyword, kind.expected, tuple(samples))
+                yield Kind(kind.keyword, kind.expected, tuple(samples))
         limit = keywords.get("maxProperties", TOO_LONG)
         names = self._forms.some_names(node, 2 * limit + 1) if limit < TOO_LONG else None
         if whole is not None and names is not None:
             more = dict.fromkeys(names, filler.simplest)
             over = whole.map(lambda members: dict([*(more | members).items()][-limit - 1 :]))
-            yield from _given("maxProperties", limit, over)
+            yield from given("maxProperties", limit, over)
 
-    def _inside(self, layer: Form, contents: Contents, fuel: int) -> Iterator[_Kind]:
+    def _inside(self, layer: Form, contents: Contents, fuel: int) -> Iterator[Kind]:
         for kind in self._of(contents, fuel):
             yield replace(kind, layers=(layer, *kind.layers))
-
-
-def _named(keyword: str, limit: Any, samples: tuple[Any, ...]) -> _Kind:
-    return _Kind(keyword, words(keyword, limit), samples)
-
-
-def _kind(keyword: str, expected: str, form: Form) -> _Kind:
-    return _Kind(keyword, expected, (form.simplest,), form.strategy)
-
-
-def _given(keyword: str, limit: Any, form: Form | None) -> Iterator[_Kind]:
-    if form is not None:
-        yield _kind(keyword, words(keyword, limit), form)
 
 
 def _with(other: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:
@@ -294,88 +244,3 @@ def _renamed(tag: str, members: dict[str, Any]) -> dict[str, Any]:
 def _item_from(first: int, drawn: tuple[list[Any], int]) -> tuple[list[Any], int]:
     items, beyond = drawn
     return items, min(first + beyond, len(items) - 1)
-
-
-def _other_constants(keywords: dict[str, Any]) -> list[Any]:
-    """Values close to those that a const or an enum lists."""
-    listed = [keywords["const"]] if "const" in keywords else keywords.get("enum", [])
-    found: list[Any] = []
-    for value in listed:
-        if isinstance(value, bool):
-            found.append(not value)
-        elif isinstance(value, str):
-            found += [f"{value}_", value[:-1], value.swapcase()]
-        elif isinstance(value, (int, float)):
-            found += [value + 1, value - 1, -value, 2**31 - 1]
-    return found
-
-
-def _numbers(keywords: dict[str, Any]) -> Iterator[_Kind]:
-    step = keywords.get("multipleOf", 1)
-    for keyword, sign in (
-        ("minimum", -1),
-        ("exclusiveMinimum", -1),
-        ("maximum", 1),
-        ("exclusiveMaximum", 1),
-    ):
-        if keyword in keywords:
-            limit = keywords[keyword]
-            inner = step * int(-(-limit // step) if sign < 0 else limit // step)
-            beyond = [inner + sign * step * by for by in FAR]
-            yield _named(keyword, limit, (limit, *beyond, limit + sign * 0.5))
-    if "multipleOf" in keywords:
-        near = [keywords.get("minimum", keywords.get("maximum", 0)) + by for by in range(-2, 3)]
-        yield _named("multipleOf", step, (*near, 1, -1, step + 1, step - 1))
-
-
-def _texts(keywords: dict[str, Any]) -> Iterator[_Kind]:
-    low, high = keywords.get("minLength", 0), keywords.get("maxLength")
-    if low:
-        yield from _given("minLength", low, text(keywords, 0, low - 1))
-    if high is not None and high < TOO_LONG:
-        for least in (high + 1, 2 * high + 1):
-            yield from _given("maxLength", high, text(keywords, least, least + 8))
-    if "pattern" in keywords:
-        whole = text(keywords, low, high)
-        known = whole.simplest if whole else ""
-        near = [known[:-1], *(part for odd in "!\n 0aA" for part in (known + odd, odd + known[1:]))]
-        plain = [odd * max(low, 1) for odd in ("!", "\0", " ", "0", "a", "A", "\u00e9")]
-        short = [encoded(bytes(size)) for size in range(8) if "contentEncoding" in keywords]
-        yield _named("pattern", keywords["pattern"], ("", *plain, *near, *short))
-    if "contentEncoding" in keywords:
-        for kind in _encodings(keywords, low, high):
-            yield replace(kind, doubtful="pattern" in keywords)
-
-
-def _encodings(keywords: dict[str, Any], low: int, high: int | None) -> Iterator[_Kind]:
-    """Base64 with a character outside its alphabet, without padding, with stray bits."""
-    some = text(keywords, max(low, 1), high)
-    odd = Form(st.tuples(st.sampled_from("-_!.\n \u00e9"), st.integers(0, 64)), ("-", 0))
-    yield from _given("contentEncoding", "base64", some and together(some, odd).map(_replaced))
-    sizes = (encoded(bytes(size)) for size in range(3 * low // 4, 3 * low // 4 + 16))
-    padded = [
-        short
-        for short in sizes
-        if short.endswith("=")
-        and low <= len(short) <= (len(short) if high is None else high)
-        and regex(keywords.get("pattern", "")).search(short)
-    ]
-    if some is None or not padded:
-        return
-    form = some.map(lambda whole: whole if whole.endswith("=") else padded[0])
-    bare = form.map(lambda whole: whole.rstrip("="))
-    yield from _given("contentEncoding", "base64", bare)
-    yield from _given("contentEncoding", "base64", form.map(_with_stray_bits))
-
-
-def _replaced(drawn: tuple[str, tuple[str, int]]) -> str:
-    whole, (odd, at) = drawn
-    index = at % len(whole)
-    return whole[:index] + odd + whole[index + 1 :]
-
-
-def _with_stray_bits(padded: str) -> str:
-    """The bits of the last character that belong to no byte are not all zero."""
-    symbols = padded.rstrip("=")
-    last = ALPHABET[ALPHABET.index(symbols[-1]) + 1]
-    return symbols[:-1] + last + padded[len(symbols) :]

@@ -13,12 +13,12 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-ENDING = 2.0  # seconds that a nursery has to end when nobody can ask any more
+ENDING = 2.0  # seconds that a fork server has to end when nobody can ask any more
 MOCK = (sys.executable, "-m", "mocks")
 """How the command of a mock begins."""
 
 _asking: socket.socket | None = None
-"""Where the nursery of this process, and of those that it was forked from, takes requests."""
+"""Where the fork server of this process, and of those that it was forked from, takes requests."""
 
 
 class Forked:
@@ -32,7 +32,7 @@ class Forked:
 
     async def _end(self, reader: asyncio.StreamReader) -> None:
         told = await _line(reader)
-        # A nursery that is gone has ended its mocks before.
+        # A fork server that is gone has ended its mocks before.
         self.returncode = -signal.SIGKILL if told is None else told
         self._writer.close()
 
@@ -74,26 +74,26 @@ def _ask(request: bytes, descriptors: list[int]) -> None:
     # Requests are taken whole, so that several processes can ask on one socket.
     _asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        nursery = subprocess.Popen(
-            [sys.executable, "-m", "mocks.nursery", str(theirs.fileno())],
+        server = subprocess.Popen(
+            [sys.executable, "-m", "mocks.forkserver", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
-    atexit.register(_end, _asking, nursery)
+    atexit.register(_end, _asking, server)
     socket.send_fds(_asking, [request], descriptors)
 
 
-def _end(asking: socket.socket, nursery: subprocess.Popen[bytes]) -> None:
+def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:
     """Nothing that we have started is to be there after us."""
     asking.close()
     try:
-        nursery.wait(ENDING)
+        server.wait(ENDING)
     except subprocess.TimeoutExpired:
-        nursery.kill()
-        nursery.wait()
+        server.kill()
+        server.wait()
 
 
 async def _line(reader: asyncio.StreamReader) -> int | None:

@@ -37,7 +37,7 @@ def parent(pid: int) -> int:
 
 
 def forked_off(pid: int) -> bool:
-    return b"mocks.nursery" in Path(f"/proc/{parent(pid)}/cmdline").read_bytes()
+    return b"mocks.forkserver" in Path(f"/proc/{parent(pid)}/cmdline").read_bytes()
 
 
 def files(pid: int) -> list[str]:
@@ -91,7 +91,7 @@ async def test_the_signal_that_killed_it_is_told() -> None:
         assert process.crashed
 
 
-async def test_a_nursery_that_was_killed_is_replaced() -> None:
+async def test_a_fork_server_that_was_killed_is_replaced() -> None:
     async with started(*ECHO) as process:
         os.kill(parent(process.pid), signal.SIGKILL)
         assert await process.wait(20)
@@ -130,7 +130,7 @@ async def test_no_mock_outlives_a_tester_that_was_killed() -> None:
     await until_gone(pid)
 
 
-async def test_the_nursery_ends_before_those_who_asked() -> None:
+async def test_the_fork_server_ends_before_those_who_asked() -> None:
     script = (
         "import asyncio\n"
         "from conformance.selftest.test_forked import ECHO, parent, started\n"

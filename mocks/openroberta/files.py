@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mocks.openroberta.record import Program
+from mocks.openroberta.known_robot import Program
 
 PROGRAMS = {
     "NEPOprog.bin": bytes(range(256)),

@@ -21,7 +21,7 @@ from mocks import streams, upper_tester
 from mocks.openroberta import http
 from mocks.openroberta.files import PROGRAMS, programs_of
 from mocks.openroberta.http import Served
-from mocks.openroberta.record import Program, RobotRecord, Step
+from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.user import Settings, UserSide, operations
 from mocks.run import note
 from mocks.streams import Stream
@@ -141,19 +141,19 @@ class Lab(UserSide):
             return None
         return self.command(outcome) if outcome else self.unlinked(robot)
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         """The answer to a registration whose token was not entered."""
         return self.command("abort")
 
-    def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
+    def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
         """A robot that begins anew; another one that held the same token has lost it."""
         before = self.robots.get(token)
-        robot = RobotRecord(token, data)
+        robot = KnownRobot(token, data)
         if before and before.step is Step.REGISTERING:
             robot.registrations = before.registrations
         return robot
 
-    def forget(self, robot: RobotRecord) -> None:
+    def forget(self, robot: KnownRobot) -> None:
         if self.robots.get(robot.token) is robot and robot.step is Step.REGISTERING:
             del self.robots[robot.token]
 
@@ -175,14 +175,14 @@ class Lab(UserSide):
     def stranger(self) -> Any:
         return self.refusal(500, "no robot is linked by this token")
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = data
 
-    def back(self, robot: RobotRecord) -> None:
+    def back(self, robot: KnownRobot) -> None:
         """It pushes: whatever it ran has ended."""
         robot.step = Step.LINKED
 
-    def pushed(self, robot: RobotRecord, command: str) -> Any:
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
         """The answer to a push, and what it makes of its robot."""
         if command == "download":
             robot.step = Step.RUNNING
@@ -190,7 +190,7 @@ class Lab(UserSide):
             self.disconnect(robot)
         return self.command(command)
 
-    def disconnect(self, robot: RobotRecord) -> None:
+    def disconnect(self, robot: KnownRobot) -> None:
         self.robots.pop(robot.token, None)
 
     async def hold(

@@ -8,7 +8,7 @@ from typing import Any
 
 from mocks import upper_tester
 from mocks.openroberta.files import PROGRAMS, UPDATES
-from mocks.openroberta.record import Program, RobotRecord, Step, give
+from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.run import note
 
 OPERATIONS = ("pair", "run", "update", "state", "update_file", "robots")
@@ -39,12 +39,12 @@ class UserSide:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.robots: dict[str, RobotRecord] = {}
+        self.robots: dict[str, KnownRobot] = {}
 
-    def touch(self, robot: RobotRecord) -> None:
+    def touch(self, robot: KnownRobot) -> None:
         robot.seen = asyncio.get_running_loop().time()
 
-    def linked(self, token: str) -> RobotRecord:
+    def linked(self, token: str) -> KnownRobot:
         """The robot that was linked by this token. Raises ValueError where there is none."""
         robot = self.robots.get(token)
         if robot is None or robot.step is Step.REGISTERING:
@@ -60,7 +60,7 @@ class UserSide:
         note(f"robot {token}: linked by its user")
         self.welcome(robot)
 
-    def welcome(self, robot: RobotRecord) -> None:
+    def welcome(self, robot: KnownRobot) -> None:
         give(robot.registrations, "repeat", "repeat")
 
     def run(self, token: str, name: str) -> Program:
@@ -72,7 +72,7 @@ class UserSide:
         self.want(robot, "download")
         return robot.program
 
-    def attend(self, robot: RobotRecord) -> None:
+    def attend(self, robot: KnownRobot) -> None:
         """Run the next program on a robot that pushes, if there is one that it has not had."""
         if robot.programs < len(self.settings.programs):
             name = list(self.settings.programs)[robot.programs]
@@ -82,7 +82,7 @@ class UserSide:
     def update(self, token: str) -> None:
         self.want(self.linked(token), "update")
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         """Tell the robot now, or with its next push."""
         if not give(robot.pushes, command, "repeat"):
             robot.wanted = command
@@ -99,11 +99,11 @@ class UserSide:
             "update": self.outdated(robot),
         }
 
-    def outdated(self, robot: RobotRecord) -> bool:
+    def outdated(self, robot: KnownRobot) -> bool:
         """Whether a robot has an older version than there is."""
         return version(robot.data.get("menuversion")) < version(self.settings.menu_version)
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         if robot.step is Step.RUNNING:
             return "running"
         silent = asyncio.get_running_loop().time() - robot.seen

@@ -8,8 +8,8 @@ from conformance.codec import Frame
 from conformance.openroberta.codec import response
 from mocks.deviations import variant
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
-from mocks.openroberta.record import Program, RobotRecord, Step, give
 
 _TELLING = (404, 411)  # statuses by which a robot knows what to do otherwise
 
@@ -78,7 +78,7 @@ class RequiresALength(Lab):
 class KnowsAddresses(Lab):
     """Knows a robot by its hardware address: its next registration ends what was before."""
 
-    def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
+    def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
         for other in list(self.robots.values()):
             if other.data.get("macaddr") == data.get("macaddr") and other.token != token:
                 give(other.registrations, "abort", "abort")
@@ -101,7 +101,7 @@ class AnswersTheUpdated(Lab):
 
     updated: frozenset[str] = frozenset()
 
-    def disconnect(self, robot: RobotRecord) -> None:
+    def disconnect(self, robot: KnownRobot) -> None:
         super().disconnect(robot)
         self.updated |= {robot.token}
 
@@ -144,7 +144,7 @@ class LostIsOffline(Lab):
             self.lost |= {str(data["token"])}
         return answer
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         state = super().state_of(robot)
         return "offline" if state == "waiting" and robot.token in self.lost else state
 

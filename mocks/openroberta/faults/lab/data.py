@@ -5,8 +5,8 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Step, give
 from mocks.openroberta.lab import Lab
-from mocks.openroberta.record import RobotRecord, Step, give
 
 
 def _accepting(name: str) -> type[Lab]:
@@ -180,7 +180,7 @@ class AsciiNamesOnly(Lab):
 class BatteryOfTheRegistration(Lab):
     """Keeps what a robot told when it registered."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**robot.data, "nepoexitvalue": data.get("nepoexitvalue")}
 
 
@@ -188,7 +188,7 @@ class BatteryOfTheRegistration(Lab):
 class NameOfTheRegistration(Lab):
     """Keeps the name that a robot had when it registered."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "brickname": robot.data["brickname"]}
 
 
@@ -196,7 +196,7 @@ class NameOfTheRegistration(Lab):
 class BatteryOfTwoPushes(Lab):
     """Looks at the first two pushes of a robot only."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         count = robot.data.get("count", 0) + 1
         robot.data = {**(data if count <= 2 else robot.data), "count": count}
 
@@ -205,9 +205,9 @@ class _Mistaking(Lab):
     """Shows of a robot, for one thing, what another one has told: the latest that was linked."""
 
     shown = ""
-    latest: RobotRecord | None = None
+    latest: KnownRobot | None = None
 
-    def welcome(self, robot: RobotRecord) -> None:
+    def welcome(self, robot: KnownRobot) -> None:
         self.latest = robot
         super().welcome(robot)
 
@@ -248,7 +248,7 @@ class StateOfTheLatest(_Mistaking):
 class ZeroIsNoExitValue(Lab):
     """Keeps an exit value where the next one is 0."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         kept = robot.data.get("nepoexitvalue")
         robot.data = {**data, "nepoexitvalue": data.get("nepoexitvalue") or kept}
 
@@ -257,7 +257,7 @@ class ZeroIsNoExitValue(Lab):
 class ExitValueLost(Lab):
     """Shows 0 as exit value, whatever comes."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         robot.data = {**data, "nepoexitvalue": 0}
 
 
@@ -265,6 +265,6 @@ class ExitValueLost(Lab):
 class ExitValueOfRunningRobotsLost(Lab):
     """Does not look at the push that ends a program."""
 
-    def told(self, robot: RobotRecord, data: Mapping[str, Any]) -> None:
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         if robot.step is not Step.RUNNING:
             super().told(robot, data)

@@ -5,15 +5,15 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.lab import Lab
-from mocks.openroberta.record import Program, RobotRecord, Step
 
 
 @fault("run-unheard", violates="run.command")
 class RunUnheard(Lab):
     """Tells no robot of programs."""
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         if command != "download":
             super().want(robot, command)
 
@@ -24,7 +24,7 @@ class ThirdRunUnheard(Lab):
 
     runs = 0
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         self.runs += command == "download"
         if self.runs < 3:
             super().want(robot, command)
@@ -43,7 +43,7 @@ class RunWithThePeriod(Lab):
             outcome, wanted.wanted = wanted.wanted, ""
         return outcome
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         robot.wanted = command
 
 
@@ -53,7 +53,7 @@ class LaterRunsWithThePeriod(RunWithThePeriod):
 
     runs = 0
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         self.runs += 1
         (Lab.want if self.runs == 1 else RunWithThePeriod.want)(self, robot, command)
 
@@ -62,7 +62,7 @@ class LaterRunsWithThePeriod(RunWithThePeriod):
 class RunWithTheNextPush(Lab):
     """Lets the push that is held wait, and tells the next one at once."""
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         robot.wanted = command
 
 
@@ -189,7 +189,7 @@ class OtherFilename(NoFilename):
 class RunningGoesOffline(Lab):
     """Takes a robot for offline that runs a program in silence."""
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
         return "offline" if silent > self.settings.offline else super().state_of(robot)
 
@@ -211,7 +211,7 @@ class RunningEndsSoon(Lab):
 class RunningForEver(Lab):
     """Takes a robot for running for good."""
 
-    def back(self, robot: RobotRecord) -> None:
+    def back(self, robot: KnownRobot) -> None:
         pass
 
 
@@ -219,6 +219,6 @@ class RunningForEver(Lab):
 class RunningUntilExitValue(Lab):
     """Takes a robot for running until a push brings an exit value."""
 
-    def back(self, robot: RobotRecord) -> None:
+    def back(self, robot: KnownRobot) -> None:
         if robot.step is not Step.RUNNING or robot.data.get("nepoexitvalue") is not None:
             super().back(robot)

@@ -6,8 +6,8 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Step
 from mocks.openroberta.lab import Lab
-from mocks.openroberta.record import RobotRecord, Step
 
 
 class _Counting(Lab):
@@ -50,7 +50,7 @@ class ThirdPushUnanswered(_Counting):
 class PushesJustClosed(Lab):
     """Closes the connection when the period is over."""
 
-    def pushed(self, robot: RobotRecord, command: str) -> Any:
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
         return None if command == "repeat" else super().pushed(robot, command)
 
 
@@ -102,7 +102,7 @@ class OneClock(Lab):
 class StopProgram(Lab):
     """Answers stopprogram when a period is over."""
 
-    def pushed(self, robot: RobotRecord, command: str) -> Any:
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
         return super().pushed(robot, "stopprogram" if command == "repeat" else command)
 
 
@@ -151,7 +151,7 @@ class TellsTheLost(Lab):
             self.lost = {**getattr(self, "lost", {}), str(data["token"]): True}
         return answer
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         if not getattr(self, "lost", {}).get(robot.token):
             super().want(robot, command)
 
@@ -160,7 +160,7 @@ class TellsTheLost(Lab):
 class RunBetweenPushesLost(Lab):
     """Tells a robot of a program now, or never."""
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         if command != "download" or any(not push.done() for push in robot.pushes):
             super().want(robot, command)
 
@@ -169,7 +169,7 @@ class RunBetweenPushesLost(Lab):
 class NeverOffline(Lab):
     """Takes a robot for waiting that has gone."""
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         state = super().state_of(robot)
         return "waiting" if state == "offline" else state
 
@@ -178,7 +178,7 @@ class NeverOffline(Lab):
 class OfflineTogether(Lab):
     """Takes no robot for offline while any other pushes."""
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         state = super().state_of(robot)
         others = [other for other in self.robots.values() if other is not robot]
         busy = any(super(OfflineTogether, self).state_of(other) == "waiting" for other in others)
@@ -189,7 +189,7 @@ class OfflineTogether(Lab):
 class OfflineBetween(Lab):
     """Takes a robot for offline whenever no push of it is held."""
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         if robot.step is Step.LINKED and not robot.pushes:
             return "offline"
         return super().state_of(robot)
@@ -199,7 +199,7 @@ class OfflineBetween(Lab):
 class OfflineWhileHeld(Lab):
     """Counts from its last answer also while a push is held, and too short at that."""
 
-    def state_of(self, robot: RobotRecord) -> str:
+    def state_of(self, robot: KnownRobot) -> str:
         silent = asyncio.get_running_loop().time() - robot.seen
         if robot.step is Step.LINKED and silent > self.settings.push_hold / 2:
             return "offline"
@@ -218,7 +218,7 @@ class BackWithoutPrograms(Lab):
             self.returned = {*getattr(self, "returned", ()), robot.token}
         return await super().push(data, served)
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         if robot.token not in getattr(self, "returned", ()):
             super().want(robot, command)
 
@@ -227,7 +227,7 @@ class BackWithoutPrograms(Lab):
 class FirstPushCounts(Lab):
     """Tells the older of two pushes, and the newer one to repeat."""
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         robot.pushes.reverse()
         super().want(robot, command)
 

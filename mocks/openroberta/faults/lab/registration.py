@@ -6,8 +6,8 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
-from mocks.openroberta.record import Program, RobotRecord, Step, give
 
 
 class _Holding(Lab):
@@ -66,7 +66,7 @@ class EndlessRegistrations(_Holding):
 class RegistrationsJustClosed(Lab):
     """Closes the connection instead of answering abort."""
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         return None
 
 
@@ -74,7 +74,7 @@ class RegistrationsJustClosed(Lab):
 class RepeatForAbort(Lab):
     """Answers repeat when the time is over."""
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         return self.command("repeat")
 
 
@@ -82,7 +82,7 @@ class RepeatForAbort(Lab):
 class TokenTakenInSilence(Lab):
     """Does not answer a registration when its token is entered."""
 
-    def welcome(self, robot: RobotRecord) -> None:
+    def welcome(self, robot: KnownRobot) -> None:
         pass
 
 
@@ -92,7 +92,7 @@ class DownloadForRepeat(Lab):
 
     welcomed = 0
 
-    def welcome(self, robot: RobotRecord) -> None:
+    def welcome(self, robot: KnownRobot) -> None:
         self.welcomed += 1
         word = "download" if self.welcomed == 2 else "repeat"
         give(robot.registrations, word, word)
@@ -102,7 +102,7 @@ class DownloadForRepeat(Lab):
 class OneWaitsAtATime(Lab):
     """Forgets who waits when the next robot registers."""
 
-    def registered(self, token: str, data: Mapping[str, Any]) -> RobotRecord:
+    def registered(self, token: str, data: Mapping[str, Any]) -> KnownRobot:
         for robot in list(self.robots.values()):
             if robot.step is Step.REGISTERING and robot.token != token:
                 self.forget(robot)
@@ -129,7 +129,7 @@ class LinkedAfterAbort(Lab):
 
     aborted: set[str]
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         self.aborted = {*getattr(self, "aborted", ()), robot.token}
         return super().unlinked(robot)
 
@@ -144,7 +144,7 @@ class _Burning(Lab):
 
     burnt: set[str]
 
-    def burn(self, robot: RobotRecord) -> None:
+    def burn(self, robot: KnownRobot) -> None:
         self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
 
     def key(self, data: Mapping[str, Any]) -> str:
@@ -160,7 +160,7 @@ class _Burning(Lab):
 class TokensOnce(_Burning):
     """Refuses a token that was aborted before."""
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         self.burn(robot)
         return super().unlinked(robot)
 
@@ -180,7 +180,7 @@ class LostTokensBurnt(_Burning):
     async def register(self, data: Mapping[str, Any], served: Served) -> Any:
         answer = await super().register(data, served)
         if answer is None:
-            self.burn(RobotRecord(str(data["token"]), data))
+            self.burn(KnownRobot(str(data["token"]), data))
         return answer
 
 
@@ -190,7 +190,7 @@ class HalfPatientAfterAbort(_Holding):
 
     aborts = 0
 
-    def unlinked(self, robot: RobotRecord) -> Any:
+    def unlinked(self, robot: KnownRobot) -> Any:
         self.aborts += 1
         return super().unlinked(robot)
 
@@ -220,13 +220,13 @@ class SevenLetters(Lab):
 class LastRobot(Lab):
     """Sends every program to the robot that was linked last."""
 
-    latest: RobotRecord | None = None
+    latest: KnownRobot | None = None
 
-    def welcome(self, robot: RobotRecord) -> None:
+    def welcome(self, robot: KnownRobot) -> None:
         self.latest = robot
         super().welcome(robot)
 
-    def want(self, robot: RobotRecord, command: str) -> None:
+    def want(self, robot: KnownRobot, command: str) -> None:
         latest = self.latest or robot
         latest.program = robot.program
         super().want(latest, command)
@@ -248,7 +248,7 @@ class WakesAll(Lab):
 class ProgramsForAll(Lab):
     """Answers a registration with download when a program is run for its token."""
 
-    def linked(self, token: str) -> RobotRecord:
+    def linked(self, token: str) -> KnownRobot:
         robot = self.robots.get(token)
         if robot and robot.step is Step.REGISTERING:
             give(robot.registrations, "download", "download")
@@ -260,7 +260,7 @@ class ProgramsForAll(Lab):
 class RunLinks(Lab):
     """Serves pushes of a robot for which a program was run, its token never entered."""
 
-    def linked(self, token: str) -> RobotRecord:
+    def linked(self, token: str) -> KnownRobot:
         robot = self.robots.get(token)
         if robot and robot.step is Step.REGISTERING:
             robot.step = Step.LINKED

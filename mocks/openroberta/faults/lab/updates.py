@@ -7,8 +7,8 @@ from conformance.codec import Frame
 from conformance.openroberta.codec import response
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
+from mocks.openroberta.known_robot import KnownRobot, Program
 from mocks.openroberta.lab import BINARY, Lab
-from mocks.openroberta.record import Program, RobotRecord
 
 
 @fault("update-unheard", violates="update.command")
@@ -72,7 +72,7 @@ class LastFileCut(Lab):
 class UpdateNeverOffered(Lab):
     """Never offers an update."""
 
-    def outdated(self, robot: RobotRecord) -> bool:
+    def outdated(self, robot: KnownRobot) -> bool:
         return False
 
 
@@ -82,7 +82,7 @@ class UpdateOfferedOnce(Lab):
 
     first: bool | None = None
 
-    def outdated(self, robot: RobotRecord) -> bool:
+    def outdated(self, robot: KnownRobot) -> bool:
         if self.first is None:
             self.first = super().outdated(robot)
         return self.first
@@ -122,7 +122,7 @@ class LastFileWithoutName(FilesWithoutName):
 class UpdateKeeps(Lab):
     """Keeps a robot linked that was told update."""
 
-    def disconnect(self, robot: RobotRecord) -> None:
+    def disconnect(self, robot: KnownRobot) -> None:
         pass
 
 
@@ -132,7 +132,7 @@ class UpdateHides(UpdateKeeps):
 
     hidden: set[str]
 
-    def disconnect(self, robot: RobotRecord) -> None:
+    def disconnect(self, robot: KnownRobot) -> None:
         self.hidden = {*getattr(self, "hidden", ()), robot.token}
 
     def state(self, token: str) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class UpdateHides(UpdateKeeps):
 class UpdatedTokenBurnt(Lab):
     """Refuses the token of a robot that was told update."""
 
-    def disconnect(self, robot: RobotRecord) -> None:
+    def disconnect(self, robot: KnownRobot) -> None:
         super().disconnect(robot)
         self.burnt = {*getattr(self, "burnt", ()), self.key(robot.data)}
 

@@ -24,7 +24,7 @@ class Program:
 
 
 @dataclass
-class RobotRecord:
+class KnownRobot:
     """One robot. Times are the event loop's."""
 
     token: str

@@ -1,4 +1,4 @@
-"""Forks mocks from a process that has imported them: `python -m mocks.nursery FD`.
+"""Forks mocks from a process that has imported them: `python -m mocks.forkserver FD`.
 
 A test run starts hundreds of mocks, and most of what a mock computes in its life is its imports.
 The descriptor is a socket on which each datagram asks for one mock:
@@ -8,7 +8,7 @@ The descriptor is a socket on which each datagram asks for one mock:
     its process id, then how it ended, as a shell has it: its exit code, or minus its signal
 
 Each mock is the leader of a session of its own. It is killed when the other side closes the socket
-of its life; the nursery ends when nobody is left who could ask.
+of its life; the fork server ends when nobody is left who could ask.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ LIMIT = 1024 * 1024  # bytes of a request: the environment of a process is most 
 STREAMS = 3
 
 
-class Nursery:
+class ForkServer:
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests
         self._lives: dict[int, socket.socket] = {}
@@ -106,7 +106,7 @@ def _live(wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
         os.environ.clear()
         os.environ.update(wanted["env"])
         os.chdir(wanted["cwd"])
-        # Nothing of the nursery or of its other mocks stays open here.
+        # Nothing of the fork server or of its other mocks stays open here.
         os.dup2(life, STREAMS)
         os.closerange(STREAMS + 1, os.sysconf("SC_OPEN_MAX"))
         os.write(STREAMS, b"%d\n" % os.getpid())
@@ -122,4 +122,4 @@ def _live(wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    Nursery(socket.socket(fileno=int(sys.argv[1]))).serve()
+    ForkServer(socket.socket(fileno=int(sys.argv[1]))).serve()
