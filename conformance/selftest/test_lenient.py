@@ -1,87 +1,288 @@
 """What mocks can forgive: a peer that is not there yet goes on, and is told what was forgiven."""
 
+import base64
 import socket
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from conformance import protocols
+from conformance.benchmarks.soak_cast import CATALOG
 from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
 from conformance.openroberta.codec import encode as http
-from conformance.openroberta.codec import request
+from conformance.openroberta.codec import request, response
 from conformance.runtime.codec import encode as packed
 from conformance.simspark.codec import encode as framed
 from conformance.vexide.codec import encode as line
 from mocks import deviations
 from mocks.testing import Mock, mock
+from mocks.vexide.simulator import SIGNATURE
 
 ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
+DEADLINE = 10.0  # seconds that anything here may take at most
 HELLO = {"Handshake": {"version": 1, "extensions": []}}
 DATA = {"cmd": "register", "token": "ABCDEFGH"}
-CASES: dict[tuple[str, str], tuple[bytes, bytes]] = {
-    ("vexide/simulator", "forms-of-0-2"): (
-        line(HELLO) + line({"Touch": {"pos": [1, 2], "event": "Pressed"}}),
+MAGIC = delta(message("ProtocolMagic", magic="DeltaRVr"))
+PAD = {"0": {"lx": 0.0, "ly": 0.5, "rx": 0.0, "ry": 0.0, "btn": 1}}
+STICK = {
+    **dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 77),
+    **dict.fromkeys(("button_l1", "button_l2", "button_r1", "button_r2"), False),
+    **dict.fromkeys(("button_up", "button_down", "button_left", "button_right"), False),
+    **dict.fromkeys(
+        ("button_x", "button_b", "button_y", "button_a", "button_sel", "button_all"), False
+    ),
+    "battery_level": 1,
+    "battery_capacity": 1,
+    "flags": 0,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A peer that is not there yet: what it says, and what only then comes that is forgiven.
+
+    `says` are pairs: once the first has come from the mock, it says the second.
+    """
+
+    role: str
+    name: str
+    says: Sequence[tuple[bytes, bytes]]
+    wanted: bytes
+    options: Mapping[str, Any] = field(default_factory=dict)
+    leaves: bool = False
+    """It ends the connection after its last words."""
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}"
+
+
+CASES = [
+    Case(
+        "vexide/simulator",
+        "forms-of-0-2",
+        [(b"", line(HELLO) + line({"Touch": {"pos": [1, 2], "event": "Pressed"}}))],
         b"touch Pressed",
     ),
-    ("vexide/simulator", "commands-early"): (
-        line({"Touch": {"pos": {"x": 1, "y": 2}, "event": "Pressed"}}) + line(HELLO),
+    Case(
+        "vexide/simulator",
+        "forms-of-0-2",
+        [
+            (b"", line(HELLO) + line({"ControllerUpdate": [{"Raw": STICK}, None]})),
+            (b'"Ready"', line("StartExecution")),
+        ],
+        base64.b64encode(b"controller axis1=77\n"),
+        {"program": "probe"},
+    ),
+    Case(
+        "vexide/simulator",
+        "commands-early",
+        [(b"", line({"Touch": {"pos": {"x": 1, "y": 2}, "event": "Pressed"}}) + line(HELLO))],
         b"touch Pressed",
     ),
-    ("openroberta/lab", "fields-left-out"): (
-        http(request("POST", "/rest/pushcmd", {"host": "lab"}, DATA)),
+    Case(
+        "vexide/frontend",
+        "commands-early",
+        # Ready is needed, and comes once only.
+        [
+            (b"Handshake", line("Ready") + line(HELLO) + line({"VCodeSig": SIGNATURE})),
+        ],
+        b'"StartExecution"',
+    ),
+    Case(
+        "openroberta/lab",
+        "fields-left-out",
+        [(b"", http(request("POST", "/rest/pushcmd", {"host": "lab"}, DATA)))],
         b'"abort"',
+        {"register_hold": 0.1},
     ),
-    ("runtime/rpc-server", "no-parameters"): (
-        packed([0, 1, "echo", None]),
+    Case(
+        "openroberta/robot",
+        "unknown-commands",
+        [(b'"register"', http(response(200, {}, {"cmd": "stopprogram"})))],
+        b'"push"',
+    ),
+    Case(
+        "runtime/rpc-server",
+        "no-parameters",
+        [(b"", packed([0, 1, "echo", None]))],
         packed([1, 1, None, []]),
     ),
-    ("simspark/server", "init-first"): (
-        framed([["init", ["unum", "1"], ["teamname", "Red"]]]) + framed([["scene", "nao.rsg"]]),
+    Case(
+        "simspark/server",
+        "init-first",
+        [
+            (
+                b"",
+                framed([["init", ["unum", "1"], ["teamname", "Red"]]])
+                + framed([["scene", "nao.rsg"]]),
+            )
+        ],
         b"(team left)",
     ),
-    ("deltarobot/server", "any-version"): (
-        delta(message("ProtocolMagic", magic="DeltaRVr"))
-        + delta(message("ProtocolVersion", version=2)),
+    Case(
+        "deltarobot/server",
+        "any-version",
+        [(b"", MAGIC + delta(message("ProtocolVersion", version=2)))],
         delta(message("Ping", number=0))[:2],
     ),
-}
-"""By role and leniency: what a peer says, and what it is answered only where that is forgiven."""
+    Case(
+        "deltarobot/client",
+        "any-version",
+        [
+            (
+                b"",
+                MAGIC
+                + delta(message("ProtocolVersion", version=2))
+                + delta(message("Ping", number=7)),
+            )
+        ],
+        delta(message("Pong", number=7)),
+    ),
+]
+ENDS = [
+    Case(
+        role,
+        "no-end",
+        [(b"DeltaRVr", MAGIC + delta(message("ProtocolVersion", version=1)))],
+        b"",
+        leaves=True,
+    )
+    for role in ("deltarobot/server", "deltarobot/client")
+]
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def heard(server: Mock, said: bytes, wanted: bytes) -> bool:
-    """Whether a peer that says this is answered so, before it is left or has waited in vain."""
-    vain = time.monotonic() + 1
-    with socket.create_connection((server.host, server.port), timeout=1) as connection:
-        connection.sendall(said)
-        came = b""
-        try:
-            while wanted not in came and (data := connection.recv(65536)):
-                came += data
-                if time.monotonic() > vain:  # some talk all the time
-                    break
-        except TimeoutError:
-            pass
-        return wanted in came
+def heard(connection: socket.socket, case: Case, patience: float) -> bool:
+    """Whether the mock says what is wanted before it leaves, or within so many seconds."""
+    vain = time.monotonic() + patience
+    connection.settimeout(patience)
+    came, rest = b"", list(case.says)
+    try:
+        while time.monotonic() < vain:  # some talk all the time
+            while rest and rest[0][0] in came:
+                connection.sendall(rest.pop(0)[1])
+            if case.leaves and not rest:
+                return True
+            if (case.wanted in came and not rest) or not (data := connection.recv(65536)):
+                break
+            came += data
+    except OSError:
+        pass
+    return case.wanted in came and not rest
 
 
-@pytest.mark.parametrize(("role", "name"), CASES)
-def test_it_forgives(role: str, name: str) -> None:
-    said, wanted = CASES[role, name]
-    options: dict[str, Any] = {"register_hold": 0.1} if role == "openroberta/lab" else {}
-    with mock(role, lenient=name, **options) as server:
-        assert heard(server, said, wanted)
-        assert [entry for entry in server.log if entry.text.startswith("forgiven: ")]
-        assert server.findings
+@contextmanager
+def playing(case: Case, **options: Any) -> Iterator[tuple[Mock, socket.socket]]:
+    """The mock of a case, connected to whoever is to play its peer."""
+    options |= case.options
+    if protocols.role(case.role).serves:
+        with mock(case.role, **options) as server:
+            place = (server.host, server.port)
+            with socket.create_connection(place, timeout=DEADLINE) as connection:
+                yield server, connection
+        return
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(DEADLINE)
+        host, port = listening.getsockname()
+        with mock(case.role, connect=f"{host}:{port}", **options) as client:
+            connection, _ = listening.accept()
+            with connection:
+                yield client, connection
 
 
-@pytest.mark.parametrize(("role", "name"), CASES)
-def test_it_is_strict_without(role: str, name: str) -> None:
-    said, wanted = CASES[role, name]
-    options: dict[str, Any] = {"register_hold": 0.1} if role == "openroberta/lab" else {}
-    with mock(role, **options) as server:
-        assert not heard(server, said, wanted)
+def forgiven(peer: Mock) -> list[str]:
+    return [entry.text for entry in peer.log if entry.text.startswith("forgiven: ")]
+
+
+@each_case
+def test_it_forgives(case: Case) -> None:
+    with playing(case, lenient=case.name) as (peer, connection):
+        assert heard(connection, case, DEADLINE)
+        assert len(forgiven(peer)) == 1
+        assert peer.findings, "the judge is as strict as ever"
+
+
+@each_case
+def test_it_is_strict_without(case: Case) -> None:
+    with playing(case) as (peer, connection):
+        assert not heard(connection, case, 0.5)
+        assert not forgiven(peer)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if protocols.role(case.role).serves], ids=str
+)
+def test_it_says_so_each_time(case: Case) -> None:
+    """Two that come one after the other are forgiven twice."""
+    with mock(case.role, lenient=case.name, **case.options) as server:
+        for _ in range(2):
+            with socket.create_connection((server.host, server.port)) as connection:
+                assert heard(connection, case, DEADLINE)
+        assert len(forgiven(server)) == 2
+
+
+def test_notifications_without_parameters() -> None:
+    """Both are done before the call that asks how often that was."""
+    said = 2 * packed([2, "count", None]) + packed([0, 1, "count", []])
+    case = Case("runtime/rpc-server", "no-parameters", [(b"", said)], packed([1, 1, None, 3]))
+    with playing(case, lenient=case.name) as (server, connection):
+        assert heard(connection, case, DEADLINE)
+        assert len(forgiven(server)) == 2
+
+
+@pytest.mark.parametrize("case", ENDS, ids=str)
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+def test_an_end_that_is_not_announced(case: Case, lenient: bool) -> None:
+    """It is over in either case; a lenient mock takes it for orderly, and says so."""
+    options = {"lenient": case.name} if lenient else {}
+    with playing(case, **options) as (peer, connection):
+        assert heard(connection, case, DEADLINE)
+        connection.close()
+        until = time.monotonic() + DEADLINE
+        while not (told := [e.facts["reason"] for e in peer.log if e.event == "closed"]):
+            assert time.monotonic() < until, "it is not closed"
+            time.sleep(0.02)
+        (reason,) = told
+        assert ("without its end of transmission" in reason) == (not lenient)
+        assert len(forgiven(peer)) == lenient
+        assert [finding.requirement for finding in peer.findings] == ["end.announced"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [packed([2, "gamepad", [{"gamepads": PAD}]]), packed([2, "gamepad", [PAD]]), packed(PAD)],
+    ids=["in an envelope", "in an envelope without the member", "without the member"],
+)
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+def test_gamepads_in_an_envelope(said: bytes, lenient: bool) -> None:
+    """The input is in a buffer only where that is forgiven, and each time it says so."""
+    options: dict[str, Any] = {"lenient": "in-an-envelope"} if lenient else {}
+    with (
+        mock("runtime/gamepad-receiver", catalog=CATALOG, upper_tester=True, **options) as receiver,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        for _ in range(2):
+            sender.sendto(said, (receiver.host, receiver.port))
+        # What comes behind it is read after it.
+        sender.sendto(packed({"gamepads": {"9": PAD["0"]}}), (receiver.host, receiver.port))
+        until = time.monotonic() + DEADLINE
+        while "9" not in (buffers := receiver.ask("buffers")) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert buffers.keys() == ({"0", "9"} if lenient else {"9"})
+        assert len(forgiven(receiver)) == (2 if lenient else 0)
+        assert receiver.findings
+
+
+def test_each_has_a_test_of_its_behaviour() -> None:
+    tried = {(case.role, case.name) for case in [*CASES, *ENDS]}
+    tried.add(("runtime/gamepad-receiver", "in-an-envelope"))
+    declared = {(role, name) for role in ROLES for name in deviations.leniencies(role)}
+    assert {pair for pair in declared if not pair[0].startswith("toy/")} == tried
 
 
 def test_each_names_a_requirement() -> None:

@@ -1,6 +1,7 @@
 """The simspark mocks: as sound peers of each other, and what their world does."""
 
 import asyncio
+import re
 from math import hypot
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from conformance.judge import Judge
 from conformance.selftest.standing import DEADLINE, ask, mock
 from conformance.simspark.sexp import read
 from conformance.simspark.view import View
-from mocks.simspark.agent_port import Agent
+from mocks.simspark.agent_port import SEEN, Agent
+from mocks.simspark.game import Game
 from mocks.simspark.pitch import COLUMNS, ROWS, draw
 from mocks.simspark.robot import PARTS
 from mocks.simspark.server import Server
-from mocks.simspark.settings import Environment, Settings
+from mocks.simspark.settings import PLAY_MODES, Environment, Settings
 from mocks.simspark.world import AXES
 
 
@@ -180,6 +182,44 @@ def test_an_agent_sees_and_hears() -> None:
     assert b"(G1R (pol 16.0" in heard
     assert b"(unum 1) (team left)" in heard
     assert b"self hello" in other.stream.data[-1]  # type: ignore[attr-defined]
+
+
+def test_agents_see_each_other_and_without_noise() -> None:
+    """Two that face each other, 2 m apart: each sees the other's head, and twice the same."""
+    pitch = Pitch()
+    agents = [pitch.agent("A"), pitch.agent("B")]
+    pitch.command("(agent (unum 1)(team Left)(move -1 0 0.35 -90))")
+    pitch.command("(agent (unum 1)(team Right)(move 1 0 0.35 90))")
+    looks: list[list[bytes]] = []
+    for _ in range(2):
+        pitch.cycles(SEEN)
+        looks.append([])
+        for agent in agents:
+            groups: list[bytes] = agent.stream.data  # type: ignore[attr-defined]
+            (seen,) = {look for group in groups for look in re.findall(rb"\(P .*?\)\)\)", group)}
+            looks[-1].append(seen)
+            groups.clear()
+    assert looks[0] == [
+        b"(P (team B) (id 1) (head (pol 2.00 0.00 0.86)))",
+        b"(P (team A) (id 1) (head (pol 2.00 0.00 0.86)))",
+    ]
+    assert looks[0] == looks[1]
+
+
+@pytest.mark.parametrize("environment", [Environment(), Environment(FieldLength=9, FieldWidth=6)])
+def test_a_game_goes_through_all_play_modes(environment: Environment) -> None:
+    pitch = Pitch(Settings(environment=environment))
+    pitch.server.game = Game(environment)
+    seen: list[str] = []
+    for _ in range(70):
+        mode = str(pitch.seconds(1).play_mode)
+        if seen[-1:] != [mode]:
+            seen.append(mode)
+    assert {*seen} == {*PLAY_MODES}
+    assert seen.index("Goal_Left") + 1 == seen.index("KickOff_Right")
+    assert pitch.server.world.score == {"left": 1, "right": 1}
+    assert seen.index("GameOver") < len(seen) - 1, "it begins anew"
+    assert pitch.judge.findings == []
 
 
 @pytest.mark.asyncio

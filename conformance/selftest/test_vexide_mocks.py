@@ -2,15 +2,19 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from conformance import protocols
 from conformance.vexide.codec import encode
+from mocks.testing import mock
 from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.robot import Motor
 
@@ -131,6 +135,43 @@ def test_wrong_words_get_one_line(words: list[str]) -> None:
 
 
 # Their worlds
+
+
+def test_a_tour_shows_every_event() -> None:
+    """Each event but the last, each shape in both ways, all levels, brakes and sides of a link."""
+    mode = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
+    motor = {"port": 3, "device": {"Motor": {"physical_gearset": "Red", "moment_of_inertia": 0.1}}}
+    wanted = {name for sender, name in protocols.load("vexide").messages if sender == "simulator"}
+    seen: set[str] = set()
+
+    def see(value: Any) -> None:
+        """The words that a message is made of."""
+        if isinstance(value, dict):
+            seen.update(value)
+            for each in value.values():
+                see(each)
+        elif isinstance(value, str):
+            seen.add(value)
+
+    wanted |= {"Fill", "Stroke", "CopyBuffer", "Rectangle", "Circle", "Pixel", "Motor"}
+    wanted |= {"Trace", "Info", "Warn", "Error", "Coast", "Brake", "Hold", "Manager", "Worker"}
+    wanted -= {"Exited"}
+    options: dict[str, Any] = {"program": "tour", "tick": 0.001}
+    with (
+        mock("vexide/simulator", **options) as simulator,
+        socket.create_connection((simulator.host, simulator.port), timeout=DEADLINE) as wire,
+    ):
+        wire.sendall(encode(HELLO))
+        for line in wire.makefile("rb"):
+            see(json.loads(line))
+            if b"Handshake" in line:
+                wire.sendall(encode({"ConfigureDevice": motor}) + encode({"CompetitionMode": mode}))
+            if line == b'"Ready"\n':
+                wire.sendall(encode("StartExecution"))
+            if wanted <= seen:
+                break
+        assert simulator.findings == []
+    assert wanted <= seen
 
 
 def test_motor_settles_at_its_free_speed() -> None:

@@ -1,21 +1,35 @@
 """The reference owner of buffers: makes them, fills them with data, removes them at its end.
 
-It talks to no hardware: what a device measures is what it is told.
+It talks to no hardware: what a device measures is what it is told. With `--moving` it simulates a
+device of each type of the catalog: they come and go, their values change, and what consumers write
+to a parameter that can be read as well is what it measures from then on.
 """
 
 import argparse
+import asyncio
+import itertools
 from typing import Any
 
-from conformance.runtime.memory.layout import PLANS
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.layout import PLANS, Plan
 from mocks import upper_tester
+from mocks.runtime.devices import measured, there
 from mocks.runtime.memory import peer
 from mocks.runtime.memory.owning import Owning
 from mocks.runtime.memory.peer import Asked, Buffer
 from mocks.upper_tester import Operation, Warned
 
+STEP = 0.1  # seconds from one measurement to the next
+UID = "1"  # of the devices that move
+
 
 class Owner(Owning, Asked):
     """The owner of any peripherals. Each of its operations is one method."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.written: dict[str, dict[str, Any]] = {}
+        """What consumers have written to the devices that move, by their types."""
 
     async def set_sub(self, buffer: Buffer, uid: int, params: list[str], delay: float) -> None:
         if not buffer.layout.control:
@@ -91,21 +105,54 @@ class Owner(Owning, Asked):
             "cycle": cycle,
         }
 
+    # A world of its own
+
+    async def move(self) -> None:
+        """Let devices come, move and go, until cancelled; the first of all types stays."""
+        for step in itertools.count():
+            seconds = step * STEP
+            for number, peripheral in enumerate(self.catalog.values()):
+                await self.live(peripheral, seconds, number == 0 or there(seconds, number))
+            await asyncio.sleep(STEP)
+
+    async def live(self, peripheral: Peripheral, seconds: float, connected: bool) -> None:
+        """What one device does at a moment."""
+        known = self.buffers.get(self.name(peripheral.name, UID))
+        was = known is not None and bool(known["valid"])
+        if connected != was:
+            await (self.connect if connected else self.disconnect)(peripheral.name, UID)
+            self.written.pop(peripheral.name, None)
+        if not connected:
+            return
+        buffer = self.buffers[self.name(peripheral.name, UID)]
+        written = self.written.setdefault(peripheral.name, {})
+        if buffer.layout.control:
+            written |= await self.get_write(buffer)
+        readable = [param for param in peripheral.params if param.readable]
+        taken = {param.name: written[param.name] for param in readable if param.name in written}
+        await self.set_data(buffer, {**measured(readable, seconds), **taken})
+
 
 PEER = Owner
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     peer.options(parser)
+    parser.add_argument(
+        "--moving", action="store_true", help="devices of the catalog that come, move and go"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Owner]) -> int:
-    """Do what the upper tester says, until its input ends."""
+    """Do what the upper tester says, until its input ends, or with --moving until it is ended."""
+    if args.moving and not args.catalog:
+        raise ValueError("--moving needs --catalog, whose devices are to move")
     owner = peer(PLANS[args.layout])
     try:
         if args.catalog:
             owner.load(args.catalog)
-        await upper_tester.serve(owner.operations())
+        serving = upper_tester.serve(owner.operations())
+        await (asyncio.gather(owner.move(), serving) if args.moving else serving)
     finally:
         owner.close()
     return 0

@@ -1,6 +1,7 @@
 """The reference gamepad sender: sends raw input as positions in the unit circle and a bitmask.
 
-It sends what it is told to, or plays with a gamepad of its own. It reads no hardware.
+It sends what it is told to, what a file of moves says (mocks/runtime/moves.py), or plays with a
+gamepad of its own. It reads no hardware.
 """
 
 import argparse
@@ -8,11 +9,13 @@ import asyncio
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from conformance.runtime.codec import encode
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
+from mocks.runtime.moves import BUTTONS, make, read
 
 Pad = Mapping[str, Any]
 """Raw input: `axes`, four numbers, and `buttons`, booleans, as the DOM has them."""
@@ -66,18 +69,26 @@ PEER = Sender
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
-    parser.add_argument("--rate", type=float, default=50.0, metavar="HZ", help="of a demonstration")
+    parser.add_argument(
+        "--rate", type=float, default=50.0, metavar="HZ", help="of what it sends of its own"
+    )
+    parser.add_argument(
+        "--moves", metavar="FILE", type=Path, help="what is done with gamepads, and when"
+    )
 
 
 async def main(args: argparse.Namespace, peer: type[Sender]) -> int:
-    """Send what the upper tester says, or else a gamepad that is played with, until it is ended."""
+    """Send what the upper tester or a file says, or else what is played, until it is ended."""
     if not args.connect:
         raise ValueError("a sender needs --connect")
+    moves = read(args.moves) if args.moves else None
     out = await datagrams.connect(args.connect)
     sender = peer(out)
     try:
         if args.upper_tester:
             await upper_tester.serve(operations(sender))
+        elif moves is not None:
+            await _move(sender, moves, args.rate)
         else:
             await _play(sender, args.rate)
     finally:
@@ -89,8 +100,21 @@ async def _play(sender: Sender, rate: float) -> None:
     """The joysticks go round in opposite directions, and one button after the other is pressed."""
     for step in itertools.count():
         x, y = math.cos(step / rate), math.sin(step / rate)
-        buttons = [number == step // int(rate + 1) % 17 for number in range(17)]
+        buttons = [number == step // int(rate + 1) % BUTTONS for number in range(BUTTONS)]
         sender.gamepads({"0": {"axes": [x, y, x, -y], "buttons": buttons}})
+        await asyncio.sleep(1 / rate)
+
+
+async def _move(sender: Sender, moves: Sequence[Mapping[str, Any]], rate: float) -> None:
+    """Send the gamepads as they are after all moves up to now."""
+    loop = asyncio.get_running_loop()
+    began, done = loop.time(), 0
+    pads: dict[str, dict[str, Any]] = {}
+    while True:
+        while done < len(moves) and moves[done]["at"] <= loop.time() - began:
+            make(pads, moves[done])
+            done += 1
+        sender.gamepads(pads)
         await asyncio.sleep(1 / rate)
 
 

@@ -1,6 +1,7 @@
 """The reference update publisher: tells at a fixed rate what has changed about Smart Devices.
 
-It simulates two devices, or those that it is told of. It is connected to no hardware.
+It simulates a switch, a motor with a name, and a sensor that is plugged in and out, or the devices
+that it is told of. It is connected to no hardware.
 """
 
 import argparse
@@ -10,10 +11,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.runtime.codec import encode
+from conformance.runtime.memory.catalog import Parameter
 from mocks import datagrams, upper_tester
 from mocks.datagrams import Datagrams
+from mocks.runtime.devices import measured, there
 
 Values = dict[str, Any]
+
+DEVICES = {
+    "18446744073709551616": [Parameter("switch0", "bool"), Parameter("switch1", "bool")],
+    "226673591177742970880": [
+        Parameter("duty_cycle", "float", lower=-1.0, upper=1.0),
+        Parameter("enc", "int32"),
+    ],
+    "129127208515966861312": [Parameter("distance", "float", lower=0.0, upper=4.0)],
+}
+"""The parameters of its own devices, by their uids."""
+CHANGES = 10  # updates from one change to the next
 
 
 class Publisher:
@@ -90,7 +104,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
-    """Publish the upper tester's devices, or else two of its own, until it is ended."""
+    """Publish the upper tester's devices, or else its own, until it is ended."""
     if not args.connect:
         raise ValueError("a publisher needs --connect")
     out = await datagrams.connect(args.connect)
@@ -108,14 +122,22 @@ async def main(args: argparse.Namespace, peer: type[Publisher]) -> int:
 
 
 async def _work(publisher: Publisher) -> None:
-    """A limit switch that opens and closes, and a motor that slowly speeds up."""
-    switch, motor = "18446744073709551616", "226673591177742970880"
-    publisher.connect(switch, {"switch0": False, "switch1": False}, None)
-    publisher.connect(motor, {"duty_cycle": 0.0}, "left motor")
-    for step in itertools.count():
-        await asyncio.sleep(1)
-        publisher.change(switch, {"switch0": step % 2 == 0})
-        publisher.change(motor, {"duty_cycle": step % 100 / 100})
+    """Devices whose values change; the sensor comes and goes, and gets its name a little later."""
+    switch, motor, sensor = DEVICES
+    publisher.connect(switch, measured(DEVICES[switch], 0), None)
+    publisher.connect(motor, measured(DEVICES[motor], 0), "left motor")
+    for second in itertools.count():
+        known = sensor in publisher.devices
+        if there(second, 0) != known:
+            if known:
+                publisher.disconnect(sensor)
+            else:
+                publisher.connect(sensor, measured(DEVICES[sensor], second), None)
+        elif known and sensor not in publisher.aliases:
+            publisher.alias(sensor, "front")
+        for uid in publisher.devices:
+            publisher.change(uid, measured(DEVICES[uid], second))
+        await asyncio.sleep(publisher.period * CHANGES)
 
 
 def operations(publisher: Publisher) -> Mapping[str, upper_tester.Operation]:

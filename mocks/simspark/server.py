@@ -15,6 +15,7 @@ from typing import Any
 from mocks import run, streams, upper_tester
 from mocks.run import note
 from mocks.simspark.agent_port import Agent, AgentPort
+from mocks.simspark.game import Game
 from mocks.simspark.monitor_port import Monitor, MonitorPort
 from mocks.simspark.settings import AGENTS, CYCLE, MONITORS, Environment, Settings
 from mocks.simspark.trainer import Trainer
@@ -35,6 +36,8 @@ class Server(AgentPort, Trainer, MonitorPort):
         self.state_told = {}
         self.nodes_told = {}
         self.cycles = 0
+        self.game: Game | None = None
+        """What is played without anybody's doing, if anything is."""
         self._numbers = {"agent": count(1), "monitor": count(1)}
 
     # The simulation
@@ -50,6 +53,8 @@ class Server(AgentPort, Trainer, MonitorPort):
 
     def cycle(self) -> None:
         self.cycles += 1
+        for command in self.game.due(self.world.now) if self.game else ():
+            self.execute(command)
         self.world.step()
         self.judge()
         self.tell_agents()
@@ -89,6 +94,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lines", action="store_true", help="end each message with a line end")
     parser.add_argument("--steps", type=int, default=2, metavar="CYCLES", help="between two states")
     parser.add_argument("--pace", type=float, default=1.0, help="times as fast as the real world")
+    parser.add_argument(
+        "--game", action="store_true", help="play through all play modes in about a minute"
+    )
     parser.add_argument("--upper-tester", action="store_true", help="operations on stdin")
     parser.add_argument(
         "--stepped", action="store_true", help="time passes by the operation step alone"
@@ -109,6 +117,8 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
     agents, monitors = addresses(args)
     run.here().channels = CHANNELS
     server = peer(settings(args))
+    if args.game:
+        server.game = Game(server.world.settings.environment)
     work: list[Coroutine[Any, Any, None]] = [
         streams.serve(agents, server.serve_agent, "agent"),
         streams.serve(monitors, server.serve_monitor, "monitor"),

@@ -4,6 +4,7 @@ A program that returns has exited, as has one that raises `Exit`; any other exce
 """
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 
 from mocks.vexide.robot import Robot, circle, pixel, rectangle
@@ -110,6 +111,15 @@ def demo(robot: Robot) -> Iterator[None]:
     robot.serial(1, b"Bye\n")
 
 
+def tour(robot: Robot) -> Iterator[None]:
+    """Every event in each of its forms, one part every 25 steps, until the session ends."""
+    for turn in itertools.count():
+        for part in (_shapes, _words, _links, _drives):
+            part(robot, turn)
+            for _ in range(25):
+                yield
+
+
 LOAD_TIMES = {"slow": 0.6}  # s, of programs that are slow to load
 
 PROGRAMS: dict[str, Program] = {
@@ -124,6 +134,7 @@ PROGRAMS: dict[str, Program] = {
     "draw": draw,
     "probe": probe,
     "demo": demo,
+    "tour": tour,
 }
 
 
@@ -137,6 +148,50 @@ def _picture(robot: Robot) -> None:
     screen.copy(400, 20, [[RED, GREEN, BLUE, WHITE], [WHITE, BLUE, GREEN, RED]])
     screen.render()
     screen.double_buffer(False)
+
+
+def _shapes(robot: Robot, turn: int) -> None:
+    """Each shape, filled and as an outline, at places that move, half of it behind a buffer."""
+    screen, aside = robot.screen, 10 * (turn % 20)
+    screen.clear(BLACK)
+    for behind in (False, True):
+        screen.double_buffer(behind)
+        top = 140 if behind else 10
+        for shape, color in (
+            (rectangle(aside, top, aside + 60, top + 40), RED),
+            (circle(aside + 120, top + 40, 30), GREEN),
+            (pixel(aside + 200, top), WHITE),
+        ):
+            screen.fill(shape, color)
+            screen.stroke(shape, BLUE)
+        screen.copy(aside, top + 60, [[RED, GREEN], [BLUE, WHITE]])
+    screen.render()
+    screen.double_buffer(False)
+
+
+def _words(robot: Robot, turn: int) -> None:
+    """A log of each level, and both what can be read and what cannot on the serial channels."""
+    for level in ("Trace", "Info", "Warn", "Error"):
+        robot.log(level, f"turn {turn}: this is what {level} looks like")
+    robot.serial(1, f"turn {turn}: grüße\n".encode())
+    robot.serial(2, bytes(range(256)))
+
+
+def _links(robot: Robot, turn: int) -> None:
+    """One link after another, as either side; the one before is given up."""
+    if turn:
+        robot.unlink(19 + (turn - 1) % 2)
+    mode = "Worker" if turn % 2 else "Manager"
+    robot.link(19 + turn % 2, f"link {turn}", mode, override=turn % 4 > 1)
+
+
+def _drives(robot: Robot, turn: int) -> None:
+    """Motors go forth and back, to a target, and rest in each way; the battery is drained."""
+    brake = ("Coast", "Brake", "Hold")[turn % 3]
+    for motor in robot.motors.values():
+        motor.brake_mode = brake
+        motor.target = 2.0 if turn % 4 == 2 else None
+        motor.voltage = (6.0, 0.0, 0.0, -6.0)[turn % 4]
 
 
 def _competition(robot: Robot) -> str:

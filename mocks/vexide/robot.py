@@ -163,8 +163,11 @@ class Robot:
         encoded = base64.b64encode(data).decode()
         self.events.append({"Serial": {"channel": channel, "data": encoded}})
 
-    def link(self, port: int, name: str) -> None:
-        connect = {"port": port, "id": name, "mode": "Manager", "override": False}
+    def log(self, level: str, message: str) -> None:
+        self.events.append({"Log": {"level": level, "message": message}})
+
+    def link(self, port: int, name: str, mode: str = "Manager", *, override: bool = False) -> None:
+        connect = {"port": port, "id": name, "mode": mode, "override": override}
         self.events.append({"VEXLinkConnect": connect})
 
     def unlink(self, port: int) -> None:

@@ -1,0 +1,153 @@
+"""The worlds that the runtime's mocks have of their own: devices and gamepads that move."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import protocols
+from conformance.benchmarks.soak_cast import CATALOG
+from conformance.codec import Frame
+from conformance.judge import Judge
+from conformance.runtime.codec import Decoder
+from conformance.runtime.memory import catalog, layout
+from mocks.runtime import devices, moves
+from mocks.testing import mock
+
+DEADLINE = 20.0  # seconds that anything here may take at most
+
+
+@contextmanager
+def receiving() -> Iterator[tuple[socket.socket, str]]:
+    """A socket of datagrams, and its address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(DEADLINE)
+        host, port = receiver.getsockname()
+        yield receiver, f"{host}:{port}"
+
+
+def sound(sender: str, frames: list[Frame]) -> None:
+    protocol = protocols.load("runtime")
+    judge = Judge(protocol, protocol.roles)
+    for frame in frames:
+        judge.frame(None, sender, frame)
+    assert judge.findings == []
+
+
+def test_moves_of_a_file(tmp_path: Path) -> None:
+    """A gamepad is moved, another one comes and is unplugged; what is not moved stays."""
+    file = tmp_path / "moves.yaml"
+    file.write_text(
+        "- {at: 0, axes: [0, -1, 0, 0]}\n"
+        "- {at: 0.2, buttons: [0, 5]}\n"
+        "- {at: 0.4, gamepad: 1, buttons: [16]}\n"
+        "- {at: 0.6, gamepad: 1, gone: true}\n"
+    )
+    seen: list[Any] = []
+    frames: list[Frame] = []
+    with (
+        receiving() as (receiver, address),
+        mock("runtime/gamepad-sender", connect=address, moves=file, rate=100),
+    ):
+        while len(seen) < 4:
+            frames += Decoder().feed(receiver.recv(65536))
+            if frames[-1].value["gamepads"] != (seen[-1] if seen else None):
+                seen.append(frames[-1].value["gamepads"])
+    sound("gamepad-sender", frames)
+    first = {"lx": 0.0, "ly": -1.0, "rx": 0.0, "ry": 0.0}
+    pressed = {**first, "btn": 0b100001}
+    other = {"lx": 0.0, "ly": 0.0, "rx": 0.0, "ry": 0.0, "btn": 1 << 16}
+    alone = {"0": pressed}
+    assert seen == [{"0": {**first, "btn": 0}}, alone, {**alone, "1": other}, alone]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("at: 1", "a list of moves"),
+        ("- {axes: [0, 0, 0, 0]}", "move 1: an object of at"),
+        ("- {at: 0, axes: [0, 0]}", "axes: four numbers"),
+        ("- {at: 0, buttons: [17]}", "buttons: a list of numbers from 0 to 16"),
+        ("- {at: 1}\n- {at: 0}", "move 2: at"),
+        ("- {at: 0, jump: true}", "move 1: an object of at"),
+    ],
+)
+def test_moves_that_cannot_be_made(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "moves.yaml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=why):
+        moves.read(file)
+
+
+def test_devices_of_a_publisher_come_move_and_go() -> None:
+    updates: list[Any] = []
+    frames: list[Frame] = []
+    with (
+        receiving() as (receiver, address),
+        mock("runtime/update-publisher", connect=address, period=0.003),
+    ):
+        while len(updates) < 300:
+            frames += Decoder().feed(receiver.recv(65536))
+            updates.append(frames[-1].value)
+    sound("update-publisher", frames)
+    there = [len(update["sd"]) for update in updates]
+    assert {*there} == {2, 3} and there.index(2) > there.index(3) and there[::-1].index(2) > 0
+    assert len([update for update in updates if "front" in update["aliases"].values()]) > 10
+    told = [
+        values for update in updates for values in update["sd"].values() if "distance" in values
+    ]
+    assert len({values["distance"] for values in told}) > 5
+
+
+def test_devices_of_an_owner_come_move_and_go() -> None:
+    """A consumer sees their values change, what it writes is measured, and they are not always."""
+    with (
+        mock("runtime/buffer-owner", catalog=CATALOG, moving=True),
+        mock("runtime/buffer-consumer", catalog=CATALOG) as consumer,
+    ):
+
+        def mine() -> set[str]:
+            return {name for name in consumer.ask("list") if name.endswith(f"-1-{os.getpid()}")}
+
+        assert awaited(lambda: len(mine()) >= 4)
+        switch, arm = f"rt-limit-switch-1-{os.getpid()}", f"rt-arm-1-{os.getpid()}"
+
+        def angle() -> Any:
+            return consumer.ask("get_value", buffer=arm, param="angle")
+
+        first = angle()
+        assert awaited(lambda: angle() != first)
+        consumer.ask("set_value", buffer=arm, param="angle", value=1.25)
+        assert awaited(lambda: angle() == 1.25)
+        assert switch in mine()
+
+
+def test_they_measure_what_their_types_hold() -> None:
+    """At any time, for all catalogs; and a device that comes and goes does both."""
+    for path in sorted(CATALOG.parent.glob("*.yaml")):
+        if path.name.startswith("violation-"):
+            continue
+        for peripheral in catalog.load(path.read_bytes()).values():
+            plan = layout.planned(peripheral, layout.PLANS["natural"])
+            readable = [param for param in peripheral.params if param.readable]
+            for second in range(40):
+                for name, value in devices.measured(readable, second / 2).items():
+                    field = plan[f"read.params.{name}"]
+                    assert field.decode(field.encode(value)) == pytest.approx(value, rel=1e-6)
+                    assert peripheral[name].clamp(value) == value
+    for number in range(4):
+        assert {devices.there(second, number) for second in range(15)} == {True, False}
+
+
+def awaited(holds: Callable[[], bool]) -> bool:
+    """Whether something holds within the deadline."""
+    until = time.monotonic() + DEADLINE
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+    return holds()
