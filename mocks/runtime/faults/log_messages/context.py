@@ -18,6 +18,17 @@ class ContextPilesUp(Publisher):
         return dict(self.known)
 
 
+@fault("context-kept", violates="log.context", subtle=True)
+class ContextKept(Publisher):
+    """Tells the context of the last message once more with one that has none."""
+
+    last: ClassVar[Mapping[str, Any]] = {}
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        type(self).last = extra or self.last
+        return dict(self.last)
+
+
 @fault("extra-as-text", violates="log.extra")
 class ExtraAsText(Publisher):
     """Writes extra as text."""
