@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, apart
-from conformance.generation.scalars import LONG, Form, either, integer, number, text, together
+from conformance.generation.scalars import (
+    CHARACTERS,
+    LONG,
+    Form,
+    either,
+    integer,
+    number,
+    text,
+    together,
+)
 from conformance.keywords import canonical, shown
 from conformance.schemas import Contents, Schema
 
@@ -18,9 +27,12 @@ DEPTH = 4  # levels of recursion
 FEW = 2  # most items of an array that recurs beyond those it must have: one on average
 UNKNOWN = ("x_unknown", "x_future", "X-Extension")
 
-_SCALARS = st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1) | st.text(max_size=8)
+_NAMES = st.text(CHARACTERS)
+_SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1) | st.text(CHARACTERS, max_size=8)
+)
 ANYTHING = Form(
-    _SCALARS | st.lists(_SCALARS, max_size=2) | st.dictionaries(st.text(), _SCALARS, max_size=2),
+    _SCALARS | st.lists(_SCALARS, max_size=2) | st.dictionaries(_NAMES, _SCALARS, max_size=2),
     None,
 )
 
@@ -178,7 +190,7 @@ class Forms:
         own = self.names(node)
         if extra is True or self.nodes.is_recursive(extra):
             room = max(more, min(room, FEW))
-        names = st.sampled_from(UNKNOWN) if extra is True and more <= len(UNKNOWN) else st.text()
+        names = st.sampled_from(UNKNOWN) if extra is True and more <= len(UNKNOWN) else _NAMES
         names = own.strategy if own else names
         simplest = self.some_names(node, more)
         if simplest is None:
