@@ -1,7 +1,8 @@
 """Keeps an object in a process of its own: `python -m conformance.apart FD` is that process.
 
 The object is made there, by a function that can be pickled, and is called through a socket. Its
-process ends with the one that started it, however that ends, and does not compute for ever.
+process ends with the one that started it, however that ends, and does not compute for ever. Where
+nobody has called `end` it may first do what is left to do, in its method `abandoned`.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 LONGEST = 120.0  # seconds of computing time for one call
+_END = ""  # in the place of a method
 _NICE = 5  # whoever waits for an answer is served first where there are few processors
 
 
@@ -52,8 +54,14 @@ class Apart:
             raise Gone(result)
         return result
 
+    def tell(self, method: str, *args: Any) -> None:
+        """Have a method called, and do not wait for that; nothing can be called any more."""
+        with contextlib.suppress(OSError):
+            self._pipe.send((method, args))
+
     def end(self) -> None:
         """End the process, and wait until it has ended."""
+        self.tell(_END)
         self._pipe.close()
         self._process.wait()
 
@@ -80,22 +88,36 @@ class Here:
         except Exception as error:
             raise Gone(f"{type(error).__name__}: {error}") from error
 
+    def tell(self, method: str, *args: Any) -> None:
+        """Call a method, whatever comes of that."""
+        with contextlib.suppress(Gone):
+            self.call(method, *args)
+
     def end(self) -> None:
         """There is nothing to end."""
 
 
 def _serve(pipe: Connection) -> None:
-    with contextlib.suppress(EOFError, OSError):
+    try:
         made = Here(pipe.recv())
-        while True:
-            method, args = pipe.recv()
-            signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
-            try:
-                answer = True, made.call(method, *args)
-            except Gone as gone:
-                answer = False, str(gone)
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            pipe.send(answer)
+        while (asked := pipe.recv())[0] != _END:
+            answer = _answer(made, *asked)
+            # Who has asked may be gone by now; what it asked for before is done still.
+            with contextlib.suppress(OSError):
+                pipe.send(answer)
+    except (EOFError, OSError):
+        _answer(made, "abandoned", ())
+
+
+def _answer(made: Here, method: str, args: tuple[Any, ...]) -> tuple[bool, Any]:
+    """Whether a call was done, and its result or else why not."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+    try:
+        return True, made.call(method, *args)
+    except Gone as gone:
+        return False, str(gone)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 if __name__ == "__main__":

@@ -63,9 +63,10 @@ Told = Came | Seen | Unjudged
 
 @dataclass
 class Shown:
-    """What everything that was judged has shown; all but the findings by party."""
+    """What everything that was judged has shown; by party what it was put to the test of."""
 
     seen: list[Seen] = field(default_factory=list)
+    unjudged: list[Unjudged] = field(default_factory=list)
     exercised: dict[str, set[str]] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
 
@@ -95,12 +96,17 @@ class Bench:
         self._told: list[Told] = []
         self._ended: dict[int | None, set[str | None]] = {}
         self._unjudged: set[int | None] = set()
+        self._left: list[Unjudged] = []
         self._recorded = 0
+        self._at = 0.0
+        self.shown: Shown | None = None
+        """What all have shown, once it has ended."""
 
     def take(self, events: Sequence[Event]) -> list[Told]:
         """Judge these events; what there is to tell of them."""
         for event in events:
             index = self._record(event)
+            self._at = event.at
             try:
                 if event.connection not in self._unjudged:
                     self._take(index, event)
@@ -112,14 +118,18 @@ class Bench:
         told, self._told = self._told, []
         return told
 
-    def end(self) -> Shown:
-        """There are no more events."""
+    def end(self, complete: bool = True) -> Shown:
+        """What all events have shown; where they are not complete, that is one more of it."""
         exercised = self._connections.end()
         if self._writer:
             self._writer.close()
+        if not complete:
+            why = "whoever passed it on was killed"
+            self._left.append(Unjudged(None, self._at, why))
         times = self._connections.times
         seen = [replace(one, times=max(1, times[key])) for key, one in self._seen.items()]
-        return Shown(seen, exercised, self._messages)
+        self.shown = Shown(seen, self._left, exercised, self._messages)
+        return self.shown
 
     def _take(self, index: int, event: Event) -> None:
         number = event.connection
@@ -143,7 +153,10 @@ class Bench:
         self._unjudged.add(event.connection)
         self._ended.pop(event.connection, None)
         self._connections.forget(event.connection)
-        self._told.append(Unjudged(event.connection, event.at, why))
+        told = Unjudged(event.connection, event.at, why)
+        self._told.append(told)
+        if len(self._left) < MOST:
+            self._left.append(told)
 
     def _record(self, event: Event) -> int:
         self._recorded += len(event.data or b"")
@@ -180,7 +193,7 @@ class Beside:
         # Two counts, for each is changed by one thread only.
         self._come = self._done = 0
         self._over: set[int] = set()
-        self._lost = False
+        self._lost = self._left = False
         self.shown = Shown()
         """What everything has shown; whole once it has ended."""
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -226,18 +239,31 @@ class Beside:
         self._waiting.put(None)
         self._thread.join()
 
+    def leave(self) -> None:
+        """Hand over what still waits, and leave the rest to the judge in a process of its own."""
+        self._left = True
+        self.end()
+
     # In the thread
 
     def _run(self) -> None:
         mark: threading.Event | None = threading.Event()
         while mark:
             batch, mark = self._batch()
+            if self._left:
+                self._bench.tell("take", batch)
+                continue
             for told in self._call("take", [], batch) if batch else ():
                 self._heard(told)
             self._done += sum(len(event.data or b"") + EVENT for event in batch)
             if mark:
                 mark.set()
+        if self._left:
+            self._bench.tell("end")
+            return
+        lost = self.shown.unjudged
         self.shown = self._call("end", self.shown)
+        self.shown.unjudged += [one for one in lost if one not in self.shown.unjudged]
         self._bench.end()
 
     def _batch(self) -> tuple[list[Event], threading.Event | None]:
@@ -261,10 +287,14 @@ class Beside:
             return self._bench.call(method, *args)
         except Gone as gone:
             self._lost = True
-            self._hear(Unjudged(None, time.monotonic() - self._began, f"judging failed: {gone}"))
+            at = time.monotonic() - self._began
+            self._heard(Unjudged(None, at, f"judging failed: {gone}"))
             return otherwise
 
     def _heard(self, told: Told) -> None:
+        # Kept, should the judge not live to say what all has shown.
         if isinstance(told, Seen):
             self.shown.seen.append(told)
+        elif isinstance(told, Unjudged):
+            self.shown.unjudged.append(told)
         self._hear(told)

@@ -9,8 +9,9 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from types import FrameType
+from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ECHO = 2.0  # seconds in which further signals are the first one again, passed on by a wrapper
@@ -39,6 +40,15 @@ def orderly() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run(work: Coroutine[Any, Any, None]) -> bool:
+    """Run to its end what either signal may end; returns whether none has. Within `orderly`."""
+    try:
+        asyncio.run(work)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def _interrupt() -> None:

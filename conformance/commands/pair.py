@@ -6,7 +6,7 @@
 SERVER is told by {port} (or {socket}, or {agent_port} and {monitor_port}) where to listen, CLIENT
 by {host} and {port} (or {socket}, {url}, {agent_port} and {monitor_port}) where to connect. On
 standard streams CLIENT starts {simulator}, which is SERVER with the proxy in front of it. The
-session ends when CLIENT has ended, or after --max-time.
+session ends when CLIENT has ended, after --max-time, or with SIGINT or SIGTERM.
 
 With --matrix each server of a file meets each of its clients, one pair after another; the tables
 [servers] and [clients] have a name and a command a line, and the page in the report's folder says
@@ -14,10 +14,8 @@ who violates what with whom. Exit codes are those of `proxy`; of a matrix that o
 """
 
 import argparse
-import asyncio
-import contextlib
+import itertools
 import json
-import os
 import re
 import shlex
 import sys
@@ -27,9 +25,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from conformance import interruption
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
-from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, SUITE_FAILED
+from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
 from conformance.live import overview, programs
 from conformance.live.judged import Judged
 from conformance.live.overview import Met
@@ -57,33 +56,36 @@ def execute(args: argparse.Namespace) -> int:
     server, client = args.rest[:place], args.rest[place + 1 :]
     if not server or not client:
         raise ConfigurationError(f"give two commands: -- SERVER... {DIVIDER} CLIENT...")
-    return _meet(args, server, client).code
+    with interruption.orderly():
+        met, _ = _meet(args, server, client)
+    return met.code
 
 
-def _meet(args: argparse.Namespace, server: Sequence[str], client: Sequence[str]) -> Met:
+def _meet(
+    args: argparse.Namespace, server: Sequence[str], client: Sequence[str]
+) -> tuple[Met, bool]:
+    """What came of it, and whether it went to its end; else it was interrupted."""
     protocol, ports = proxy.meant(args.protocol)
     bridge = next((entry.bridge for entry in protocol.roles.values() if entry.bridge), "")
     if bridge and f"{{{bridge}}}" in " ".join(client):
-        return asyncio.run(_on_streams(bridge, server, client, args))
+        return _on_streams(bridge, server, client, args)
     kind = "unix" if "{socket}" in " ".join(server) else _network(ports[0])
     words = [*server, DIVIDER, *client]
     invocation = shlex.join(["conformance", "pair", args.protocol, "--", *words])
     names = {ports[0].server: shlex.join(server), ports[0].client: shlex.join(client)}
     judged = Judged(protocol, ports, kind, args, invocation, names)
     with watching(judged.watch):
-        asyncio.run(programs.meet(judged, server, client, args.max_time))
-    judged.conclude()
-    assert judged.met is not None, "it has just been concluded"
-    return judged.met
+        whole = interruption.run(programs.meet(judged, server, client, args.max_time))
+    return judged.conclude(), whole
 
 
 def _network(side: Side) -> str:
     return next((kind for kind in side.transports if kind in ("tcp", "udp")), "tcp")
 
 
-async def _on_streams(
+def _on_streams(
     bridge: str, server: Sequence[str], client: Sequence[str], args: argparse.Namespace
-) -> Met:
+) -> tuple[Met, bool]:
     """The client starts the server itself: what it starts is the proxy in front of it."""
     with tempfile.TemporaryDirectory(prefix="conformance-pair-") as folder:
         executable, code = Path(folder) / bridge, Path(folder) / "code"
@@ -96,19 +98,13 @@ async def _on_streams(
         executable.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
         executable.chmod(0o755)
         argv = [expand(word, {bridge: str(executable)}) for word in client]
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=asyncio.subprocess.DEVNULL, env={**os.environ}, start_new_session=True
-        )
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(args.max_time):
-                await process.wait()
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+        whole = interruption.run(programs.play(argv, code, args.max_time))
         if not code.is_file():
             raise ConfigurationError(f"{client[0]} did not start {{{bridge}}}")
+        if not (verdict := code.read_text()):
+            raise ConfigurationError(f"{server[0]} did not end, and no report was written")
         reports = _reports(Path(args.report))
-        return Met(shlex.join(server), shlex.join(client), int(code.read_text()), reports)
+        return Met(shlex.join(server), shlex.join(client), int(verdict), reports), whole
 
 
 def _reports(folder: Path) -> dict[str, Any]:
@@ -127,12 +123,15 @@ def _matrix(args: argparse.Namespace) -> int:
     servers, clients = _programs(args.matrix)
     folder = Path(args.report)
     met = []
-    for name, server in servers.items():
-        for other, client in clients.items():
+    whole = True
+    with interruption.orderly():
+        for name, other in itertools.product(servers, clients):
+            if not whole:
+                break
             below = f"{name}-with-{other}"
             args.report = str(folder / below)
             try:
-                pair = _meet(args, server, client)
+                pair, whole = _meet(args, servers[name], clients[other])
                 met.append(Met(name, other, pair.code, pair.reports, below))
             except ConfigurationError as error:
                 met.append(Met(name, other, INCONCLUSIVE, trouble=str(error)))
@@ -140,6 +139,8 @@ def _matrix(args: argparse.Namespace) -> int:
     overview.write(folder / "index.html", f"{args.protocol}: who violates what with whom", met)
     print(f"Page: {folder / 'index.html'}")
     codes = {each.code for each in met}
+    if not whole:
+        return INTERRUPTED
     worst = (SUITE_FAILED, NONCONFORMANT, INCONCLUSIVE)
     return next((code for code in worst if code in codes), CONFORMANT)
 

@@ -11,7 +11,8 @@ the system trusts. With --tls FILE clients come by TLS, and are shown the certif
 which has its key as well.
 
 With `-- COMMAND` it is itself a program to be started in the place of COMMAND, on whose standard
-streams the protocol is spoken: give it to a frontend as its simulator.
+streams the protocol is spoken: give it to a frontend as its simulator. It ends when COMMAND does,
+and the reports are written a moment later.
 
 Exit 1 where either side violated a must, 3 where neither said anything, else 0; in the place of
 COMMAND its exit code.
@@ -23,9 +24,8 @@ import contextlib
 import shlex
 import signal
 from pathlib import Path
-from typing import Any
 
-from conformance import protocols
+from conformance import interruption, protocols
 from conformance.configuration import ConfigurationError
 from conformance.harness import links
 from conformance.live.judged import Judged
@@ -91,8 +91,14 @@ def execute(args: argparse.Namespace) -> int:
     words = ["--", *args.rest] if args.rest else between
     invocation = shlex.join(["conformance", "proxy", args.protocol, *words])
     named = {ports[0].server: shlex.join(args.rest) or args.connect, ports[0].client: args.client}
-    judged = Judged(protocol, ports, _transport(ports[0], args), args, invocation, named)
-    return asyncio.run(_in_place(judged, ports[0], args)) if args.rest else _between(judged, args)
+    kind = _transport(ports[0], args)
+    judged = Judged(protocol, ports, kind, args, invocation, named, args.verdict)
+    if args.rest:
+        return asyncio.run(_in_place(judged, ports[0], args))
+    with interruption.orderly():
+        with watching(judged.watch):
+            interruption.run(_relay(judged, args))
+        return judged.conclude().code
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:
@@ -111,12 +117,6 @@ def _transport(side: Side, args: argparse.Namespace) -> str:
     return kind
 
 
-def _between(judged: Judged, args: argparse.Namespace) -> int:
-    with watching(judged.watch):
-        asyncio.run(_relay(judged, args))
-    return judged.conclude()
-
-
 async def _relay(judged: Judged, args: argparse.Namespace) -> None:
     listen, connect = args.listen.split(","), args.connect.split(",")
     for given, option in ((listen, "--listen"), (connect, "--connect")):
@@ -124,10 +124,6 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
             names = ",".join(side.channel or "ADDR" for side in judged.ports)
             raise ConfigurationError(f"{option}: {len(judged.ports)} addresses are needed: {names}")
     secured = security(args.tls, args.trust)
-    ending = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ending.set)
     async with contextlib.AsyncExitStack() as stack:
         relays = [
             Relay(side, target, judged.watch, judged.disturbance, secured)
@@ -140,12 +136,7 @@ async def _relay(judged: Judged, args: argparse.Namespace) -> None:
                 why = links.reason(error)
                 raise ConfigurationError(f"cannot listen at {address}: {why}") from error
         print(f"listening at {','.join(relay.address for relay in relays)}", flush=True)
-        done: list[asyncio.Task[Any]] = [asyncio.create_task(ending.wait())]
-        if args.once:
-            done.append(asyncio.create_task(_all_over(relays)))
-        await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.cancel()
+        await (_all_over(relays) if args.once else asyncio.Event().wait())
 
 
 async def _all_over(relays: list[Relay]) -> None:
@@ -160,6 +151,8 @@ async def _all_over(relays: list[Relay]) -> None:
 
 async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int:
     """Be the program that the other side starts: run the real one, and pass on its streams."""
+    if args.verdict:
+        args.verdict.touch()
     try:
         process = await asyncio.create_subprocess_exec(
             *args.rest, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 18
@@ -168,16 +161,21 @@ async def _in_place(judged: Judged, side: Side, args: argparse.Namespace) -> int
         raise ConfigurationError(f"{args.rest[0]} cannot be started: {error.strerror}") from error
     assert process.stdin and process.stdout
     loop = asyncio.get_running_loop()
+
+    relay = Relay(side, "", judged.watch, judged.disturbance)
+
+    def terminate() -> None:
+        relay.let_go()
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, process.terminate)
-    with watching(judged.watch):
-        ours = await links.pipes(0, 1)
-        theirs = links.Link(process.stdout, process.stdin)
-        relay = Relay(side, "", judged.watch, judged.disturbance)
-        with contextlib.suppress(asyncio.CancelledError):
-            await relay.join(ours, theirs)
-        code = await process.wait()
-    verdict = judged.conclude()
-    if args.verdict:
-        args.verdict.write_text(str(verdict))
+        loop.add_signal_handler(number, terminate)
+    ours = await links.pipes(0, 1)
+    theirs = links.Link(process.stdout, process.stdin)
+    with contextlib.suppress(asyncio.CancelledError):
+        await relay.join(ours, theirs)
+    code = await process.wait()
+    # Whoever has started us does not wait for longer than for the program itself.
+    judged.watch.leave()
     return code

@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from pathlib import Path
 
 from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
-from conformance.harness.process import Process
+from conformance.harness.process import Process, running, sweep
 from conformance.live.judged import Judged
 from conformance.live.relay import Relay
 from conformance.verdicts import Unreachable
@@ -18,6 +22,8 @@ LOOPBACK = "127.0.0.1"
 _POLL = 0.01  # seconds between two looks whether the server listens
 _STARTUP = 20.0  # seconds that the server may take until it listens
 _LAST = 1.0  # seconds in which the server may react to the end of its client
+_CONCLUDING = 60.0  # seconds in which all that has passed may be judged, and reports written
+_MARK = "CONFORMANCE_PAIR"
 
 
 async def meet(
@@ -46,6 +52,50 @@ async def meet(
                 await serving.wait(_LAST)
             # Before the programs are made to end: how they take that is not their peers' business.
             await listening.aclose()
+
+
+async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
+    """Start a client that starts its server itself, with the judge before it.
+
+    It is ended after that many seconds. The verdict is a file that its judge makes empty at its
+    beginning, and has written into it last. Raises ConfigurationError where it cannot be started.
+    """
+    mark, before = uuid.uuid4().hex, running()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            env={**os.environ, _MARK: mark},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ConfigurationError(f"{argv[0]} cannot be started: {error.strerror}") from error
+    try:
+        await _within(longest, process.wait())
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        await _within(_LAST, process.wait())
+        await _within(_CONCLUDING, _written(verdict))
+        sweep(_MARK, mark, before)
+        await process.wait()
+
+
+async def _within(seconds: float, work: Awaitable[object]) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await work
+
+
+async def _written(path: Path) -> None:
+    """Wait until something stands in a file, if there is one."""
+    # No event tells that: who writes it is nobody whom we have started ourselves.
+    while _empty(path):  # noqa: ASYNC110
+        await asyncio.sleep(_POLL)
+
+
+def _empty(path: Path) -> bool:
+    return path.is_file() and not path.stat().st_size
 
 
 def _target(kind: str, folder: str, stack: contextlib.AsyncExitStack) -> str:

@@ -59,6 +59,7 @@ class Relay:
         self._disturbance = disturbance
         self._secured = secured
         self._tasks: set[asyncio.Task[None]] = set()
+        self._open: set[int] = set()
         self.used = asyncio.Event()
         """Somebody has connected."""
 
@@ -66,6 +67,11 @@ class Relay:
         """Wait until no connection is open."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    def let_go(self) -> None:
+        """Whatever the peers that are connected do from here on is no fault of theirs."""
+        for number in self._open:
+            self._watch.disturbed(number, CUT)
 
     @contextlib.asynccontextmanager
     async def listening(self, address: str, kind: str) -> AsyncIterator["Relay"]:
@@ -113,6 +119,7 @@ class Relay:
     async def join(self, client: Link, server: Link) -> None:
         """Pass on what either says until both have ended, or one has gone."""
         number = self._watch.connected(self.side)
+        self._open.add(number)
         if steady := self._disturbance.steady:
             self._watch.disturbed(number, DISTURBED, **steady)
         try:
@@ -126,6 +133,7 @@ class Relay:
             if not isinstance(ended, _Cut):
                 raise
         finally:
+            self._open.discard(number)
             await client.close()
             await server.close()
 

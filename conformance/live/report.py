@@ -1,65 +1,74 @@
 """What each of two peers that were watched has shown: a report a side, on the usual page."""
 
-import datetime
 import shutil
-from pathlib import Path
+import sys
 from typing import Any
 
+from conformance import protocols
+from conformance.beside import Shown
 from conformance.configuration import Configuration
-from conformance.live.watch import Watch
+from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.live import overview
+from conformance.live.overview import Met
+from conformance.live.session import Session
 from conformance.outcome import Run
 from conformance.report import build
 from conformance.reporting.files import write
+from conformance.reporting.summary import terminal_summary
+from conformance.reporting.text import one_line
 from conformance.results import Result
 from conformance.verdicts import Verdict, violated
 
 SHOWN = 16 * 1024 * 1024  # bytes of a recording that go into a report
 
 
-def write_reports(
-    watch: Watch,
-    record: Path,
-    folder: Path,
-    started: datetime.datetime,
-    invocation: str,
-    names: dict[str, str],
-) -> dict[str, dict[str, Any]]:
-    """Write the report of each role to a folder of its name; returns them by role.
+def conclude(session: Session, shown: Shown) -> Met:
+    """Write the report of each role to a folder of its name, and sum them up."""
+    reports = {role: _write(session, shown, role) for role in session.roles}
+    for role, report in reports.items():
+        print(terminal_summary(report, session.folder / role), file=sys.stderr)
+    for lost in shown.unjudged:
+        where = f"connection {lost.connection}" if lost.connection else "everything"
+        told = one_line(f"{where} from {lost.at:.1f} s on: {lost.why}", 200)
+        print(f"Not judged: {told}", file=sys.stderr)
+    print(f"Recording: {session.record}", file=sys.stderr)
+    server, client = (session.names.get(party) or party for party in session.parties[:2])
+    met = Met(server, client, _exit_code(shown, reports), reports)
+    title = f"{session.protocol}: {' and '.join(session.parties)}"
+    overview.write(session.folder / "index.html", title, [met])
+    print(f"Together: {met.line}", file=sys.stderr)
+    if session.verdict:
+        session.verdict.write_text(str(met.code))
+    return met
 
-    ``names`` says what plays each role, where that is known.
-    """
-    return {
-        role: _write(watch, record, folder / role, started, invocation, role, names.get(role, ""))
-        for role in watch.roles
-    }
+
+def _exit_code(shown: Shown, reports: dict[str, dict[str, Any]]) -> int:
+    """The exit code for both sides together."""
+    codes = [int(report["exit_code"]) for report in reports.values()]
+    if NONCONFORMANT in codes or max(codes, default=0) > INCONCLUSIVE:
+        return max(code for code in codes if code != INCONCLUSIVE)
+    return CONFORMANT if any(shown.messages.values()) else INCONCLUSIVE
 
 
-def _write(
-    watch: Watch,
-    record: Path,
-    folder: Path,
-    started: datetime.datetime,
-    invocation: str,
-    role: str,
-    name: str,
-) -> dict[str, Any]:
-    protocol = watch.protocol
+def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
+    protocol = protocols.load(session.protocol)
+    folder, record = session.folder / role, session.record
     transcript = "transcripts/session.jsonl"
     (folder / "transcripts").mkdir(parents=True, exist_ok=True)
     if record.stat().st_size <= SHOWN:
         shutil.copyfile(record, folder / transcript)
     else:
-        with record.open(encoding="utf-8") as lines, (folder / transcript).open("w") as shown:
-            shown.writelines(lines.readlines(SHOWN))
+        with record.open(encoding="utf-8") as lines, (folder / transcript).open("w") as part:
+            part.writelines(lines.readlines(SHOWN))
     result = Result(
         "session",
         "Everything that passed between the two peers",
         protocol.schema_requirement,
         transcript=transcript,
         reproduce=f"conformance check --role {role} {record}",
-        exercised=sorted(watch.exercised[role]),
+        exercised=sorted(shown.exercised.get(role, ())),
     )
-    for seen in watch.about(role):
+    for seen in (seen for seen in shown.seen if seen.party == role):
         finding = seen.finding
         result.findings.append(
             {
@@ -75,12 +84,14 @@ def _write(
         if finding.requirement == result.requirement and result.verdict == Verdict.PASS:
             result.verdict = violated(protocol.requirement(finding.requirement).level)
             result.detail, result.offending = finding.message, finding.event
-    if not watch.messages[role]:
+    if not shown.messages.get(role):
         result.verdict, result.detail = Verdict.NOT_EXERCISED, "no message of it has passed"
     configuration = Configuration(
-        protocol.role(role), name=name or f"{role}, live", invocation=invocation
+        protocol.role(role),
+        name=session.names.get(role) or f"{role}, live",
+        invocation=session.invocation,
     )
-    run = Run(configuration, started, live=True, tests=[result.to_json()])
+    run = Run(configuration, session.started, live=True, tests=[result.to_json()])
     report = build(run)
     write(report, folder)
     return report

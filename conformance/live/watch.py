@@ -3,14 +3,13 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from conformance import protocols
-from conformance.beside import Bench, Beside, Seen, Told, Unjudged
+from conformance.beside import Bench, Beside, Seen, Shown, Told
 from conformance.captures import Writer
+from conformance.live.session import Session
 from conformance.live.sides import Side
-from conformance.protocol import Protocol
 
 DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that goes on
 
@@ -18,25 +17,15 @@ DISTURBED, STALLED = "disturbed", "stalled"  # what is told of a connection that
 class Watch:
     """What passes between two real peers over any number of connections, recorded and judged."""
 
-    def __init__(
-        self,
-        protocol: Protocol,
-        sides: list[Side],
-        record: Path,
-        told: Callable[[Seen], None],
-        transport: str,
-    ) -> None:
+    def __init__(self, session: Session, told: Callable[[Seen], None], transport: str) -> None:
         """``told`` hears of each new finding, in another thread. Raises OSError."""
-        self.protocol = protocol
-        self.parties = tuple(dict.fromkeys(name for s in sides for name in (s.server, s.client)))
-        self.roles = tuple(name for name in self.parties if name in protocol.roles)
-        self.unjudged: list[str] = []
+        self.protocol = protocols.load(session.protocol)
         self.connections = 0
         self._told = told
         self._transport = transport
-        title = f"{' and '.join(self.parties)}, live"
-        Writer(record, protocol.name, title, {"running": True}).close()
-        self._beside = Beside(partial(_bench, protocol.name, record.resolve()), self._hear)
+        title = f"{' and '.join(session.parties)}, live"
+        Writer(session.record, session.protocol, title, {"running": True}).close()
+        self._beside = Beside(partial(_Bench, session), self._hear)
 
     # What the relay tells; these return at once
 
@@ -62,36 +51,33 @@ class Watch:
         """Judge what still waits, and stop."""
         self._beside.end()
 
-    # What came of it, once it has ended
+    def leave(self) -> None:
+        """Leave the rest to the judge, who writes the reports as well; nothing waits for it."""
+        self._beside.leave()
 
     @property
-    def exercised(self) -> dict[str, set[str]]:
-        """The requirements that each party was put to the test of."""
-        shown = self._beside.shown.exercised
-        return {party: shown.get(party, set()) for party in self.parties}
-
-    @property
-    def messages(self) -> dict[str, int]:
-        """How many messages of each party have passed."""
-        shown = self._beside.shown.messages
-        return {party: shown.get(party, 0) for party in self.parties}
-
-    def about(self, role: str) -> Iterator[Seen]:
-        """What was found about one party."""
-        return (seen for seen in self._beside.shown.seen if seen.party == role)
+    def shown(self) -> Shown:
+        """What came of it, once it has ended."""
+        return self._beside.shown
 
     def _hear(self, told: Told) -> None:
-        match told:
-            case Seen():
-                self._told(told)
-            case Unjudged(connection, at, why):
-                what = f"connection {connection}" if connection else "everything"
-                self.unjudged.append(f"{what} from {at:.1f} s on: {why}")
+        if isinstance(told, Seen):
+            self._told(told)
 
 
-def _bench(name: str, record: Path) -> Bench:
-    protocol = protocols.load(name)
-    return Bench(protocol, protocol.roles, record)
+class _Bench(Bench):
+    """The judge, who also writes the reports where whoever relayed was killed, or has left."""
+
+    def __init__(self, session: Session) -> None:
+        protocol = protocols.load(session.protocol)
+        super().__init__(protocol, protocol.roles, session.record)
+        self._session = session
+
+    def abandoned(self) -> None:
+        # What a report needs takes longer to import than a judge.
+        from conformance.live.report import conclude
+
+        conclude(self._session, self.shown or self.end(complete=False))
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -144,8 +145,9 @@ class Place:
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
         until: Path | None = None,
+        ended_by: int = signal.SIGTERM,
     ) -> Done:
-        """Run any command to its end, or until a file appears. Raises TimeoutError."""
+        """Run a command to its end, or to that signal once a file appears. Raises TimeoutError."""
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
         inherited = {key: value for key, value in os.environ.items() if not _of_a_run(key)}
@@ -161,7 +163,7 @@ class Place:
             )
             if until:
                 _await_file(until)
-                process.terminate()
+                process.send_signal(ended_by)
             code, memory = _await(process)
         return Done(
             code,

@@ -14,6 +14,7 @@ from conformance.beside import Bench, Beside, Seen, Told, Unjudged
 from conformance.captures import Event
 from conformance.live.sides import sides
 from conformance.live.watch import Watch, watching
+from conformance.selftest.test_live import session
 
 WRONG = b'{"Handshake": {}}\n'
 
@@ -68,18 +69,17 @@ def test_traffic_goes_on_without_a_judge_and_that_is_told_once(make: Any, why: s
 
 
 def test_what_was_found_before_its_judge_was_killed_is_reported(tmp_path: Path) -> None:
-    protocol = protocols.load("vexide")
-    [side] = sides(protocol)
+    [side] = sides(protocols.load("vexide"))
     seen: list[Seen] = []
-    watch = Watch(protocol, [side], tmp_path / "x", seen.append, "stdio")
+    watch = Watch(session("vexide", side, tmp_path / "x"), seen.append, "stdio")
     with watching(watch):
         watch.passed(watch.connected(side), "simulator", WRONG)
         watch._beside.settle()
         watch._beside._bench._process.kill()  # type: ignore[union-attr]
         watch.passed(1, "simulator", WRONG)
-    assert list(watch.about("simulator")) == seen != []
-    [told] = watch.unjudged
-    assert told.startswith("everything from ") and "ended by SIGKILL" in told
+    assert watch.shown.seen == seen != []
+    [told] = watch.shown.unjudged
+    assert told.connection is None and "ended by SIGKILL" in told.why
     assert [event.data for event in captures.read(tmp_path / "x").events] == [None, WRONG]
 
 

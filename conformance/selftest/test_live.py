@@ -1,8 +1,10 @@
 """Two real peers that are judged while they talk: by ``pair``, and by ``proxy`` between them."""
 
 import asyncio
+import datetime
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,8 @@ from conformance import captures, protocols
 from conformance.harness import links
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.secured import security
-from conformance.live.sides import sides
+from conformance.live.session import Session
+from conformance.live.sides import Side, sides
 from conformance.live.watch import Watch, watching
 from conformance.selftest.driving import Done, Place
 
@@ -135,6 +138,13 @@ def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> 
     assert told["stalled"]["seconds"] == 0.5
 
 
+def session(protocol: str, side: Side, record: Path) -> Session:
+    """The session of two peers that is recorded in a file, and reported beside it."""
+    peers = (side.server, side.client)
+    begun = datetime.datetime.now(datetime.UTC)
+    return Session(protocol, peers, peers, record, record.parent, begun, "", {})
+
+
 def certified(folder: Path) -> Path:
     """A certificate with its key, and, as shown.pem, without it."""
     path, shown = folder / "own.pem", folder / "shown.pem"
@@ -153,7 +163,7 @@ async def test_what_comes_by_tls_is_passed_on_by_tls(tmp_path: Path) -> None:
     secured = security(certificate, tmp_path / "shown.pem")
     [side] = sides(protocols.load("openroberta"))
     server = await links.Listener().start(ANY, secured.shown)
-    watch = Watch(protocols.load("openroberta"), [side], tmp_path / "x", print, "tcp")
+    watch = Watch(session("openroberta", side, tmp_path / "x"), print, "tcp")
     relay = Relay(side, f"https://{server.address}", watch, Disturbance(), secured)
     with watching(watch):
         async with relay.listening(ANY, "tcp"), asyncio.timeout(20):
@@ -183,7 +193,7 @@ async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path
     if not answers:
         server.subscribe(b"")
     port = server.bind_to_random_port("tcp://127.0.0.1")
-    watch = Watch(protocols.load("runtime"), [side], tmp_path / "x", print, "zmq")
+    watch = Watch(session("runtime", side, tmp_path / "x"), print, "zmq")
     relay = Relay(side, f"zmq:127.0.0.1:{port}", watch, Disturbance())
     request, answer = [b"service", b"\x94\0\1\xa1f\x90"], [b"service", b"\x94\1\1\xc0\xc0"]
     with watching(watch):
@@ -239,9 +249,84 @@ def test_what_is_cut_on_the_way_is_blamed_on_nobody(place: Place) -> None:
     assert any(event.event == "cut" for event in capture.events)
 
 
+ENDLESS = """
+import subprocess, sys
+
+words = [sys.executable, "-m", "mocks", *sys.argv[2:]]
+with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as mock:
+    for line in mock.stdout:
+        if line.startswith((b"1: Ready", b"1: ProtocolVersion")):
+            open(sys.argv[1], "w").close()
+"""
+"""A mock that makes a file once it is spoken to, and goes on."""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("protocol", ["deltarobot", "vexide"])
+def test_a_pair_that_is_interrupted_is_reported_and_leaves_nothing(
+    place: Place, protocol: str, by: int
+) -> None:
+    server, client = PEERS[protocol]
+    if protocol == "vexide":
+        server = ("vexide/simulator", "--program", "idle")
+    begun = place.folder / "begun"
+    playing = [*place.program(ENDLESS), str(begun), *client, "--verbose"]
+    words = ["pair", protocol, "--", *MOCK, *server, "----", *playing]
+    command = [sys.executable, "-m", "conformance", *words]
+    done = place.execute(command, until=begun, ended_by=by)
+    assert done.code == 0, done.out + done.err
+    assert done.left == done.litter == []
+    for folder in (path for path in done.folder.iterdir() if path.is_dir()):
+        assert report(done, folder.name)["verdict"] == "conformant"
+        assert violated(done, folder.name) == set()
+
+
+KILLER = """
+import subprocess, sys
+
+pipe = subprocess.PIPE
+with subprocess.Popen([sys.argv[1]], stdin=pipe, stdout=pipe, stderr=pipe) as simulator:
+    simulator.stdin.write(b'{"Handshake": {"version": 1, "extensions": []}}\\n')
+    simulator.stdin.flush()
+    while b"ready.once" not in simulator.stderr.readline():
+        pass
+    simulator.kill()
+"""
+
+
+def test_a_frontend_that_kills_its_simulator_is_reported_all_the_same(place: Place) -> None:
+    server, _ = PEERS["vexide"]
+    commands = [*MOCK, *server, "--fault", "ready-twice", "----"]
+    commands += [*place.program(KILLER), "{simulator}"]
+    done = place.conformance("pair", "vexide", "--", *commands)
+    assert report(done, "frontend")["verdict"] == "conformant", done.err
+    assert "ready.once" in violated(done, "simulator")
+    assert done.left == done.litter == []
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_proxy_that_is_interrupted_is_reported(tmp_path: Path, by: int) -> None:
+    words = ["proxy", "deltarobot", "--listen", ANY, "--connect", "127.0.0.1:1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith(b"listening at 127.0.0.1:")
+        process.send_signal(by)
+        _, told = process.communicate(timeout=120)
+    assert process.returncode == 3
+    assert b"Together: server shows nothing; client shows nothing" in told
+    assert (tmp_path / "conformance-report" / "server" / "index.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("pair", "vexide", "--", "a", "----", "/nowhere/b", "{simulator}"), "cannot be started"),
+        (("pair", "vexide", "--", "a", "----", "true", "{simulator}"), "true did not start {sim"),
         (("pair", "vexide", "--", "a", "b"), "two commands"),
         (("pair", "vexide", "--matrix", "absent.toml"), "absent.toml: No such file"),
         (("proxy", "vexide"), "give --listen ADDR and --connect ADDR, or -- COMMAND"),

@@ -6,11 +6,12 @@ form that is quick enough for every message of a session.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import hypot
 from typing import Any
 
 from conformance.judge import Finding
-from conformance.simspark.scene import Matrix, Node, matrix, numbers
+from conformance.simspark.scene import IDENTITY, Matrix, Node, finite, numbers
 
 LOOSE = 0.02  # how far an axis may be from a unit at right angles: some write two decimals
 
@@ -85,28 +86,46 @@ NO_CHILDREN = {
 def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
     known = LEAVES[kind]
     seen = set()
-    for name, *values in node.leaves:
-        leaf = known.get(name)
-        if leaf is None and any(isinstance(value, list) for value in values):
-            yield Finding("graph.nodes", f"{name!r:.40} stands where nd begins a node")
-            continue
-        if leaf is None:
-            at = "nodes.base" if kind == "BN" else "graph.leaves"
-            yield Finding(at, f"a node {kind} has the leaf {name}")
-            continue
-        if name in seen:
-            yield Finding(leaf.requirement, f"a node {kind} has {name} twice")
+    for leaf in node.leaves:
+        name = leaf[0]
+        if name in seen and name in known:
+            yield Finding(known[name].requirement, f"a node {kind} has {name} twice")
         seen.add(name)
-        if not leaf.holds(values):
-            what = f"{name} of a node {kind} has {_shown(values)} where {leaf.words} belongs"
-            yield Finding(leaf.requirement, what)
-        elif name == "SLT":
-            yield from _wrong_matrix(matrix(node))
-        elif values[:1] == ["StdUnitCylinder"] and not numbers(values[1:], 2):
-            what = f"a StdUnitCylinder has the parameters {_shown(values[1:])}, not two numbers"
-            yield Finding("nodes.cylinder", what)
+        if not _sound(kind, leaf):
+            yield from _wrong_leaf(kind, leaf)
     for item in node.stray:
         yield Finding("graph.nodes", f"{_shown(item)} stands in a node {kind}, and is not a node")
+
+
+def _sound(kind: str, leaf: list[Any]) -> bool:
+    try:
+        return _known_sound(kind, tuple(leaf))
+    except TypeError:  # a list among its values
+        return False
+
+
+@lru_cache(1 << 14)
+def _known_sound(kind: str, leaf: tuple[Any, ...]) -> bool:
+    # Most of a scene stays as it is, and comes again with every full graph.
+    return not any(_wrong_leaf(kind, leaf))
+
+
+def _wrong_leaf(kind: str, written: Sequence[Any]) -> Iterator[Finding]:
+    name, *values = written
+    leaf = LEAVES[kind].get(name)
+    if leaf is None and any(isinstance(value, list) for value in values):
+        yield Finding("graph.nodes", f"{name!r:.40} stands where nd begins a node")
+    elif leaf is None:
+        at = "nodes.base" if kind == "BN" else "graph.leaves"
+        yield Finding(at, f"a node {kind} has the leaf {name}")
+    elif not leaf.holds(values):
+        what = f"{name} of a node {kind} has {_shown(values)} where {leaf.words} belongs"
+        yield Finding(leaf.requirement, what)
+    elif name == "SLT":
+        yield from _wrong_matrix(finite(tuple(values)) or IDENTITY)
+    elif values[:1] == ["StdUnitCylinder"] and not numbers(values[1:], 2):
+        what = f"a StdUnitCylinder has the parameters {_shown(values[1:])}, not two numbers"
+        yield Finding("nodes.cylinder", what)
 
 
 def _wrong_matrix(m: Matrix) -> Iterator[Finding]:

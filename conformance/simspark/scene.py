@@ -29,10 +29,10 @@ def number(text: Any) -> float | None:
 
 
 def numbers(values: Sequence[Any], count: int) -> bool:
-    return len(values) == count and _finite(tuple(values)) is not None
+    return len(values) == count and finite(tuple(values)) is not None
 
 
-def _finite(atoms: tuple[Any, ...]) -> tuple[float, ...] | None:
+def finite(atoms: tuple[Any, ...]) -> Matrix | None:
     """The finite numbers that these atoms are, or None where one of them is something else."""
     try:
         return _known(atoms)
@@ -62,6 +62,10 @@ class Node:
     """What is neither a leaf nor a node: further words, empty lists, lists of lists."""
 
 
+_BARE = Node(None, [])
+"""Most nodes of an update; nothing is ever put into it."""
+
+
 def parse(graph: Any) -> list[Node]:
     """All nodes of a graph, each behind the one above it; the first is the root, written or not."""
     if not isinstance(graph, list):
@@ -73,13 +77,14 @@ def parse(graph: Any) -> list[Node]:
     ]
     while waiting:
         items, above = waiting.pop()
-        kind = items[1] if len(items) > 1 and isinstance(items[1], str) else None
-        node = Node(kind, [], [], written or above is not None, [])
         if above is not None:
             above.children.append(len(nodes))
+            if len(items) == 1:
+                nodes.append(_BARE)
+                continue
+        kind = items[1] if len(items) > 1 and isinstance(items[1], str) else None
+        node = Node(kind, [], [], written or above is not None, [])
         nodes.append(node)
-        if len(items) == 1:  # most nodes of an update
-            continue
         below = []
         for item in items[1 if kind is None else 2 :]:
             if not isinstance(item, list) or not item or not isinstance(item[0], str):
@@ -97,7 +102,7 @@ def parse(graph: Any) -> list[Node]:
 def matrix(node: Node) -> Matrix:
     """The transform of a node; the identity where it has none that can be read."""
     for name, *values in node.leaves:
-        if name == "SLT" and len(values) == 16 and (found := _finite(tuple(values))):
+        if name == "SLT" and len(values) == 16 and (found := finite(tuple(values))):
             return found
     return IDENTITY
 
@@ -121,6 +126,7 @@ class Scene:
     def __init__(self, graph: Any) -> None:
         self.nodes = parse(graph)
         self.locals = [matrix(node) for node in self.nodes]
+        self._shape = [node.children for node in self.nodes]
         self._last: Any = None
 
     def update(self, graph: Any) -> list[Node]:
@@ -132,7 +138,7 @@ class Scene:
             return []
         self._last = graph
         written = parse(graph)
-        if [node.children for node in self.nodes] == [node.children for node in written]:
+        if [node.children for node in written] == self._shape:
             for place, node in enumerate(written):
                 if node.leaves and any(leaf[0] == "SLT" for leaf in node.leaves):
                     self.locals[place] = matrix(node)
