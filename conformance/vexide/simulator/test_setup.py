@@ -16,6 +16,7 @@ from conformance.vexide.simulator.plain import opened, shows, taken, visible_pro
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, soon, start
 from conformance.vexide.tester import received
+from conformance.wire import Message
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # what only a running program brings about
@@ -228,7 +229,7 @@ async def test_start_before_ready_is_ignored(iut: Iut) -> None:
         early = session.now
         await session.send(START)
         ready = await session.expect("Ready", within=session.seconds("startup"))
-        await _ignored(iut, session, ready.at - early, SURELY_LATER)
+        await _ignored(iut, session, ready, ready.at - early > SURELY_LATER)
 
 
 @requirement("start.ignored-before-ready")
@@ -243,7 +244,7 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
             if not (answer and ready):
                 raise Inconclusive("a StartExecution before the handshake was finished ended it")
             try:
-                await _ignored(iut, session, ready.at - answer.at, IN_HAND)
+                await _ignored(iut, session, ready, ready.at - answer.at > IN_HAND)
                 return
             except Violation:
                 # Between two events time may pass for reasons of the machine's.
@@ -251,16 +252,19 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
                     raise
 
 
-async def _ignored(iut: Iut, session: Session, ahead: float, surely: float) -> None:
-    """A StartExecution sent ``ahead`` seconds before Ready has no effect; another one has.
+async def _ignored(iut: Iut, session: Session, ready: Message, surely: bool) -> None:
+    """A StartExecution that was sent before Ready came has no effect; another one has.
 
-    Raises Inconclusive where it may have been read when Ready had been sent.
+    Raises Inconclusive where it has one and was not ``surely`` read before Ready was sent.
     """
-    sign = await session.watch(*ROBOT_CODE, within=2 * session.seconds("quiet"))
-    if sign is not None and ahead < surely:
+    first = (message for message in session.received if message.name in ROBOT_CODE)
+    sign = next(first, None) or await session.watch(
+        *ROBOT_CODE, within=2 * session.seconds("quiet")
+    )
+    if sign is not None and sign.event > ready.event and not surely:
         raise Inconclusive(
-            f"Ready came {max(ahead, 0.0):.3f} s after StartExecution: it may have been sent "
-            "before that was read; a program that is slow to load would tell: declare [programs] "
+            "Ready came so soon after StartExecution that it may have been sent before that was "
+            "read; a program that is slow to load would tell: declare [programs] "
             f"slow ({session.role.programs['slow']})"
         )
     absent(sign, "no effect of a StartExecution before Ready")

@@ -117,6 +117,14 @@ class StartsEarly(Simulator):
             self.execute()
 
 
+@fault("runs-before-ready", violates="start.ignored-before-ready", subtle=True)
+class RunsBeforeReady(Simulator):
+    """Runs the program upon a StartExecution that comes before Ready, which it sends as ever."""
+
+    def early_start(self) -> None:
+        self.execute()
+
+
 @fault("early-start-blocks", violates="start.ignored-before-ready", subtle=True)
 class EarlyStartBlocks(Simulator):
     """Takes a StartExecution before Ready as the only one: the next has no effect."""
