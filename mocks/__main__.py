@@ -31,10 +31,10 @@ def main(argv: list[str]) -> int:
     try:
         return _run(program, words[0], ["--judge", *words[1:]] if shown else words[1:])
     except (deviations.UnknownName, ValueError) as error:
-        print(f"mocks: {error}", file=sys.stderr)
+        print(f"{program.split()[0]}: {error}", file=sys.stderr)
         return USAGE
     except OSError as error:
-        print(f"mocks: {error}", file=sys.stderr)
+        print(f"{program.split()[0]}: {error}", file=sys.stderr)
         return UNREACHED
 
 

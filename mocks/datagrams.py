@@ -16,6 +16,7 @@ class Datagrams(asyncio.DatagramProtocol):
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
         self._transport: asyncio.DatagramTransport | None = None
         self.connection: Connection | None = None
+        self.closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
         self._transport = transport
@@ -30,7 +31,7 @@ class Datagrams(asyncio.DatagramProtocol):
     def serves_as(self, connection: Connection) -> None:
         """It is the wire of a connection, which is told what passes."""
         self.connection = connection
-        connection.write, connection.close = self.write, lambda why: self.close()
+        connection.write, connection.close = self.write, self.close
 
     async def read(self) -> bytes:
         return await self._received.get()
@@ -42,11 +43,13 @@ class Datagrams(asyncio.DatagramProtocol):
                 self.connection.went(data)
             self._transport.sendto(data)
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
         if self.connection:
-            self.connection.closed()
+            self.connection.closed(why)
         if self._transport:
             self._transport.close()
+            self._transport = None
+        self.closed.set()
 
 
 async def connect(address: str) -> Datagrams:

@@ -92,6 +92,7 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
         scripts += [script.read(args.script)] if args.script else []
         player = script.Player(role, run, scripts, args)
         run.observers.append(player)
+        player.begin()
     main = recorded.main(args, role, len(scripts)) if args.capture else module.main(args, peer)
     status = 0
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance import captures, protocols
 from conformance.captures import Capture
-from mocks import run, streams
+from mocks import datagrams, run, streams
 from mocks.script import Steps
 from mocks.streams import Stream
 
@@ -39,6 +39,8 @@ def _script(capture: Capture, role: str, connection: int | None) -> dict[str, St
     decoders = {party: protocol.decoder(party, capture.transport) for party in protocol.parties}
     channels = protocol.role(role).channels
     steps: list[dict[str, Any]] = []
+    # Datagrams are sent for their time, and nobody ends them.
+    timed = protocol.role(role).transports == ("udp",)
     peer = ""
     for event in capture.only(connection).events:
         if event.sender not in (None, role):
@@ -47,9 +49,11 @@ def _script(capture: Capture, role: str, connection: int | None) -> dict[str, St
             known = (protocol.messages.get((peer, frame.name or "")) for frame in frames)
             steps += [{"when": message.name} for message in known if message and message.paces]
         elif event.sender == role and event.data is not None:
-            steps.append({"hex": event.data.hex()})
+            steps.append({"hex": event.data.hex()} | ({"at": event.at} if timed else {}))
         elif event.sender == role and event.event == "closed":
             steps.append({"disconnect": True})
+    if timed and steps:
+        steps.append({"disconnect": True})
     return {peer if peer in channels else "": steps}
 
 
@@ -62,7 +66,12 @@ async def main(args: argparse.Namespace, role: str, connections: int) -> int:
         await stream.closed()
 
     known = protocols.role(role)
-    if args.listen:
+    if known.transports == ("udp",):
+        if not args.connect:
+            raise ValueError(f"a recording of {role} needs --connect")
+        for _ in range(connections):
+            await (await datagrams.connect(args.connect)).closed.wait()
+    elif args.listen:
         addresses = args.listen.split(",")
         run.here().channels = known.channels or ("",)
         if len(addresses) != len(run.here().channels):
@@ -72,7 +81,8 @@ async def main(args: argparse.Namespace, role: str, connections: int) -> int:
                 group.create_task(streams.serve(address, session, channel))
     elif args.connect:
         for _ in range(connections):
-            await session(await streams.connect(args.connect))
+            address = args.connect.removeprefix("http://").rstrip("/")
+            await session(await streams.connect(address))
     else:
         await session(await streams.wire())
     return 0

@@ -68,7 +68,8 @@ class Run:
         self.inside = False
         """It is part of another program, whose standard streams are not its own."""
         self.operations: Mapping[str, Any] = {}
-        """What its upper tester may ask for, where that is part of this program, too."""
+        """What its upper tester may ask for, once `offered` is set."""
+        self.offered = asyncio.Event()
         self.peer: type[Any] = object
         """The class that plays the role, made for this run alone."""
         self.judging: Any = None

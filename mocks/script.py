@@ -9,16 +9,20 @@ another; or an object of such lists by the name of the port (agent, monitor). A 
     within: 3              seconds that `expect` waits; 10 where that is not said
     send: …                a message in its decoded form, as `conformance show` prints it
     text: "…", hex: 00ff   bytes as they are
+    do: {touch: {x: 5}}    an operation of its user (`--upper-tester`), with its arguments
     fault: NAME            from now on the mock has this fault, until `no-fault: NAME`
     disconnect: true       close the connection
 
 in this order. `when` and `expect` also take an object: {name: Ping, value: {number: 5}}, where
 value is what must be in the message. What comes before a step waits for it is passed over.
+
+A role of shared memory has no connections: its script is played once, from its start, and has only
+the steps that need none.
 """
 
 import argparse
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,11 +33,14 @@ from conformance import protocols
 from conformance.codec import Frame
 from mocks import deviations
 from mocks.run import Connection, Run
+from mocks.upper_tester import Refused, Warned
 
 WITHIN = 10.0  # seconds that a message is waited for
 KEPT = 10_000  # messages that wait to be looked at; of more the oldest are lost
 _WORDS = {"at", "when", "expect", "within", "send", "text", "hex"}
-_WORDS |= {"fault", "no-fault", "disconnect"}
+_WORDS |= {"fault", "no-fault", "disconnect", "do"}
+_ALONE = {"at", "do", "fault", "no-fault"}
+"""What needs no connection."""
 
 Steps = Sequence[Mapping[str, Any]]
 
@@ -74,6 +81,8 @@ def _check(step: Any) -> None:
             raise ValueError(f"{word}: a number of seconds was expected")
     if "hex" in step:
         bytes.fromhex(str(step["hex"]))
+    if "do" in step and not (isinstance(step["do"], dict) and len(step["do"]) == 1):
+        raise ValueError("do: {OPERATION: {its arguments}} was expected")
 
 
 @dataclass
@@ -109,6 +118,17 @@ class Player:
         self._others = (args.variant, args.lenient)
         self.failures = 0
         """How often what was expected did not come."""
+        self._alone: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Play from the start of the run, where there never is a connection. Raises WrongScript."""
+        if self._role.transports != ("none",):
+            return
+        steps = [step for script in self._scripts for part in script.values() for step in part]
+        if found := {word for step in steps for word in step} - _ALONE:
+            words = ", ".join(sorted(found))
+            raise WrongScript(f"{self._role} has no connections, and the script has {words}")
+        self._alone = asyncio.create_task(self._play(None, _Playing(None), steps))
 
     def connected(self, number: int, channel: str, kind: str) -> None:
         """Begin to play to a connection."""
@@ -135,21 +155,25 @@ class Player:
         if playing and playing.task and playing.task is not asyncio.current_task():
             playing.task.cancel()
 
-    async def _play(self, number: int, playing: _Playing, steps: Steps) -> None:
+    async def _play(self, number: int | None, playing: _Playing, steps: Steps) -> None:
         began = asyncio.get_running_loop().time()
-        connection = self._run.open[number]
+        connection = None if number is None else self._run.open[number]
         for place, step in enumerate(steps, 1):
             try:
                 await self._step(connection, playing, step, began)
             except asyncio.CancelledError:
-                self._fail(connection, f"step {place} of the script was not reached: it is closed")
+                self._fail(number, f"step {place} of the script was not reached: it is closed")
                 raise
             except ValueError as error:
-                self._fail(connection, f"step {place} of the script: {error}")
-        connection.tell("played", "the script has been played to its end")
+                self._fail(number, f"step {place} of the script: {error}")
+        self._run.tell("played", "the script has been played to its end", number)
 
     async def _step(
-        self, connection: Connection, playing: _Playing, step: Mapping[str, Any], began: float
+        self,
+        connection: Connection | None,
+        playing: _Playing,
+        step: Mapping[str, Any],
+        began: float,
     ) -> None:
         """One step. Raises ValueError where it cannot be done, or something does not come."""
         if "at" in step:
@@ -163,16 +187,40 @@ class Player:
                     await self._wait(playing, step["expect"])
             except TimeoutError:
                 raise ValueError(f"{step['expect']} did not come within {within:g} s") from None
-        if "send" in step:
-            connection.write(self._protocol.codec.encode(step["send"]))
-        if "text" in step:
-            connection.write(str(step["text"]).encode())
-        if "hex" in step:
-            connection.write(bytes.fromhex(str(step["hex"])))
+        if connection:
+            for data in self._data(step):
+                connection.write(data)
+        if "do" in step:
+            await self._do(*next(iter(step["do"].items())))
         if step.keys() & {"fault", "no-fault"}:
             self._deviate(step.get("fault"), step.get("no-fault"))
-        if step.get("disconnect"):
+        if connection and step.get("disconnect"):
             connection.close("the script says so")
+
+    def _data(self, step: Mapping[str, Any]) -> Iterator[bytes]:
+        """What a step sends."""
+        if "send" in step:
+            yield self._protocol.codec.encode(step["send"])
+        if "text" in step:
+            yield str(step["text"]).encode()
+        if "hex" in step:
+            yield bytes.fromhex(str(step["hex"]))
+
+    async def _do(self, operation: str, args: Any) -> None:
+        """Do what its user can do. Raises ValueError where that fails."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                await self._run.offered.wait()
+        except TimeoutError:
+            raise ValueError(f"{operation} needs --upper-tester") from None
+        if operation not in self._run.operations:
+            raise ValueError(f"there is no operation {operation!r}: {[*self._run.operations]}")
+        try:
+            result = await self._run.operations[operation](args or {})
+        except (Refused, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{operation}: {error}") from error
+        found = result.result if isinstance(result, Warned) else result
+        self._run.tell("done", f"{operation}: {found!r}", operation=operation, result=found)
 
     async def _wait(self, playing: _Playing, wanted: Any) -> None:
         form = wanted if isinstance(wanted, dict) else {"name": wanted}
@@ -188,9 +236,9 @@ class Player:
         self._faults = [*faults, added] if added else faults
         deviations.change(self._run.peer, str(self._role), self._faults, *self._others)
 
-    def _fail(self, connection: Connection, why: str) -> None:
+    def _fail(self, number: int | None, why: str) -> None:
         self.failures += 1
-        connection.tell("unplayed", why)
+        self._run.tell("unplayed", why, number)
 
 
 def _within(wanted: Any, value: Any) -> bool:

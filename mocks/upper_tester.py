@@ -35,8 +35,9 @@ async def serve(operations: Mapping[str, Operation]) -> None:
     Inside of another program that program calls the operations itself, until it ends the run.
     """
     here = run.here()
+    here.operations = operations
+    here.offered.set()
     if here.inside:
-        here.operations = operations
         here.tell("ready", "takes operations")
         await asyncio.Event().wait()
     stream = await standard_streams()

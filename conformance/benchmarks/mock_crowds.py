@@ -113,7 +113,7 @@ async def cost(tree: Path, words: list[str], crowd: Crowd) -> float:
     counter, tasks = Counter(), []
     try:
         for port in ports[: 2 if "{1}" in words else 1]:
-            await _accepts(port)
+            await _accepts(mock, port)
         tasks = await crowd(ports, counter)
         await asyncio.sleep(1.5)
         began, before = cpu(mock.pid), counter.count
@@ -128,13 +128,14 @@ async def cost(tree: Path, words: list[str], crowd: Crowd) -> float:
         await mock.wait()
 
 
-async def _accepts(port: int) -> None:
-    while True:
+async def _accepts(mock: asyncio.subprocess.Process, port: int) -> None:
+    while mock.returncode is None:
         with contextlib.suppress(OSError):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.close()
             return
         await asyncio.sleep(0.1)
+    raise RuntimeError(f"a mock has ended with {mock.returncode}")
 
 
 def cpu(pid: int) -> float:

@@ -102,10 +102,10 @@ def _print(lines: Iterator[str]) -> None:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows in columns; the last column, a text, is cut at the width of the terminal."""
+    """Rows in columns; the last column, a text, is cut at the width of a terminal."""
     if not rows:
         return
-    width = shutil.get_terminal_size((120, 24)).columns
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     columns = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     room = max(width - sum(columns) - 2 * len(columns), 20)
     for row in rows:

@@ -27,6 +27,7 @@ from mocks.run import note
 from mocks.streams import Stream
 
 PAGE = Path(__file__).with_name("page.html")
+MOST = 1000  # linked robots that are known
 BINARY = {"content-type": "application/octet-stream"}
 
 
@@ -128,6 +129,7 @@ class Lab(UserSide):
         token = str(data.get("token"))
         served.stream.tell("waiting", f"robot {token[:80]}: waits for its token to be entered")
         robot = self.robots[token] = self.registered(token, data)
+        self.make_room()
         if self.settings.unattended:
             # Once its request is held.
             asyncio.get_running_loop().call_soon(self.pair, token)
@@ -153,6 +155,12 @@ class Lab(UserSide):
             robot.registrations = before.registrations
         return robot
 
+    def make_room(self) -> None:
+        """Forget who was linked and has not been seen for longest; robots make tokens all day."""
+        linked = [robot for robot in self.robots.values() if robot.step is not Step.REGISTERING]
+        if len(linked) > MOST:
+            del self.robots[min(linked, key=lambda robot: robot.seen).token]
+
     def forget(self, robot: KnownRobot) -> None:
         if self.robots.get(robot.token) is robot and robot.step is Step.REGISTERING:
             del self.robots[robot.token]
@@ -161,6 +169,9 @@ class Lab(UserSide):
         robot = self.robots.get(str(data.get("token")))
         if robot is None or robot.step is Step.REGISTERING:
             return self.stranger()
+        if robot.step is Step.RUNNING:
+            value = data.get("nepoexitvalue")
+            note(f"robot {robot.token[:80]}: is back, with the exit value {str(value)[:80]}")
         self.told(robot, data)
         self.back(robot)
         if self.settings.unattended:

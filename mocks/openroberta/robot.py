@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import base64
 import secrets
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,7 @@ from mocks.run import note
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # nothing that is easily mistaken for another
 UPDATES = ("v1/runtime", "v1/ev3menu")
+KEPT = 100  # programs that it knows to have executed
 COMMANDS = ("repeat", "abort", "update", "download", "configuration")
 
 
@@ -60,7 +62,7 @@ class Robot:
         self.token = settings.token or self.new_token()
         self.exit_value: int | None = None
         self.next_exit: int | None = None
-        self.executed: list[dict[str, str]] = []
+        self.executed: deque[dict[str, str]] = deque(maxlen=KEPT)
         self.motors: dict[str, float] = {}
         self.sensing: asyncio.Task[None] | None = None
 
@@ -193,6 +195,7 @@ class Robot:
         note(f"runs {name[:80]!r}")
         value = await interpreter.run(data, note, self.motors)
         self.ended(value if self.next_exit is None else self.next_exit)
+        note(f"{name[:80]!r} has ended with the exit value {self.exit_value}")
         self.next_exit = None
 
     def ended(self, value: int) -> None:
@@ -246,7 +249,7 @@ def operations(robot: Robot) -> Mapping[str, upper_tester.Operation]:
         return robot.shown_token()
 
     async def executed(args: dict[str, Any]) -> Any:
-        return robot.executed
+        return [*robot.executed]
 
     return {
         "battery": battery,
