@@ -63,9 +63,13 @@ async def connect(address: str) -> Datagrams:
 
 async def bind(address: str) -> Datagrams:
     """A socket that receives at `HOST:PORT`; port 0 lets the system choose. Raises OSError."""
-    transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
-        Datagrams, local_addr=_place(address)
-    )
+    place = _place(address)
+    try:
+        transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
+            Datagrams, local_addr=place
+        )
+    except OSError as error:
+        raise OSError(error.errno, f"cannot listen at {address}: {error.strerror}") from error
     host, port, *_ = transport.get_extra_info("sockname")
     run.here().listening("", f"{host}:{port}")
     made.serves_as(run.here().connection("udp", "receives from anybody"))

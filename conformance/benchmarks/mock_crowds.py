@@ -23,7 +23,7 @@ from conformance.openroberta import naming
 from conformance.simspark.codec import encode
 
 HERE = Path(__file__).resolve().parents[2]
-SECONDS = 6.0  # that a crowd is measured
+SECONDS = 4.0  # that a crowd is measured
 ROUNDS = 3
 ROBOTS, AGENTS, CLIENTS = 500, 22, 200
 PAUSE = 0.2  # seconds from the answer to one call to the next call of that client

@@ -403,3 +403,5 @@ async def _play(args: argparse.Namespace, frontend: Frontend) -> None:
                 await frontend.run(stream)
     except OSError as error:
         frontend.conclude("error", f"no simulator: {error}")
+        if not args.upper_tester:
+            raise
