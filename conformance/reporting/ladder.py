@@ -18,7 +18,7 @@ from conformance import protocols
 from conformance.exits import WrongUsage
 from conformance.reporting import places
 from conformance.reporting.places import Range
-from conformance.reporting.text import hexdump, in_hexdump, one_line
+from conformance.reporting.text import hexdump, hexdump_size, in_hexdump, one_line
 
 MOST_EVENTS = 200  # shown of one session
 AROUND_MARK = 15  # events kept on either side of an offending one in a longer session
@@ -67,6 +67,8 @@ class Step:
     marks: tuple[Mark, ...] = ()
     dump_marks: tuple[Range, ...] = ()
     decoded_marks: tuple[Range, ...] = ()
+    bare: bool = False
+    """There was no room for its bytes and its decoded form."""
 
     @property
     def body(self) -> int:
@@ -113,13 +115,13 @@ def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
             role = header.get("iut")
             role = role if isinstance(role, str) else iut
             place = _places(header.get("protocol"))
-            steps = tuple(_steps(file, wanted, total, role, marks, place))
+            steps = tuple(_steps(file, wanted, total, role, marks, place, room))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
     peers = {step.sender for step in steps if step.side == "tester"}
     fitting = tuple(_fitting(steps, room))
-    bare = sum(step is not kept for step, kept in zip(steps, fitting, strict=True))
+    bare = sum(step.bare for step in fitting)
     return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
 
 
@@ -141,7 +143,7 @@ def _fitting(steps: Sequence[Step], room: int) -> Iterator[Step]:
             room -= 0 if step.marks else step.body
             yield step
         else:
-            yield replace(step, dump="", decoded="", cut="")
+            yield replace(step, dump="", decoded="", cut="", bare=True)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -179,7 +181,13 @@ def _chosen(total: int, marks: Marks) -> list[int]:
 
 
 def _steps(
-    file: BinaryIO, wanted: list[int], total: int, role: str, marks: Marks, place: _Place
+    file: BinaryIO,
+    wanted: list[int],
+    total: int,
+    role: str,
+    marks: Marks,
+    place: _Place,
+    room: int,
 ) -> Iterator[Step]:
     chosen = set(wanted)
     gaps = {after: after - before - 1 for before, after in pairwise([*wanted, total])}
@@ -189,10 +197,14 @@ def _steps(
         if index in chosen:
             if left_out := gaps.get(index):
                 yield Step("gap", f"{left_out:,} events not shown")
-            yield _step(index, line, role, tuple(marks.get(index, ())), place)
+            step = _step(index, line, role, tuple(marks.get(index, ())), place, room)
+            room -= 0 if step.marks or step.body > room else step.body
+            yield step
 
 
-def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _Place) -> Step:
+def _step(
+    index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _Place, room: int
+) -> Step:
     try:
         event = _object(line)
         data = _bytes_of(event)
@@ -209,12 +221,15 @@ def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _P
         kind = "message" if named else "bytes"
         label = event["message"] if named else f"{len(data):,} bytes"
         preview = data[:160].decode("utf-8", "backslashreplace").strip()
-        if "value" in event:
-            decoded = _pretty(event["value"])
+    shown = (data or b"")[:MOST_BYTES]
+    # To decode what finds no room would take most of the time of a page.
+    bare = not marks and hexdump_size(len(shown)) > room
+    if data is None:
+        decoded = _pretty(rest) if rest else ""
+    elif not bare:
+        decoded = _pretty(event["value"]) if "value" in event else ""
         if len(data) > MOST_BYTES:
             cut = f"the first {MOST_BYTES:,} of {len(data):,} bytes"
-    decoded = decoded or (_pretty(rest) if rest and data is None else "")
-    shown = (data or b"")[:MOST_BYTES]
     paths = [mark.path for mark in marks if mark.path]
     return Step(
         kind=kind,
@@ -224,7 +239,7 @@ def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _P
         at=f"{at:.3f}" if isinstance(at, int | float) else "",
         sender=one_line(sender, 30) if sender is not None else "",
         preview=_of_connection(event) + one_line(preview or (_compact(rest) if rest else ""), 120),
-        dump=hexdump(shown),
+        dump="" if bare else hexdump(shown),
         decoded=decoded,
         cut=cut,
         marks=marks,
@@ -235,6 +250,7 @@ def _step(index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _P
             for range_ in in_hexdump(*found)
         ),
         decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),
+        bare=bare,
     )
 
 

@@ -57,12 +57,22 @@ def _hex_column(place: int) -> int:
 def hexdump(data: bytes) -> str:
     """Sixteen bytes a line: offset, hex, and the printable ASCII characters."""
     lines = []
+    characters = data.translate(_PRINTABLE).decode("ascii")
     for offset in range(0, len(data), 16):
-        row = data[offset : offset + 16]
-        left, right = row[:8].hex(" "), row[8:].hex(" ")
-        ascii_ = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
-        lines.append(f"{offset:04x}  {left:<23}  {right:<23}  {ascii_}")
+        left = data[offset : offset + 8].hex(" ")
+        right = data[offset + 8 : offset + 16].hex(" ")
+        row = characters[offset : offset + 16]
+        lines.append(f"{offset:04x}  {left:<23}  {right:<23}  {row}")
     return "\n".join(lines)
+
+
+_PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
+
+
+def hexdump_size(count: int) -> int:
+    """How many characters a dump of so many bytes has."""
+    rows, rest = divmod(count, 16)
+    return rows * (_DUMPED + 17) + (_DUMPED + rest if rest else -1) if count else 0
 
 
 def _escape(character: str) -> str:

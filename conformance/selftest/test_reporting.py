@@ -15,7 +15,7 @@ from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
 from conformance.reporting.junit import write_junit
 from conformance.reporting.summary import terminal_summary
-from conformance.reporting.text import hexdump, one_line, visible
+from conformance.reporting.text import hexdump, hexdump_size, one_line, visible
 from conformance.selftest.reports import HOSTILE, hostile, minimal, sample_folder
 
 # The schema and the sample
@@ -91,6 +91,10 @@ def test_long_text_is_cut_and_says_so() -> None:
     assert visible("x" * 1500, 1000).endswith("… [500 more characters]")
     assert one_line("a\n b\t\tc" + "d" * 500, 20) == "a b c" + "d" * 14 + "…"
     assert len(one_line("\u202e" * 10**6, 100)) < 700
+
+
+def test_the_size_of_a_hexdump_is_known_before() -> None:
+    assert all(hexdump_size(count) == len(hexdump(bytes(count))) for count in range(100))
 
 
 def test_the_hex_dump_reads_like_any_other() -> None:
