@@ -100,8 +100,8 @@ def chosen(args: argparse.Namespace, role: Role | None, command: Sequence[str]) 
             max_wait=args.max_wait,
         )
     )
-    transport(found)
     _placeholders(found)
+    transport(found)
     _executable(found)
     return found
 

@@ -152,7 +152,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         end = line
         while not end.endswith(b"\n") and (end := file.readline(MOST_LINE)):
             pass
-        if line.strip():
+        if not line.isspace():
             yield line
 
 

@@ -91,6 +91,7 @@ def complaint(
         (["run", SIMULATOR, "--", NOT_EXECUTABLE], "a file without its execute bit: chmod +x"),
         (["run", SIMULATOR, "--", "true", "{prot}"], "did you mean port?"),
         (["run", SIMULATOR, "--", "true", "--port={agent_port}"], "unknown placeholder of vexide"),
+        (["run", "deltarobot/server", "--", "true", "{prot}"], "did you mean port?"),
         (["run", SIMULATOR, "./mine", "{port}"], "behind --, as in: -- ./mine '{port}'"),
         (["run", SIMULATOR, "./mine", "--", "true"], "unrecognized arguments: ./mine"),
         (["run", SIMULATOR, "--protocols", "nowhere"], "expected a folder that has schemas"),
