@@ -7,8 +7,9 @@ import pytest
 from conformance import captures, locate, protocols
 from conformance.captures import Capture
 from conformance.judge import judge_capture
+from conformance.simspark.clock import KEPT
 from conformance.simspark.nodes import LEAVES
-from conformance.simspark.oracle import Oracle
+from conformance.simspark.oracle import Conversation, Oracle
 from conformance.simspark.scene import Scene
 
 FOLDER = locate.folder("captures", "simspark") or Path()
@@ -64,3 +65,23 @@ def test_a_time_that_a_trainer_sets_back_may_go_back_once() -> None:
         state = [[["time", time]], ["RDS", "0", "1"], []]
         found += [f.requirement for f in oracle.message("server", "PartialState", state)]
     assert "state.time-goes-on" in found
+
+
+def test_commands_are_not_kept_for_ever() -> None:
+    """What was forgotten before anybody looked may have set the time; nothing more is excused."""
+    conversation = Conversation()
+    trainer, other = Oracle(conversation), Oracle(conversation)
+
+    def shown(time: str) -> list[str]:
+        state = [[["time", time]], ["RDS", "0", "1"], []]
+        return [f.requirement for f in other.message("server", "PartialState", state)]
+
+    shown("9")
+    list(trainer.message("monitor", "Commands", [["time", "0"]]))
+    for _ in range(2 * KEPT):
+        list(trainer.message("monitor", "Commands", [["select"]]))
+    assert conversation.commands.count == 2 * KEPT + 1
+    assert len(conversation.commands.since(0)) == KEPT
+    assert "state.time-goes-on" not in shown("0")
+    assert "state.time-goes-on" not in shown("4")
+    assert "state.time-goes-on" in shown("2")

@@ -10,6 +10,7 @@ kept, so that each update is held against the last full one. Rules for this modu
   graph may come at any time, and environment information again.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from conformance.course import ANY, Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.simspark import nodes
-from conformance.simspark.clock import Clock
+from conformance.simspark.clock import KEPT, Clock, Commands
 from conformance.simspark.codec import COMMANDS
 from conformance.simspark.scene import Scene, number
 
@@ -99,7 +100,7 @@ class Conversation:
     """What the connections of one implementation have in common: the commands of its trainers."""
 
     def __init__(self, running: bool = False) -> None:
-        self.commands: list[list[Any]] = []
+        self.commands = Commands()
 
 
 class Oracle:
@@ -112,7 +113,7 @@ class Oracle:
         self.state: dict[str, Any] = {}
         """The latest of each value of the game state, as it was written."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
-        self._cookies: list[str] = []
+        self._cookies: deque[str] = deque(maxlen=KEPT)
         self._commands = (conversation or Conversation()).commands
         self._clock = Clock(self._commands)
 
@@ -191,7 +192,7 @@ class Oracle:
     def _ack(self, value: Any) -> Iterator[Finding]:
         self.exercised.add("ack.form")
         cookie = value[0][1] if isinstance(value[0], list) and len(value[0]) > 1 else None
-        if cookie in self._cookies:
+        if cookie is not None and cookie in self._cookies:
             self._cookies.remove(cookie)
         else:
             yield Finding(

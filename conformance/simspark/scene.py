@@ -40,9 +40,10 @@ def finite(atoms: tuple[Any, ...]) -> Matrix | None:
         return None
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 11)
 def _known(atoms: tuple[str, ...]) -> tuple[float, ...] | None:
-    # Most of a scene stays where it is, and each transform is asked for several times.
+    # Most of a scene stays where it is, and each transform is asked for several times. These are
+    # twice the transforms of a full match, of about 2 kB each.
     if not _NUMBERS.fullmatch(" ".join(atoms)):
         return None
     values = tuple(map(float, atoms))
