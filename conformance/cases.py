@@ -79,12 +79,17 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
             loop = asyncio.get_running_loop()
             stopped = False
 
+            async def trying(drawn: Mapping[str, Any]) -> None:
+                # Asked here as well: the test may have been cancelled since this was drawn.
+                if stopped:
+                    raise asyncio.CancelledError
+                await _try(functools.partial(test, iut, **fixed), iut, drawn)
+
             def example(**drawn: Any) -> None:
                 if stopped:
                     raise _Stopped
-                trying = _try(functools.partial(test, iut, **fixed), iut, drawn)
                 try:
-                    asyncio.run_coroutine_threadsafe(trying, loop).result()
+                    asyncio.run_coroutine_threadsafe(trying(drawn), loop).result()
                 except concurrent.futures.CancelledError:
                     raise _Stopped from None
 

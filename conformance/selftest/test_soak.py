@@ -16,7 +16,8 @@ from conformance.benchmarks import soak_peers
 from conformance.benchmarks.soak import soak
 from conformance.benchmarks.soak_cast import CAST, CATALOG
 from conformance.benchmarks.soak_peers import Meter
-from mocks.testing import InThread, mock
+from mocks.testing import mock
+from mocks.testing.in_thread import InThread
 
 SERVERS = [
     ("vexide/simulator", ""),

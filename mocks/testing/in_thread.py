@@ -1,0 +1,90 @@
+"""A mock that plays in a thread of the process that tests with it."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+from concurrent import futures
+from typing import Any
+
+from mocks import deviations, playing
+from mocks.run import Run
+from mocks.testing.base import PATIENCE, Mock, MockFailed
+from mocks.upper_tester import Refused, Warned
+
+
+class InThread(Mock):
+    """A mock with an event loop of its own in a thread of this process."""
+
+    def start(self) -> None:
+        module = deviations.role_module(self.role)
+        parser = playing.parser(self.role, module, "mock")
+        parser.error = self._wrong  # type: ignore[method-assign,assignment]
+        args = parser.parse_args(["--judge", "--verbose", *self._words])
+        self._loop = asyncio.new_event_loop()
+        self._run = Run(self._hear)
+        self._run.inside = True
+        self._played = self._loop.create_task(playing.play(self._run, module, self.role, args))
+        self._thread = threading.Thread(target=self._play, daemon=True, name=self.role)
+        self._thread.start()
+
+    def _wrong(self, message: str) -> None:
+        raise MockFailed(f"{self.role}: {message}")
+
+    def _play(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                status = runner.run(self._wait())
+            failure = None
+        except Exception as error:
+            status, failure = None, str(error) or type(error).__name__
+        with self._changed:
+            self.status, self._failure = status, failure
+            self._changed.notify_all()
+
+    async def _wait(self) -> int:
+        return await self._played
+
+    def end(self) -> None:
+        if not hasattr(self, "_thread"):
+            return
+        if self._thread.is_alive():
+            self._call(self._stop)
+        self._thread.join(PATIENCE)
+        if self._thread.is_alive():
+            raise MockFailed(f"{self.role} does not end")
+
+    def _stop(self) -> None:
+        self._run.ending = True
+        self._played.cancel()
+
+    def _call(self, action: Callable[[], Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # it has just ended
+            self._loop.call_soon_threadsafe(action)
+
+    def _settle(self) -> None:
+        if self._thread.is_alive():
+            coroutine = playing.settle(self._run)
+            try:
+                asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
+            except (RuntimeError, TimeoutError, futures.CancelledError):
+                coroutine.close()  # it has just ended, and everything is judged
+
+    def ask(self, operation: str, **args: Any) -> Any:
+        """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
+        known = self._run.operations
+        if operation not in known:
+            raise MockFailed(f"{self.role} has no operation {operation!r}; there are {[*known]}")
+
+        async def do() -> Any:
+            return await known[operation](args)
+
+        try:
+            result = asyncio.run_coroutine_threadsafe(do(), self._loop).result(PATIENCE)
+        except (Refused, ValueError, KeyError, TypeError) as error:
+            raise MockFailed(f"{operation}: {error}") from error
+        return result.result if isinstance(result, Warned) else result
+
+    def deviate(self, *, faults: Iterable[str] = (), variants: Iterable[str] = ()) -> None:
+        """From now on it has these faults and variants and no others."""
+        deviations.change(self._run.peer, self.role, faults, variants)
