@@ -2,10 +2,11 @@
 
 A cause is a violated requirement, or the death of the IUT. What is presumed (``presumes`` in
 requirements.yaml) and fails in the same evidence explains what rests on it: that is shown under it,
-and is inconclusive. The same evidence is a session that violates both, or messages that have not
-come for either, nor at all. A death, of which several requirements fail, stands for one of them:
-the others may follow from it, where they are concluded from nothing but that end. Whatever fails
-elsewhere, too, has failed there by itself, and is never hidden.
+and is inconclusive. The same evidence is a session that violates both, messages that have not come
+for either, nor at all, or the plainest exchange there is, where that fails already. A death, of
+which several requirements fail, stands for one of them: the others may follow from it, where they
+are concluded from nothing but that end. Whatever fails elsewhere, too, has failed there by itself,
+and is never hidden.
 """
 
 import math
@@ -17,13 +18,14 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.configuration import Configuration
+from conformance.harness import last_words
 from conformance.patience import never_came
 from conformance.protocol import Protocol
 from conformance.verdicts import Verdict, violated
 
 _BAD = (Verdict.FAIL, Verdict.WARN)
-_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\d+|0x[0-9a-fA-F]+")
-"""What the same error tells of the one input that it met: what it quotes, and its numbers."""
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
+"""What an error tells of the one input that it met: what it quotes, and its numbers."""
 _OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
 
 Results = Sequence[dict[str, Any]]
@@ -35,9 +37,18 @@ def settle(results: Results, protocol: Protocol) -> None:
 
     They get ``follows``, the id of that requirement; a result that has failed is then inconclusive.
     """
+    _settle_bases(results)
     _settle_sessions(results, protocol)
     _settle_absences(results, protocol)
     _settle_deaths(results, protocol)
+
+
+def _settle_bases(results: Results) -> None:
+    """What fails where the plainest exchange fails already, which a requirement fails for."""
+    failed = {one["requirement"]: one for one in results if one["verdict"] in _BAD}
+    for result in results:
+        if result["verdict"] in _BAD and result["rests"] in failed:
+            _demote(result, result["rests"], failed[result["rests"]]["detail"])
 
 
 def _settle_sessions(results: Results, protocol: Protocol) -> None:
@@ -47,6 +58,11 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
         for finding in found:
             earlier = (other for other in found if _stands_before(other, finding))
             finding["follows"] = _explained(finding["requirement"], earlier, protocol)
+            # The test has failed in this session, and what is found in it rests on that.
+            shown = result["offending"] is None and result["transcript"] == finding["transcript"]
+            if shown and result["verdict"] in _BAD:
+                decided = result["requirement"] in presumes(finding["requirement"], protocol)
+                finding["follows"] = finding["follows"] or decided * result["requirement"]
         if result["verdict"] not in _BAD:
             continue
         elsewhere = (
@@ -119,18 +135,27 @@ def _alike(results: Results) -> list[list[dict[str, Any]]]:
         if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
             death = result["death"]
             # Where nothing was said only the messages tell one death from another.
-            words = _VARIES.sub("…", death["said"]) or _suspect([result], survived)
+            words = _in_general(death["said"]) or _suspect([result], survived)
             groups.setdefault((death["how"], words), []).append(result)
     alike = []
     for left in groups.values():
         while left:
             deadly = _suspect(left, survived)
-            met = [result for result in left if deadly in (*result["told"], "")]
+            # One error that is named is one, whatever brought it about.
+            named = last_words.named(left[0]["death"]["said"])
+            met = [result for result in left if named or deadly in (*result["told"], "")]
             for result in met:
                 result["death"]["after"] = deadly
             alike.append(met)
             left = [result for result in left if result not in met]
     return alike
+
+
+def _in_general(said: str) -> str:
+    """An error without what it tells of its input, such as the name behind the second colon."""
+    text = _VARIES.sub("…", said)
+    error, _, name = text.rpartition(": ")
+    return error if ": " in error and " " not in name else text
 
 
 def _suspect(died: Results, survived: Mapping[str, int]) -> str:

@@ -1,6 +1,7 @@
 """The IUT as a test sees it: fresh instances, and sessions with them."""
 
 import contextlib
+import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -88,6 +89,18 @@ class Iut:
         for names in {names for session in sessions for names in session.sought}:
             self.testbed.patience.seek(about, names)
         return conclusion
+
+    async def basis(self) -> str:
+        """A requirement that this one presumes and that the plainest exchange violates already.
+
+        The role's package may know that: ``basis(iut)`` is asked once in a run. Else it is empty.
+        """
+        find = getattr(importlib.import_module(self.role.package), "basis", None)
+        if find is None:
+            return ""
+        patience = self.testbed.patience
+        patience.basis = await self.once("basis", lambda: find(Iut(self.testbed, "")))
+        return patience.basis if patience.basis in patience.presumed(self.deciding) else ""
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""

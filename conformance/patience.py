@@ -46,6 +46,8 @@ class Patience:
     """
 
     presumed: Callable[[str], Iterable[str]] = lambda _: ()
+    basis: str = ""
+    """The requirement that the plainest exchange violates already, as far as that is known."""
     floods: int = 0
     crowding: Crowding = field(default_factory=Crowding)
     stretched: float = 1.0
@@ -54,6 +56,7 @@ class Patience:
     _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
+    _lags: dict[Names, list[float]] = field(default_factory=dict)
     _slowest: float = 0.0
 
     def seconds(self, timing: str, declared: float) -> float:
@@ -67,6 +70,8 @@ class Patience:
 
     def share(self, requirement: str, names: Names, *, certain: bool = False) -> float:
         """What part of a deadline is waited for these messages, or for a certain one of them."""
+        if self.basis and self.basis in self.presumed(requirement):
+            return SHARE
         if certain:
             return SHARE if names in self._sought.get(requirement, ()) else 1.0
         again = names in self._missed.get(requirement, ())
@@ -76,6 +81,18 @@ class Patience:
         """Whether what the requirement presumes has missed them, and none has come in the run."""
         missed = [each for one in self.presumed(requirement) for each in self._missed.get(one, ())]
         return bool(names) and never_came(names, missed, self._came)
+
+    def answered(self, names: Names, took: float, declared: float, allowed: float) -> None:
+        """A message that was awaited has come; ``allowed`` may count that the IUT still starts."""
+        if took > allowed:
+            self._lags.setdefault(names, []).append(took)
+        elif took <= declared:
+            self._lags.pop(names, None)
+
+    def lags(self, names: Names) -> float:
+        """The seconds after which these messages come again and again too late; else 0."""
+        lags = self._lags.get(names, [])
+        return max(lags) if len(lags) >= OFTEN else 0.0
 
     def late(self, names: Names) -> float:
         """For how many further deadlines they are awaited."""

@@ -131,7 +131,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = {"findings", "exercised", "problem", "unreached", "follows"}
+    internal = {"findings", "exercised", "problem", "unreached", "rests", "follows"}
     internal |= {"missing", "got", "told", "death", "late"}
     optional = ("expected", "came")
     return {

@@ -34,7 +34,8 @@ class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
-    ``follows`` is the violated requirement that may explain it. ``missing`` are the messages that
+    ``rests`` is a requirement that it presumes and that the plainest exchange violates already,
+    ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
     many ``events``, what it ``said``, and whether the test ``met`` it: was decided by nothing else.
@@ -54,6 +55,7 @@ class Result:
     offending: int | None = None
     reproduce: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
+    rests: str = ""
     follows: str = ""
     missing: list[tuple[str, ...]] = field(default_factory=list)
     got: list[str] = field(default_factory=list)
@@ -224,6 +226,7 @@ def _apply(
     elif about != decides.id:
         result.verdict = Verdict.INCONCLUSIVE
         found = {"requirement": about, "message": str(conclusion), "path": []}
-        result.findings.append({**found, "concluded": True, "at_death": False})
+        nowhere = {"transcript": None, "event": None}
+        result.findings.append({**found, **nowhere, "concluded": True, "at_death": False})
     else:
         result.verdict = violated(decides.level)

@@ -201,6 +201,8 @@ class Runner:
         conclude(result, error, iut, decides, self.folder)
         if result.problem and error:
             result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
+        if result.verdict in (Verdict.FAIL, Verdict.WARN) and result.offending is None:
+            result.rests = await iut.basis()
         result.reproduce = self._reproduce(item.name)
         report = pytest.TestReport(
             item.nodeid,

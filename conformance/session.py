@@ -83,7 +83,9 @@ class Session(Wire):
         if not self.received and within is None:
             # A fresh process may still be starting.
             seconds += self._patience.startup(names, self.seconds("startup"))
-        seconds *= self._share(names, certain=where is not _any)
+        allowed = seconds
+        lags = self._patience.lags(names) if within is None else 0.0
+        seconds *= SHARE if lags else self.share(names, certain=where is not _any)
         asked = self.now
         start = self._cursor
 
@@ -97,17 +99,23 @@ class Session(Wire):
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         late = self._patience.late(names) * min(seconds, self.seconds("response"))
+        late *= not lags
         if not await self._until(found, asked + seconds + late):
             await self._settled()
             in_time = "" if self._ended else f" within {seconds:g} s"
+            if lags and not self._ended:
+                text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
+                raise Late(text, lags)
             if where is _any:
                 self._miss(names)
             elif not self._ended:
                 self.sought.append(names)
             raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
         message = self.received[self._cursor - 1]
-        if message.at > asked + seconds and within is None:
-            took = message.at - asked
+        took = message.at - asked
+        if within is None:
+            self._patience.answered(names, took, self.seconds("response"), allowed)
+        if took > seconds and within is None:
             text = f"expected {expected} within {seconds:g} s; it came after {took:.1f} s"
             raise Late(text, took)
         return message
@@ -119,7 +127,7 @@ class Session(Wire):
         """
         seconds = self.seconds("quiet") if within is None else within
         # What is to be absent is looked for no less than before.
-        seconds *= 1 if within is None else self._share(names)
+        seconds *= 1 if within is None else self.share(names)
         index = self._cursor
 
         def found() -> bool:
@@ -144,12 +152,12 @@ class Session(Wire):
     async def until_closed(self, within: float | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within
-        seconds *= self._share((CLOSED,))
+        seconds *= self.share((CLOSED,))
         await self._until(lambda: self._ended, self.now + seconds)
         self._miss((CLOSED,))
         return self._ended
 
-    def _share(self, names: Names, *, certain: bool = False) -> float:
+    def share(self, names: Names = (), *, certain: bool = False) -> float:
         """What part of a deadline is waited for these messages, or for a certain one of them."""
         if self.hasty:
             return SHARE

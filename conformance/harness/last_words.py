@@ -36,6 +36,11 @@ def telling(output: str) -> str:
     return " ".join(chosen.split())[:MOST]
 
 
+def named(line: str) -> bool:
+    """Whether a telling line names an error, and is not just the last that a program said."""
+    return bool(_of_a_runtime(line)) or "panicked at" in line
+
+
 def _python(output: str) -> str:
     """The exception that ends the last traceback."""
     _, mark, trace = output.rpartition(_TRACEBACK)

@@ -177,7 +177,7 @@ def test_what_else_is_wrong_where_it_died_is_not_hidden(protocol: Protocol) -> N
     results = [
         result("a", FAR, **TOLD),
         result("b", OTHER, **TOLD | {"death": {**DEATH, "met": False}}),
-        result("c", ROOT, death=DEATH, told=["Handshake", "USD"]),
+        result("c", ROOT, death={**DEATH, "said": "panic: no card"}, told=["Handshake", "USD"]),
         *(result(f"d{n}", ON_IT, "pass", told=["Handshake"]) for n in range(9)),
     ]
     settle(results, protocol)
@@ -239,12 +239,31 @@ def test_the_command_that_plays_it_again(protocol: Protocol) -> None:
 
 def test_one_error_of_several_inputs_is_one_death(protocol: Protocol) -> None:
     """What an error quotes, and its numbers, differ with the input that met it."""
-    said = [f"TypeError: no ratio of '{name}' at 0x7f{name}0" for name in ("12", "34")]
-    deaths = [{**DEATH, "said": line} for line in said]
-    results = [result(name, FAR, death=death) for name, death in zip("ab", deaths, strict=True)]
+    for text in ("TypeError: no ratio of '{}' at 0x7f{}0", "panic: no such perceptor: {}"):
+        deaths = [{**DEATH, "said": text.format(name, name)} for name in ("12", "ab")]
+        results = [result("a", FAR, death=deaths[0], told=["USD"])]
+        results.append(result("b", FAR, death=deaths[1], told=["Touch"]))
+        settle(results, protocol)
+        [death] = made(results)
+        assert death["tests"] == ["a", "b"]
+
+
+def test_what_fails_beside_the_plainest_exchange_follows_from_it(protocol: Protocol) -> None:
+    """Only where what that violates does fail: else nothing would tell it."""
+    results = [result("a", FAR, rests=ROOT), result("b", ROOT), result("c", OTHER)]
     settle(results, protocol)
-    [death] = made(results)
-    assert death["tests"] == ["a", "b"]
+    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail"]
+    assert results[0]["follows"] == ROOT
+    alone = [result("a", FAR, rests=ROOT)]
+    settle(alone, protocol)
+    assert alone[0]["verdict"] == "fail"
+
+
+def test_what_is_found_where_a_test_fails_may_follow_from_that(protocol: Protocol) -> None:
+    """The oracle finds in the same session what rests on what the test decides."""
+    results = [result("a", ROOT, findings=[finding(FAR, 5), finding(OTHER, 5)])]
+    settle(results, protocol)
+    assert [found["follows"] for found in results[0]["findings"]] == [ROOT, ""]
 
 
 def test_failures_stand_before_warnings(protocol: Protocol) -> None:

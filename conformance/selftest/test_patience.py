@@ -53,3 +53,15 @@ def test_a_flood_is_cut_off_after_the_first() -> None:
     assert patience.most[0] == MAX_BYTES
     patience.floods = FLOODS
     assert patience.most[0] < MAX_BYTES / 10
+
+
+def test_what_comes_late_again_and_again_is_not_waited_for() -> None:
+    """Until it comes in time; what a start takes is neither late nor in time."""
+    patience = Patience()
+    for _ in range(3):
+        assert not patience.lags(PONG)
+        patience.answered(PONG, took=3, declared=2, allowed=2)
+        patience.answered(PONG, took=3, declared=2, allowed=12)
+    assert patience.lags(PONG) == 3
+    patience.answered(PONG, took=1, declared=2, allowed=2)
+    assert not patience.lags(PONG)

@@ -1,5 +1,6 @@
 """Test cases for a client: the suite plays the server."""
 
+from conformance.deltarobot.client.tester import misread
 from conformance.deltarobot.handshake import shake_hands
 from conformance.iut import Iut
 
@@ -10,3 +11,8 @@ async def smoke(iut: Iut) -> None:
     """Magic and version, which come right after the connection."""
     async with iut.session() as session:
         await shake_hands(session)
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who reads the plainest exercise wrong."""
+    return await misread(iut)

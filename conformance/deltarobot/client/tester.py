@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import layouts
 from conformance.deltarobot.floats import same
+from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
     CURRENT,
     DESIRED,
@@ -29,6 +30,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 
 NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
 """Of the pings of the script."""
+
+_PLAIN = ((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))
 
 _STAYS_AWAY = "it connects once only"
 
@@ -175,7 +178,7 @@ async def sees(
 
     ``requirement`` is what it violates otherwise, if not the one that the test decides.
     """
-    deadline = session.now + session.seconds("response")
+    deadline = session.now + session.seconds("response") * session.share()
     while True:
         state = await session.instance.upper("state")
         shown = state.result if state.ok and isinstance(state.result, dict) else {}
@@ -191,6 +194,23 @@ async def sees(
     seen = shown[what]
     expected = f"{what} to be {str(list(wanted))[:120]}"
     raise Violation(expected, f"it is {str(seen)[:120]}", requirement)
+
+
+async def misread(iut: Iut) -> str:
+    """Which requirement a client violates that reads the plainest exercise wrong; else empty."""
+    async with opened(iut) as session:
+        await session.send(curve(*_PLAIN))
+        if not await TESTER.served(session):
+            return "frame.variable-length"
+        await session.send(vector(POSITION, *_PLAIN[1]))
+        seen = await told(session)
+        for what, wanted in (("curve", _PLAIN), ("position", _PLAIN[1])):
+            try:
+                if what in seen:
+                    await sees(session, what, wanted)
+            except Violation as wrong:
+                return "" if wrong.came == "it is None" else "frame.floats"
+    return ""
 
 
 async def told(session: Session) -> set[str]:

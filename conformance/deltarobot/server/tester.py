@@ -8,7 +8,7 @@ from typing import ClassVar
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
-from conformance.deltarobot.service import closes_upon, habits, serves
+from conformance.deltarobot.service import closes_upon, habits, kept, serves
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -18,6 +18,8 @@ from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
+
+_NEXT_SERVED = "the next client is served"
 
 _AGAIN = 0.02  # seconds until a server that turned us away is tried again
 
@@ -92,7 +94,8 @@ class ServerTester(Tester):
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
         if came := await unserved(iut):
-            raise Violation("the next client to be served after another", came, NEXT)
+            expected = "the next client to be served after another"
+            raise Violation(expected, came, NEXT)
         async with iut.instance() as instance:
             await visit(iut, instance)
             async with iut.connect(instance, segmentation=segmentation) as session:
@@ -142,21 +145,21 @@ async def visit(iut: Iut, instance: Instance) -> None:
 
 
 async def unserved(iut: Iut) -> str:
-    """What comes instead where the next client is told nothing after a plain session; else empty.
+    """What comes instead where the client after a plain session is told nothing; else empty."""
 
-    It is found out once in a run.
-    """
-    return await iut.once("next client", lambda: _unserved(iut))
+    async def ask(iut: Iut) -> Session:
+        async with iut.instance() as instance:
+            await visit(iut, instance)
+            with contextlib.suppress(Violation):
+                async with following(iut, instance, "another"):
+                    pass
+            return iut.sessions[-1]
 
-
-async def _unserved(iut: Iut) -> str:
-    async with iut.instance() as instance:
-        await visit(iut, instance)
-        try:
-            async with following(iut, instance, "another"):
-                return ""
-        except Violation as none:
-            return "" if iut.sessions[-1].received else none.came
+    if iut.memory.get(_NEXT_SERVED):
+        return ""
+    session = await kept(iut, "next client", ask)
+    iut.memory[_NEXT_SERVED] = bool(session.received)
+    return "" if session.received else "nothing came"
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,13 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import (
+    Conclusion,
+    Late,
+    NotExercised,
+    Unreachable,
+    Violation,
+)
 
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
@@ -58,14 +64,17 @@ class LabTester:
     ) -> Exchange:
         """The next request that a test answers. Raises Violation where it is not one of these.
 
-        Raises Inconclusive where it is late. `requirement` is what its absence violates, if not the
-        one that the test decides.
+        Raises Late where it comes after that. `requirement` is what its absence violates, if not
+        the one that the test decides.
         """
         seconds = self.seconds("response") if within is None else within
+        patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
+        seconds *= patience.share(about, names)
         starting = 0.0 if self.asked or self.others else self.seconds("startup")
+        late = patience.late(names) * min(seconds, self.seconds("response"))
         asked = self._loop.time()
         before = len(self.others)
-        found = await self.watch(*POLLING, within=starting + 3 * seconds)
+        found = await self.watch(*POLLING, within=starting + seconds + late)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
         expected = f"{' or '.join(names)} within {starting + seconds:g} s"
@@ -75,16 +84,17 @@ class LabTester:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None and not self.iut.sessions:
-            waited = starting + 3 * seconds
+            waited = starting + seconds + late
             end = self.instance.describe_end()
             raise Unreachable(f"it did not connect within {waited:g} s{end}")
         if found is None:
+            patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"{found.name} came", requirement)
         if found.at > asked + starting + seconds:
             took = found.at - asked
-            raise Inconclusive(f"expected {expected}; it came after {took:.1f} s")
+            raise Late(f"expected {expected}; it came after {took:.1f} s", took)
         return found
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
