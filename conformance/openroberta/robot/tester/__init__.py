@@ -102,8 +102,12 @@ class LabTester:
         before = len(self.others)
         asked = await self.next("DownloadRequest", "Push", requirement=requirement)
         if asked.name == "Push":
-            found = await self.watch("DownloadRequest", within=self.seconds("response"))
+            patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
+            names = ("DownloadRequest",)
+            within = self.seconds("response") * patience.share(about, names)
+            found = await self.watch(*names, within=within)
             if found is None:
+                patience.miss(about, names)
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
                 raise (strayed or asked).violation("DownloadRequest", "none came", known)
