@@ -17,6 +17,7 @@ async def _introduction(iut: Iut) -> None:
         await first.some(3)
         async with watching(iut, instance, begins=False) as second:
             await second.some(3)
+            await second.begin()
             await second.settle()
 
 
@@ -69,6 +70,7 @@ async def test_states_keep_coming_to_all(iut: Iut) -> None:
             await one.some(8)
         async with watching(iut, instance, begins=False) as third:
             await third.some(8)
+        await one.begin()
         await one.settle()
         await one.some(8)
 
