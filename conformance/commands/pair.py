@@ -72,7 +72,8 @@ def _meet(
     kind = "unix" if "{socket}" in " ".join(server) else _network(ports[0])
     words = [*server, DIVIDER, *client]
     invocation = shlex.join(["conformance", "pair", args.protocol, "--", *words])
-    names = {ports[0].server: shlex.join(server), ports[0].client: shlex.join(client)}
+    names = {ports[0].server: shlex.join(server)}
+    names |= {side.client: shlex.join(client) for side in ports}
     judged = Judged(protocol, ports, kind, args, invocation, names)
     with watching(judged.watch):
         whole = interruption.run(programs.meet(judged, server, client, args.max_time))

@@ -14,6 +14,11 @@ With `-- COMMAND` it is itself a program to be started in the place of COMMAND, 
 streams the protocol is spoken: give it to a frontend as its simulator. It ends when COMMAND does,
 and the reports are written a moment later.
 
+Peers without a wire share memory: with --look it attaches to that, for reading alone, and judges
+what it sees there. Buffers of `runtime` are found by --look catalog=FILE, and where they are not
+as a C compiler lays them out, by --look layout=FILE, a JSON object with the layout of each type;
+--look names='rt-{type}-{uid}' says how they are named.
+
 Exit 1 where either side violated a must, 3 where neither said anything, else 0; in the place of
 COMMAND its exit code.
 """
@@ -21,6 +26,7 @@ COMMAND its exit code.
 import argparse
 import asyncio
 import contextlib
+import datetime
 import shlex
 import signal
 from pathlib import Path
@@ -28,9 +34,11 @@ from pathlib import Path
 from conformance import interruption, protocols
 from conformance.configuration import ConfigurationError
 from conformance.harness import links
+from conformance.live import looking
 from conformance.live.judged import Judged
 from conformance.live.relay import Relay
 from conformance.live.secured import security
+from conformance.live.session import Session
 from conformance.live.sides import Side, sides
 from conformance.live.watch import watching
 from conformance.live.zeromq import PREFIX
@@ -43,6 +51,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
     parser.add_argument("--listen", metavar="ADDR", default="", help="where clients connect")
     parser.add_argument("--connect", metavar="ADDR", default="", help="where the server listens")
+    parser.add_argument(
+        "--look",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="look at peers that have no wire",
+    )
     parser.add_argument("--verdict", metavar="FILE", type=Path, help="write the exit code there")
     parser.add_argument("--client", metavar="NAME", default="", help="of the client, for reports")
     parser.add_argument("--tls", metavar="FILE", type=Path, help="certificate and key, in PEM")
@@ -82,6 +97,8 @@ def meant(name: str) -> tuple[Protocol, list[Side]]:
 
 
 def execute(args: argparse.Namespace) -> int:
+    if args.look:
+        return _look(args)
     protocol, ports = meant(args.protocol)
     if bool(args.rest) == bool(args.listen or args.connect) or bool(args.listen) != bool(
         args.connect
@@ -90,7 +107,8 @@ def execute(args: argparse.Namespace) -> int:
     between = ["--listen", args.listen, "--connect", args.connect]
     words = ["--", *args.rest] if args.rest else between
     invocation = shlex.join(["conformance", "proxy", args.protocol, *words])
-    named = {ports[0].server: shlex.join(args.rest) or args.connect, ports[0].client: args.client}
+    named = {ports[0].server: shlex.join(args.rest) or args.connect}
+    named |= {side.client: args.client for side in ports}
     kind = _transport(ports[0], args)
     judged = Judged(protocol, ports, kind, args, invocation, named, args.verdict)
     if args.rest:
@@ -99,6 +117,30 @@ def execute(args: argparse.Namespace) -> int:
         with watching(judged.watch):
             interruption.run(_relay(judged, args))
         return judged.conclude().code
+
+
+def _look(args: argparse.Namespace) -> int:
+    """Two peers that have no wire share something else, at which we look."""
+    name, _, role = args.protocol.partition("/")
+    protocol = protocols.load(name)
+    entry = protocol.role(role)
+    if entry.transports != ("none",):
+        raise ConfigurationError(f"--look: {entry.name} has a wire; give --listen and --connect")
+    options = dict(each.partition("=")[::2] for each in args.look)
+    parties = (entry.name, entry.peer) if entry.serves else (entry.peer, entry.name)
+    folder = Path(args.report).resolve()
+    words = shlex.join(word for each in args.look for word in ("--look", each))
+    session = Session(
+        protocol.name,
+        parties,
+        tuple(party for party in parties if party in protocol.roles),
+        args.record.resolve() if args.record else folder / "session.jsonl",
+        folder,
+        datetime.datetime.now(datetime.UTC),
+        f"conformance proxy {args.protocol} {words}",
+        {},
+    )
+    return looking.watch(looking.looker(protocol, options), protocol, session, args.once).code
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:

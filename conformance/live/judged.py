@@ -47,7 +47,7 @@ class Judged:
             names,
             verdict,
         )
-        self.watch = Watch(self._session, _tell, transport)
+        self.watch = Watch(self._session, tell, transport)
 
     def conclude(self) -> Met:
         """Write the reports and sum them up. The watch has ended."""
@@ -56,11 +56,12 @@ class Judged:
         return conclude(self._session, self.watch.shown)
 
 
-def _tell(seen: Seen) -> None:
+def tell(seen: Seen) -> None:
+    """Say on the terminal what was found."""
     text = one_line(seen.finding.message, 200)
+    where = f", connection {seen.connection}" if seen.connection else ""
     print(
-        f"{seen.party}, connection {seen.connection}: {seen.finding.requirement} ({seen.level}): "
-        f"{text}",
+        f"{seen.party}{where}: {seen.finding.requirement} ({seen.level}): {text}",
         file=sys.stderr,
         flush=True,
     )

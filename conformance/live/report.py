@@ -66,7 +66,8 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         protocol.schema_requirement,
         transcript=transcript,
         reproduce=f"conformance check --role {role} {record}",
-        exercised=sorted(shown.exercised.get(role, ())),
+        # Where it has said nothing, its peers alone have shown something.
+        exercised=sorted(shown.exercised.get(role, ())) if shown.messages.get(role) else [],
     )
     for seen in (seen for seen in shown.seen if seen.party == role):
         finding = seen.finding

@@ -1,0 +1,104 @@
+"""Watches two peers that have no wire: looks again and again at what they share."""
+
+import contextlib
+import importlib
+import time
+from dataclasses import replace
+from typing import Any
+
+from conformance import interruption
+from conformance.beside import MOST, RECORDED, Seen, Shown, Unjudged
+from conformance.captures import Event, Writer
+from conformance.configuration import ConfigurationError
+from conformance.judge import Finding
+from conformance.live.judged import tell
+from conformance.live.overview import Met
+from conformance.live.session import Session
+from conformance.protocol import Protocol
+
+_PAUSE = 0.005  # seconds between two looks
+_SCAN = 0.1  # seconds between two looks for what is new
+
+
+def looker(protocol: Protocol, options: dict[str, str]) -> Any:
+    """What can look at peers of this protocol: `Looker` of its module `looking`.
+
+    Raises ConfigurationError where there is none, or for options that it does not have.
+    """
+    try:
+        module = importlib.import_module(f"conformance.{protocol.name}.looking")
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"nothing can look at peers of {protocol.name}") from error
+    try:
+        return module.Looker(**options)
+    except TypeError as error:
+        raise ConfigurationError(f"--look: {error}") from error
+
+
+def watch(looks: Any, protocol: Protocol, session: Session, once: bool) -> Met:
+    """Look until SIGINT or SIGTERM, or with ``once`` until all has gone; write the reports."""
+    watching = _Watching(looks, protocol, session)
+    with interruption.orderly():
+        # What was seen until then is reported.
+        with contextlib.suppress(KeyboardInterrupt), contextlib.closing(watching):
+            watching.run(once)
+        from conformance.live.report import conclude
+
+        return conclude(session, watching.shown)
+
+
+class _Watching:
+    """Tells, records and counts what is seen."""
+
+    def __init__(self, looks: Any, protocol: Protocol, session: Session) -> None:
+        title = f"{' and '.join(session.parties)}, live"
+        self._writer = Writer(session.record, session.protocol, title, {"running": True})
+        self._looks = looks
+        self._protocol = protocol
+        self._began = time.monotonic()
+        self._recorded = 0
+        self._seen: dict[tuple[str, str, str], Seen] = {}
+        self.shown = Shown()
+
+    def run(self, once: bool) -> None:
+        print("looking", flush=True)
+        scanned = 0.0
+        ever = False
+        while not (once and ever and not self._looks.objects):
+            if time.monotonic() > scanned + _SCAN:
+                scanned = time.monotonic()
+                for name, details in self._looks.find():
+                    self._record(name, details)
+            ever = ever or self._looks.objects > 0
+            for name, details, found in self._looks.look():
+                event = self._record(name, details)
+                for party, finding in found:
+                    self._keep(party, replace(finding, event=event))
+            time.sleep(_PAUSE)
+
+    def close(self) -> None:
+        self.shown.seen = list(self._seen.values())
+        self.shown.exercised = self._looks.exercised
+        self.shown.messages = {role: len(ids) for role, ids in self._looks.exercised.items()}
+        self.shown.unjudged = [Unjudged(None, 0.0, why) for why in self._looks.unseen]
+        self._looks.close()
+        self._writer.close()
+
+    def _record(self, name: str, details: dict[str, Any]) -> int:
+        self._recorded += len(str(details))
+        if self._recorded > RECORDED:
+            return self._writer.events - 1
+        at = time.monotonic() - self._began
+        told = {"buffer": name, **details}
+        event = self._writer.add(Event(at, None, event="memory", details=told))
+        self._writer.flush()
+        return event
+
+    def _keep(self, party: str, finding: Finding) -> None:
+        key = (party, finding.requirement, finding.message)
+        if before := self._seen.get(key):
+            self._seen[key] = replace(before, times=before.times + 1)
+        elif len(self._seen) < MOST:
+            level = self._protocol.requirement(finding.requirement).level
+            self._seen[key] = Seen(party, level, finding, 0)
+            tell(self._seen[key])
