@@ -24,8 +24,8 @@ from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, is_erro
 
 ROBOT, LAB = "robot", "lab"
 
-CONSTANT = ("firmwarename", "robot", "macaddr", "firmwareversion", "menuversion")
-"""What stays the same in all requests with one token."""
+CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
+"""What stays the same in all requests with one token; the name, which may change, may be robot."""
 
 
 class Step(StrEnum):
