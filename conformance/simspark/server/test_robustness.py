@@ -237,8 +237,8 @@ async def test_clients_come_and_go(iut: Iut) -> None:
             async with iut.connect(instance, channel=channel) as session:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
-            await watch.obeys(f"a {channel} that went away inside a message")
-            await _served(agent, f"a {channel} that went away inside a message")
+            await watch.obeys(f"one {channel} that went away inside a message")
+            await _served(agent, f"one {channel} that went away inside a message")
         async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
             await another.obeys("others that went away")
         await _served(agent, "others that went away")
