@@ -12,6 +12,8 @@ from mocks import datagrams, run, streams
 from mocks.script import Steps
 from mocks.streams import Stream
 
+MOMENT = 2.0  # seconds more than in the recording in which something may come
+
 
 def scripts(path: Path, role: str) -> list[Mapping[str, Steps]]:
     """What a role has sent on each connection of a capture, as scripts by the name of the port.
@@ -31,9 +33,10 @@ def scripts(path: Path, role: str) -> list[Mapping[str, Steps]]:
 
 
 def _script(capture: Capture, role: str, connection: int | None) -> dict[str, Steps]:
-    """It sends what it has sent, once those messages have come before that pace the protocol.
+    """It sends what it has sent, once what was last sent to it before that has come.
 
-    What else the other side sends is its own choice.
+    Messages that pace the protocol are waited for until they come; what else the other side sends
+    is its own choice, and waited for as long as it took in the recording, and a moment.
     """
     protocol = protocols.load(capture.protocol)
     decoders = {party: protocol.decoder(party, capture.transport) for party in protocol.parties}
@@ -42,13 +45,23 @@ def _script(capture: Capture, role: str, connection: int | None) -> dict[str, St
     # Datagrams are sent for their time, and nobody ends them.
     timed = protocol.role(role).transports == ("udp",)
     peer = ""
+    awaited: list[str] = []
+    since = 0.0
     for event in capture.only(connection).events:
         if event.sender not in (None, role):
             peer = str(event.sender)
-            frames = decoders[peer].feed(event.data) if event.data else ()
-            known = (protocol.messages.get((peer, frame.name or "")) for frame in frames)
-            steps += [{"when": message.name} for message in known if message and message.paces]
-        elif event.sender == role and event.data is not None:
+            for frame in decoders[peer].feed(event.data) if event.data else ():
+                known = protocol.messages.get((peer, frame.name or ""))
+                if known and known.paces:
+                    steps.append({"when": known.name})
+                    awaited = []
+                elif known:
+                    awaited.append(known.name)
+            continue
+        if awaited and event.sender == role and not timed:
+            steps.append({"when": awaited, "within": MOMENT + event.at - since})
+        awaited, since = [], event.at
+        if event.sender == role and event.data is not None:
             steps.append({"hex": event.data.hex()} | ({"at": event.at} if timed else {}))
         elif event.sender == role and event.event == "closed":
             steps.append({"disconnect": True})
@@ -73,6 +86,8 @@ async def main(args: argparse.Namespace, role: str, connections: int) -> int:
             await (await datagrams.connect(args.connect)).closed.wait()
     elif args.listen:
         addresses = args.listen.split(",")
+        if args.listen.endswith(":0"):
+            addresses += addresses[-1:] * (len(known.channels) - len(addresses))
         run.here().channels = known.channels or ("",)
         if len(addresses) != len(run.here().channels):
             raise ValueError(f"--listen: an address each for {', '.join(known.channels)} is needed")

@@ -6,7 +6,8 @@ another; or an object of such lists by the name of the port (agent, monitor). A 
     at: 2.5                seconds since the connection began: wait until then
     when: Ping             wait for a message of that name, however long that takes
     expect: Pong           wait for one, and count it as a failure if it does not come
-    within: 3              seconds that `expect` waits; 10 where that is not said
+    within: 3              seconds that `expect` waits, 10 where that is not said, and after which
+                           `when` goes on without it, as if nothing had come meanwhile
     send: …                a message in its decoded form, as `conformance show` prints it
     text: "…", hex: 00ff   bytes as they are
     do: {touch: {x: 5}}    an operation of its user (`--upper-tester`), with its arguments
@@ -14,7 +15,8 @@ another; or an object of such lists by the name of the port (agent, monitor). A 
     disconnect: true       close the connection
 
 in this order. `when` and `expect` also take an object: {name: Ping, value: {number: 5}}, where
-value is what must be in the message. What comes before a step waits for it is passed over.
+value is what must be in the message; or a list, for one message after another. What comes before a
+step waits for it is passed over.
 
 A role of shared memory has no connections: its script is played once, from its start, and has only
 the steps that need none.
@@ -179,14 +181,11 @@ class Player:
         if "at" in step:
             await asyncio.sleep(began + step["at"] - asyncio.get_running_loop().time())
         if "when" in step:
-            await self._wait(playing, step["when"])
+            await self._came(playing, step["when"], step.get("within"))
         if "expect" in step:
             within = step.get("within", WITHIN)
-            try:
-                async with asyncio.timeout(within):
-                    await self._wait(playing, step["expect"])
-            except TimeoutError:
-                raise ValueError(f"{step['expect']} did not come within {within:g} s") from None
+            if not await self._came(playing, step["expect"], within):
+                raise ValueError(f"{step['expect']} did not come within {within:g} s")
         if connection:
             for data in self._data(step):
                 connection.write(data)
@@ -222,13 +221,25 @@ class Player:
         found = result.result if isinstance(result, Warned) else result
         self._run.tell("done", f"{operation}: {found!r}", operation=operation, result=found)
 
-    async def _wait(self, playing: _Playing, wanted: Any) -> None:
-        form = wanted if isinstance(wanted, dict) else {"name": wanted}
-        while True:
-            frame = await playing.came.get()
-            named = form.get("name") in (None, frame.name)
-            if named and _within(form.get("value"), frame.value):
-                return
+    async def _came(self, playing: _Playing, wanted: Any, within: float | None) -> bool:
+        """Wait for a message; where it does not come in time, what came can still be awaited."""
+        rest = list(wanted) if isinstance(wanted, list) else [wanted]
+        passed: list[Frame] = []
+        try:
+            async with asyncio.timeout(within):
+                while rest:
+                    frame = await playing.came.get()
+                    if _is(rest[0], frame):
+                        del rest[0]
+                    else:
+                        passed.append(frame)
+                return True
+        except TimeoutError:
+            while not playing.came.empty():
+                passed.append(playing.came.get_nowait())
+            for frame in passed[-KEPT:]:
+                playing.came.put_nowait(frame)
+            return False
 
     def _deviate(self, added: str | None, removed: str | None) -> None:
         """Give the mock a fault, or take it."""
@@ -239,6 +250,13 @@ class Player:
     def _fail(self, number: int | None, why: str) -> None:
         self.failures += 1
         self._run.tell("unplayed", why, number)
+
+
+def _is(wanted: Any, frame: Frame) -> bool:
+    """Whether a message is of the wanted name, or has both name and value."""
+    form = wanted if isinstance(wanted, dict) else {"name": wanted}
+    named = form.get("name") in (None, frame.name)
+    return named and _within(form.get("value"), frame.value)
 
 
 def _within(wanted: Any, value: Any) -> bool:

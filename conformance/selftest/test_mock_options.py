@@ -18,6 +18,7 @@ from conformance.benchmarks.soak_cast import CATALOG
 from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
 from conformance.harness.links import free_port
+from conformance.protocol import Protocol
 from mocks import deviations, playing, recorded
 from mocks.deltarobot.session import END, HANDSHAKE
 from mocks.testing import Mock, mock
@@ -325,3 +326,49 @@ def test_once_ends_it_with_its_last_peer(role: str) -> None:
         ]
         assert all(each["text"] and each["time"] for each in story)
         assert any(each["event"] == "finding" for each in story) == (status == 1)
+
+
+RECORDINGS = [
+    ("vexide/simulator", "vexide/frontend", "session-full"),
+    ("simspark/server", "simspark/agent", "session-agent"),
+    ("simspark/server", "simspark/monitor", "session-trainer"),
+    ("deltarobot/server", "deltarobot/client", "session-exercise"),
+    ("openroberta/lab", "openroberta/robot", "session-full"),
+    ("runtime/rpc-server", "runtime/rpc-client", "session-rpc"),
+]
+
+
+@pytest.mark.parametrize(("server", "client", "name"), RECORDINGS)
+def test_both_sides_of_a_recording(server: str, client: str, name: str) -> None:
+    """Each hears of the other, byte for byte as messages, what that has sent in the recording."""
+    protocol = protocols.load(server.partition("/")[0])
+    path = Path(locate.folder("captures", protocol.name) or "") / f"{name}.jsonl"
+    options: dict[str, Any] = {"from": path}
+    with mock(server, **options) as one:
+        address = one.addresses.get(client.partition("/")[2]) or one.address
+        if server == "openroberta/lab":
+            address = one.url
+        with mock(client, connect=address, **options) as other:
+            for sender, hearer in ((server, other), (client, one)):
+                wanted = messages(protocol, captures.read(path), sender.partition("/")[2])
+                assert received(hearer, len(wanted)) == wanted
+
+
+def received(hearer: Mock, count: int) -> list[tuple[str | None, Any]]:
+    """What has come, once that is so much."""
+    with hearer._changed:
+        hearer._changed.wait_for(lambda: len(hearer._received) >= count, DEADLINE)
+    return [(message.name, message.value) for message in hearer.received]
+
+
+def messages(
+    protocol: Protocol, capture: captures.Capture, sender: str
+) -> list[tuple[str | None, Any]]:
+    """What a role says in a capture."""
+    found = []
+    for connection in capture.connections:
+        decoder = protocol.decoder(sender, capture.transport)
+        for event in capture.only(connection).events:
+            if event.sender == sender and event.data:
+                found += [(frame.name, frame.value) for frame in decoder.feed(event.data)]
+    return found
