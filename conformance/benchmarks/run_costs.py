@@ -1,0 +1,124 @@
+"""What a run of a role's mock costs: CPU of the suite and of the mocks, and what it waits for.
+
+    python -m conformance.benchmarks.run_costs [ROLE…]
+
+Each role is run in a process of its own, which looks at itself every few milliseconds: while its
+event loop has nothing to do, it notes in what each test case waits. Shares are of the seconds that
+a run takes, but for those of kinds of waits, which are of all waits: many last at the same time.
+"""
+
+import asyncio
+import atexit
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from conformance import cli, locate, protocols
+
+EVERY = 0.005  # seconds
+MOST = 4  # kinds of waits that are told
+
+
+class Waits(threading.Thread):
+    """Notes what the tasks of the main thread's loop wait for while that is idle."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.kinds: Counter[str] = Counter()
+        self.idle = self.looks = 0
+        self._main = threading.main_thread().ident or 0
+
+    def run(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            self.looks += 1
+            frame = sys._current_frames().get(self._main)
+            if frame and frame.f_code.co_name == "select":
+                self.idle += 1
+                for kind in self._waiting(frame):
+                    self.kinds[kind] += 1
+
+    def _waiting(self, frame: FrameType) -> Iterator[str]:
+        loop = next((each for each in _above(frame) if hasattr(each, "run_forever")), None)
+        try:
+            tasks = asyncio.all_tasks(loop) if loop else set()
+        except RuntimeError:  # they change at this moment
+            return
+        for task in tasks:
+            if kind := _kind(task.get_coro()):
+                yield kind
+
+
+def _above(frame: FrameType) -> Iterator[Any]:
+    """The objects whose methods are being called, the innermost first."""
+    at: FrameType | None = frame
+    while at:
+        yield at.f_locals.get("self")
+        at = at.f_back
+
+
+def _kind(waiting: Any) -> str:
+    """What a test case waits in: the function of the suite that it has called, if it is one."""
+    called_by_test = False
+    while waiting is not None:
+        code: CodeType | None = getattr(waiting, "cr_code", None) or getattr(
+            waiting, "ag_code", None
+        )
+        if code and "/conformance/" in code.co_filename:
+            name = code.co_filename.rpartition("/")[2]
+            is_test = name.startswith("test_")
+            if called_by_test and not is_test and name not in ("__init__.py", "tester.py"):
+                return code.co_qualname
+            called_by_test = called_by_test or is_test
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "ag_await", None)
+    return ""
+
+
+def inside(role: str) -> None:
+    """Run it here; one line of JSON on standard output, after all that was started has ended."""
+    waits = Waits()
+    began = time.perf_counter()
+
+    @atexit.register
+    def tell() -> None:
+        ours, theirs = (
+            sum(resource.getrusage(whose)[:2])
+            for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        told = {"took": took, "suite": ours, "mocks": theirs, "kinds": waits.kinds.most_common()}
+        print(json.dumps({**told, "idle": waits.idle / max(waits.looks, 1)}))
+
+    waits.start()
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        cli.main(["run", role, "--mock", "--report", folder])
+    took = time.perf_counter() - began
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["inside"]:
+        inside(sys.argv[2])
+        return
+    every = [role for name in protocols.names() for role in protocols.load(name).roles.values()]
+    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'idle':>7}  of all waits")
+    for role in sys.argv[1:] or [str(role) for role in every]:
+        words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "inside", role]
+        done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+        told = json.loads(done.stdout.splitlines()[-1])
+        took, total = told["took"], sum(count for _, count in told["kinds"]) or 1
+        shares = [f"{told[name] / took:8.2f}" for name in ("suite", "mocks")]
+        most = told["kinds"][:MOST]
+        kinds = ", ".join(f"{name} {count / total:.0%}" for name, count in most)
+        print(f"{role:26}{took:7.1f}{''.join(shares)}{told['idle']:7.2f}  {kinds}", flush=True)
+
+
+if __name__ == "__main__":
+    locate.extend_packages()
+    main()
