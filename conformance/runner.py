@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ class Runner:
         self._config = config
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
-        self._told = time.monotonic()
         self._wrong = 0
         self._writing = False
         self.report: dict[str, Any] | None = None
@@ -146,7 +145,7 @@ class Runner:
         return True
 
     async def _play(self, session: pytest.Session) -> None:
-        async with Testbed(self.configuration) as testbed:
+        async with Testbed(self.configuration) as testbed, self._heartbeat():
             try:
                 async with asyncio.timeout(self.configuration.max_time) as limit:
                     await self._hold(testbed, session)
@@ -229,7 +228,8 @@ class Runner:
     def _tell(self, result: Result) -> None:
         self._run.tests.append(result.to_json())
         self._wrong += result.verdict in (Verdict.FAIL, Verdict.WARN) or bool(result.findings)
-        self._progress(result)
+        if sys.stderr.isatty():
+            self._progress(result.id)
         if result.unreached and not self.configuration.command:
             self._lose(result)
 
@@ -251,16 +251,29 @@ class Runner:
         self._run.problems.append(str(excrepr)[-4000:])
         return not self._writing
 
-    def _progress(self, result: Result) -> None:
-        terminal, now = sys.stderr.isatty(), time.monotonic()
-        if not terminal and now < self._told + HEARTBEAT:
-            return
-        self._told = now
+    @contextlib.asynccontextmanager
+    async def _heartbeat(self) -> AsyncIterator[None]:
+        """Say now and then that the run goes on, where no terminal shows each test."""
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT)
+                self._progress()
+
+        beating = None if sys.stderr.isatty() else asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            if beating:
+                beating.cancel()
+
+    def _progress(self, latest: str = "") -> None:
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
         selected = self._run.collected.selected
         total = f"/{selected}" if selected else ""
-        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {result.id}"
-        sys.stderr.write(f"\r\x1b[K{line[:100]}" if terminal else f"{line[:100]}\n")
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {latest}"
+        shown = line[:100].rstrip()
+        sys.stderr.write(f"\r\x1b[K{shown}" if sys.stderr.isatty() else f"{shown}\n")
         sys.stderr.flush()
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -23,6 +23,14 @@ def test_closed_output_is_no_fault_of_the_suite(place: Place, redirection: str) 
     assert "Traceback" not in done.err
 
 
+def test_a_long_run_says_that_it_goes_on(place: Place) -> None:
+    words = ["run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report", "--"]
+    silent = place.simulator("sys.stdin.read()")
+    script = "from conformance import cli, runner; runner.HEARTBEAT = 0.05; cli.main(sys.argv[1:])"
+    done = place.execute([sys.executable, "-c", f"import sys; {script}", *words, *silent])
+    assert f"{SIMULATOR}  0/1 tests, 0 failed\n" in done.err
+
+
 # Known failures and strictness
 
 
