@@ -69,6 +69,24 @@ async def test_download_push(iut: Iut) -> None:
                 raise asked.violation(f"the {name} {wanted!r}", f"{came!r} came")
 
 
+@requirement("run.asks-once")
+async def test_asks_once(iut: Iut) -> None:
+    """Between a program that has come and the next push nothing is asked for, time after time."""
+    async with playing(iut) as tester:
+        push = await tester.link()
+        for _ in range(2):
+            await push.command("download")
+            asked = await tester.program_request("run.requests-file")
+            await asked.file(tester.program)
+            within = within_program(tester)
+            found = await tester.watch("DownloadRequest", "Push", within=within)
+            if found is None:
+                raise Inconclusive("no push came after the program (run.pushes-after)")
+            if found.name != "Push":
+                raise found.violation("the program to be asked for once", "it was asked for again")
+            push = found
+
+
 @requirement("run.pushes-after")
 async def test_pushes_after(iut: Iut) -> None:
     """After each of three programs, pushes go on."""
@@ -272,6 +290,9 @@ async def test_file_paths(iut: Iut) -> None:
                 f"{', '.join(outside)} appeared beside it",
             )
             again = await tester.watch(*POLLING, within=within_program(tester))
+            if again and again.name == "DownloadRequest":
+                await again.file(tester.program, path.format(name, folder=folder))
+                again = await tester.watch(*POLLING, within=within_program(tester))
             if again is None:
                 return
             if again.name == "Register":

@@ -239,3 +239,13 @@ class ANameAmongRobots(Robot):
     def data(self, cmd: str) -> dict[str, Any]:
         told = super().data(cmd)
         return {**told, "robot": told["brickname"], "brickname": told["robot"]}
+
+
+@variant("asks-twice", of="run.asks-once")
+class AsksTwice(Robot):
+    """Asks for each program twice, and runs what has come last."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value["path"] == naming.DOWNLOAD:
+            await super().ask(value, patience)
+        return await super().ask(value, patience)

@@ -75,6 +75,12 @@ class LabTester:
         asked = self._loop.time()
         before = len(self.others)
         found = await self.watch(*POLLING, within=starting + seconds + late)
+        if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
+            before_it = self.asked[self._cursor - 2]
+            if before_it.name == found.name and before_it.again:
+                # That it asks once more is for run.asks-once to say.
+                await before_it.again(found)
+                found = await self.watch(*POLLING, within=seconds + late)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
         expected = f"{' or '.join(names)} within {starting + seconds:g} s"

@@ -1,7 +1,7 @@
 """A request of the robot under test, as a test case answers it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from conformance.openroberta.codec import encode, response
@@ -28,6 +28,8 @@ class Exchange:
         self.session = session
         self.message = message
         self.at = asyncio.get_running_loop().time()
+        self.again: Callable[[Exchange], Awaitable[None]] | None = None
+        """Answers another request as this one was answered, where that was no refusal."""
 
     @property
     def name(self) -> str:
@@ -48,6 +50,8 @@ class Exchange:
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; the connection goes on or ends as the robot asked for."""
+        if value["status"] == 200:
+            self.again = lambda other: other.answer(value, segmentation)
         if self.closing and value["status"] != 101:
             value = {**value, "headers": {**value["headers"], "connection": "close"}}
         await self.session.send(value, segmentation=segmentation)
@@ -72,6 +76,7 @@ class Exchange:
 
     async def raw(self, data: bytes, *, ends: bool = False) -> None:
         """Send any bytes as the answer, and end the connection if that is what ends it."""
+        self.again = lambda other: other.raw(data, ends=ends)
         await self.session.send_bytes(data)
         if ends or self.closing:
             await self.end()

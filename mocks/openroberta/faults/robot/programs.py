@@ -29,6 +29,19 @@ class SecondDownloadUnheard(Robot):
             await super().download()
 
 
+@fault("asks-again-later", violates="run.asks-once", subtle=True)
+class AsksAgainLater(Robot):
+    """Asks for the second program once more when it has run it."""
+
+    downloads = 0
+
+    async def download(self) -> None:
+        self.downloads += 1
+        await super().download()
+        if self.downloads == 2:
+            await self.ask(self.post(naming.DOWNLOAD, self.data("push")), 1)
+
+
 @fault("later-registrations-without-programs", violates="run.requests-file", subtle=True)
 class LaterRegistrationsWithoutPrograms(Robot):
     """Pushes on when it is told download, once it has updated and registered again."""
