@@ -5,7 +5,8 @@
 Each mock is a process of its own (`soak_mock`), with a user where it has one (`soak_cast`). Those
 that serve are visited by whoever says what the captures of their protocol say, violations among
 them (`soak_peers`); one whose session has ended is started again. At the end there is a line for
-each: what it had after the first period and after the last, and the ratio of the latencies.
+each: what it had after the first period and after the last, and the ratio of the latencies, as
+multiples of that of `cat`, which is asked meanwhile, since the machine may be busier at the end.
 """
 
 import argparse
@@ -38,7 +39,7 @@ class Soaked:
         self.role = role
         self.samples: list[dict[str, Any]] = []
         self.starts = 0
-        self._part = part
+        self.part = part
         self._places = places
         """What stands for the words in braces, of all mocks."""
         self._meter = Meter()
@@ -52,10 +53,10 @@ class Soaked:
     async def run(self, pause: float) -> None:
         """Play until cancelled."""
         while True:
-            options = self._part.options
+            options = self.part.options
             async with contextlib.AsyncExitStack() as stack:
-                if self._part.sink:
-                    address = await stack.enter_async_context(_sink(self._part.sink, self._meter))
+                if self.part.sink:
+                    address = await stack.enter_async_context(_sink(self.part.sink, self._meter))
                     options = options.replace("{sink}", address)
                 await self._life(options, pause)
             await asyncio.sleep(AGAIN)
@@ -66,7 +67,7 @@ class Soaked:
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "conformance.benchmarks.soak_mock", self.role, *words),
-            stdin=pipe if self._part.user else asyncio.subprocess.DEVNULL,
+            stdin=pipe if self.part.user else asyncio.subprocess.DEVNULL,
             stdout=pipe,
             stderr=pipe,
             limit=LINE,
@@ -111,8 +112,8 @@ class Soaked:
                 address = self._places[f"{self.role} {channel}".strip()]
                 visit = soak_peers.visit(self.role, channel, address, self._meter, pause)
                 found.append(visit)
-        if self._part.user:
-            found.append(soak_peers.use(self._part.user, self._ask, self._meter, pause))
+        if self.part.user:
+            found.append(soak_peers.use(self.part.user, self._ask, self._meter, pause))
         return found
 
     async def _hear(self, stream: asyncio.StreamReader) -> None:
@@ -129,7 +130,7 @@ class Soaked:
                 for channel, place in told.get("addresses", {}).items():
                     self._places[f"{self.role} {channel}"] = place
                 self.there.set()
-            case {"event": "soaked"} if "--listen" not in self._part.options:
+            case {"event": "soaked"} if "--listen" not in self.part.options:
                 self.there.set()
             case {"event": "sample"} if self._sample and not self._sample.done():
                 self._sample.set_result(told)
@@ -188,6 +189,23 @@ async def _sink(kind: str, meter: Meter) -> Any:
         server.close()
 
 
+async def _measure(yardstick: Meter, pause: float) -> None:
+    """Ask what does nothing but answer, for ever."""
+    pipe, loop = asyncio.subprocess.PIPE, asyncio.get_running_loop()
+    process = await asyncio.create_subprocess_exec("cat", stdin=pipe, stdout=pipe)
+    assert process.stdin and process.stdout
+    try:
+        while True:
+            began = loop.time()
+            process.stdin.write(b"\n")
+            await process.stdout.readline()
+            yardstick.answered(loop.time() - began)
+            await asyncio.sleep(pause)
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
 async def soak(
     roles: list[str], seconds: float, every: float, pause: float, out: Any
 ) -> list[Soaked]:
@@ -204,11 +222,15 @@ async def soak(
             playing.append(asyncio.create_task(mock.run(pause)))
             waiting = asyncio.ensure_future(mock.there.wait())
             await asyncio.wait([waiting, playing[-1]], return_when=asyncio.FIRST_COMPLETED)
+        yardstick = Meter()
+        playing.append(asyncio.create_task(_measure(yardstick, pause)))
         began = loop.time()
         for period in itertools.count(1):
             await asyncio.sleep(began + period * every - loop.time())
+            _, median = yardstick.read()
             for mock in mocks.values():
                 if found := await mock.sample():
+                    found["yardstick"] = median
                     print(
                         json.dumps({"at": round(loop.time() - began), **found}),
                         file=out,
@@ -263,7 +285,10 @@ def _line(mock: Soaked) -> str:
     def both(name: str, unit: int = 1) -> str:
         return f"{first[name] // unit}→{last[name] // unit}"
 
-    ratio = last["median"] / first["median"] if first["median"] else float("nan")
+    # What a publisher sends comes at its own pace.
+    own = mock.part.sink or not (first["yardstick"] and last["yardstick"])
+    early, late = (each["median"] / (1 if own else each["yardstick"]) for each in (first, last))
+    ratio = late / early if early else float("nan")
     columns = f"{both('rss', 1024):>15}{both('blocks'):>15}{both('tasks'):>9}"
     return f"{mock.role:26}{columns}{both('files'):>9}{ratio:9.2f}  {mock.starts}"
 
