@@ -80,7 +80,7 @@ class Session(Wire):
         is what its absence violates, if not the one that the test decides.
         """
         seconds = self.seconds("response") if within is None else within
-        if not self.received and within is None:
+        if not (self.received or self.instance.spoke) and within is None:
             # A fresh process may still be starting.
             seconds += self._patience.startup(names, self.seconds("startup"))
         allowed = seconds

@@ -273,4 +273,5 @@ class Wire:
             if not self.received:
                 self._patience.began(self.now)
             self._patience.came(frame.name)
+            self.instance.spoke = True
             self.received.append(Message(frame.name, frame.value, self.now, index))

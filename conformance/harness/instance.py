@@ -130,6 +130,8 @@ class Instance:
         self.values: dict[str, str] = {}
         self.program: str | None = None
         """The name of the program that it was asked to run."""
+        self.spoke = False
+        """It has sent a message, and so has started."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)

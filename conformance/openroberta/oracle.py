@@ -100,6 +100,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
 }
 """By request: the answers it may get."""
 
+_UNLINKED = (Step.NEW, Step.REGISTERING, Step.ABORTED)
 _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
 _DUE: Mapping[StrEnum, str] = {Step.REGISTERING: "register.aborted", Step.LINKED: "push.answered"}
 """What a lab violates that ends the connection instead of an answer, by the robot's step."""
@@ -211,6 +212,10 @@ class Oracle:
         elif robot.step is Step.NEW and self._conversation.running:
             # It registered before the session was watched.
             robot.walk.state, robot.registered = Step.LINKED, data
+        elif name == "Push" and (other := self._registered_since(robot, data)):
+            what = f"the token {other!r} was registered since, and Push came with {data['token']!r}"
+            yield Finding("data.same-object", what)
+            return
         elif robot.step is Step.NEW and (other := self._linked()):
             what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
             yield Finding("data.same-object", what)
@@ -231,9 +236,20 @@ class Oracle:
 
     def _linked(self) -> str:
         """A token that has come beyond its registration, or nothing."""
-        before = (Step.NEW, Step.REGISTERING, Step.ABORTED)
         robots = self._conversation.robots
-        return next((token for token, robot in robots.items() if robot.step not in before), "")
+        return next((token for token, robot in robots.items() if robot.step not in _UNLINKED), "")
+
+    def _registered_since(self, robot: _Robot, data: Mapping[str, Any]) -> str:
+        """The token that a robot which may not push with this one has registered later, if any."""
+        if robot.step not in (Step.ABORTED, Step.UPDATING, Step.DISMISSED):
+            return ""
+        for token, other in reversed(self._conversation.robots.items()):
+            if other is robot:
+                break
+            same = other.registered.get("macaddr") == data.get("macaddr")
+            if same and other.step not in _UNLINKED:
+                return token
+        return ""
 
     # How a lab answers
 

@@ -118,10 +118,8 @@ class ServerTester(Tester):
         try:
             async with following(iut, session.instance, after) as another:
                 await serves(iut, another, f"{after} in an earlier connection")
-        except (Violation, Unreachable) as none:
+        except (Violation, Unreachable):
             await session.unharmed(after)
-            if isinstance(none, Violation) and await unserved(iut):
-                none.session, none.requirement = none.session or iut.sessions[-1], NEXT
             raise
 
 
@@ -151,7 +149,7 @@ async def unserved(iut: Iut) -> str:
         async with iut.instance() as instance:
             await visit(iut, instance)
             with contextlib.suppress(Violation):
-                async with following(iut, instance, "another"):
+                async with _following(iut, instance, ""):
                     pass
             return iut.sessions[-1]
 
@@ -172,6 +170,18 @@ async def following(
     the last one is gone; that is tried again for a while.
     ``requirement`` is what it violates by serving none, if not the one that the test decides.
     """
+    expected = f"the next client to be served after {after}"
+    probed = iut.deciding != NEXT and not iut.configuration.fixed
+    if probed and (came := await unserved(iut)):
+        raise Violation(expected, came, NEXT)
+    async with _following(iut, instance, expected, requirement) as session:
+        yield session
+
+
+@contextlib.asynccontextmanager
+async def _following(
+    iut: Iut, instance: Instance, expected: str, requirement: str | None = None
+) -> AsyncIterator[Session]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + iut.configuration.seconds("response")
     while True:
@@ -182,7 +192,6 @@ async def following(
                 if session.received:
                     raise
                 if not session.ended or loop.time() > deadline:
-                    expected = f"the next client to be served after {after}"
                     raise Violation(expected, none.came, requirement) from none
             else:
                 yield session
