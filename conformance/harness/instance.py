@@ -304,7 +304,9 @@ class Instance:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error
             elsewhere = listening(self.process.pid) if self.process and self.kind == "tcp" else []
             if elsewhere:
-                raise Unreachable(f"{error}; it listens at {', '.join(elsewhere)}") from error
+                # It has started, and so is not slow.
+                plain = str(error).removesuffix(f"; {SLOW}")
+                raise Unreachable(f"{plain}; it listens at {', '.join(elsewhere)}") from error
             raise
 
     async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
