@@ -18,8 +18,13 @@ LINGERING = 1.0  # seconds that a device may still be in updates once it has gon
 async def connect(
     session: Session, uid: str, params: dict[str, Any], alias: str | None = None
 ) -> None:
-    named = {} if alias is None else {"alias": alias}
+    named = {"alias": alias} if alias is not None and has_aliases(session) else {}
     await done(session, "connect", uid=uid, params=params, **named)
+
+
+def has_aliases(session: Session) -> bool:
+    """Whether the publisher does not declare that it leaves out aliases."""
+    return "aliases" not in session.instance.configuration.unsupported
 
 
 async def change(session: Session, uid: str, values: dict[str, Any]) -> None:
