@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from conformance.harness import links
+from conformance.harness import links, unread
 from conformance.selftest.standing import DEADLINE
 from mocks import streams
 
@@ -52,3 +52,23 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
     assert await link.read() == b"last words"
     assert await link.read() == b""
     await link.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_what_a_peer_has_not_read(host: str) -> None:
+    """Over TCP the system tells it of a peer on this machine, until that is gone."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with (
+        socket.create_server((host, 0), family=family) as server,
+        socket.create_connection(server.getsockname()[:2]) as ours,
+        server.accept()[0] as theirs,
+    ):
+        left = unread.of_socket(ours)
+        if left is None:
+            pytest.skip("this system does not tell")
+        ours.sendall(b"twelve bytes")
+        assert left() == 12
+        theirs.recv(5)
+        assert left() == 7
+        theirs.close()
+        assert left() == 0
