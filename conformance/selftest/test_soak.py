@@ -27,7 +27,8 @@ SERVERS = [
     ("openroberta/lab", ""),
     ("runtime/rpc-server", ""),
 ]
-SECONDS, VISITORS = 1.5, 5
+VISITORS, ANSWERED = 5, 30
+DEADLINE = 60.0  # seconds that so many answers may take at most
 
 
 def test_the_cast_is_all_roles() -> None:
@@ -46,18 +47,21 @@ def test_nothing_is_left_of_its_visitors(role: str, channel: str) -> None:
         assert server.findings == []  # it has loaded all that it needs
         before = held(server)
         met = asyncio.run(visited(role, channel, server.addresses[channel]))
-        assert met > VISITORS, "hardly anybody was answered"
+        assert met >= ANSWERED
         assert settled(lambda: held(server), before) == before
 
 
 async def visited(role: str, channel: str, address: str) -> int:
-    """How often visitors who say what the captures say are answered in a while."""
+    """How often visitors who say what the captures say are answered before they are ended."""
     meter = Meter()
     visits = [
         asyncio.create_task(soak_peers.visit(role, channel, address, meter, 0.01, seed))
         for seed in range(VISITORS)
     ]
-    await asyncio.wait(visits, timeout=SECONDS)
+    until = time.monotonic() + DEADLINE
+    while meter.count < ANSWERED and time.monotonic() < until:
+        done, _ = await asyncio.wait(visits, timeout=0.1)
+        assert not done
     for visit in visits:
         visit.cancel()
     await asyncio.gather(*visits, return_exceptions=True)
@@ -92,7 +96,7 @@ def test_a_short_soak() -> None:
     for line in map(json.loads, out.getvalue().splitlines()):
         assert line["rss"] > 0 and line["tasks"] > 0 and line["starts"] == 1
     for each in mocks:
-        assert sum(sample["answered"] for sample in each.samples) > 5
+        assert any(sample["answered"] for sample in each.samples)
 
 
 def test_a_consumer_keeps_no_view_of_a_buffer_that_is_gone() -> None:
