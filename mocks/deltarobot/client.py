@@ -131,7 +131,8 @@ async def main(args: argparse.Namespace, peer: type[Client]) -> int:
         if args.upper_tester:
             await upper_tester.serve(operations(clients))
         else:
-            await playing
+            # It says that it ends before it is made to.
+            await asyncio.shield(playing)
     finally:
         if hasattr(clients[-1], "stream"):
             clients[-1].end("the client shuts down")

@@ -151,7 +151,8 @@ async def main(args: argparse.Namespace, peer: type[Server]) -> int:
         if args.upper_tester:
             await upper_tester.serve(operations(machine))
         else:
-            await serving
+            # It says that it ends before it is made to.
+            await asyncio.shield(serving)
     finally:
         machine.shut_down(SHUT_DOWN)
         serving.cancel()
