@@ -61,7 +61,8 @@ def read(path: Path, role: str | None = None, conversation: Any = None) -> Recor
     """
     capture = captures.read(path)
     protocol = protocol_of(path, capture)
-    lines = _lines(path)
+    # One that is still written may have more by now.
+    lines = _lines(path)[: len(capture.events)]
     for event, line in zip(capture.events, lines, strict=True):
         if event.sender is not None and event.sender not in protocol.parties:
             raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")

@@ -18,6 +18,7 @@ from conformance.live.sides import Side
 from conformance.live.watch import DISTURBED, STALLED, Watch
 from conformance.live.zeromq import Messages
 
+MOST = 256  # addresses that datagrams come from; of more the oldest is another connection again
 _PAUSE = 0.002  # seconds between the pieces of what is chopped, so that they arrive apart
 
 
@@ -201,6 +202,8 @@ class _Datagrams(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
         if address not in self._numbers:
+            if len(self._numbers) >= MOST:
+                self._close(next(iter(self._numbers)))
             self._numbers[address] = self._watch.connected(self._side)
             self._open(address)
         with contextlib.suppress(OSError):
@@ -221,8 +224,11 @@ class _Datagrams(asyncio.DatagramProtocol):
 
         asyncio.get_running_loop().add_reader(out, answered)
 
+    def _close(self, address: tuple[str, int]) -> None:
+        self._watch.disturbed(self._numbers.pop(address), CUT)
+        with self._out.pop(address) as out:
+            asyncio.get_running_loop().remove_reader(out)
+
     def end(self) -> None:
-        loop = asyncio.get_running_loop()
-        for out in self._out.values():
-            loop.remove_reader(out)
-            out.close()
+        for address in list(self._numbers):
+            self._close(address)

@@ -5,6 +5,7 @@ import datetime
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from conformance import captures, protocols, recordings
 from conformance.harness import links
+from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.secured import security
 from conformance.live.session import Session
@@ -262,12 +264,36 @@ async def test_messages_of_zeromq_pass_with_all_their_frames(role: str, tmp_path
                     await client.send_multipart(request)
                     await asyncio.wait([coming], timeout=0.05)
                 assert coming.result() == request
-    for socket in (server, client):
-        socket.close(linger=0)
+    for each in (server, client):
+        each.close(linger=0)
     capture = captures.read(tmp_path / "x")
     assert capture.transport == "zmq"
     assert capture.events[1].sender == side.client
     assert capture.events[1].data == request[-1]
+
+
+@pytest.mark.asyncio
+async def test_senders_of_datagrams_without_end_take_no_memory_without_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(relays, "MOST", 2)
+    [side] = sides(protocols.load("runtime"), "gamepad-sender")
+    watch = Watch(session("runtime", side, tmp_path / "x"), print, "udp")
+    with watching(watch), socket.socket(type=socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.setblocking(False)
+        host, port = receiver.getsockname()
+        relay = Relay(side, f"{host}:{port}", watch, Disturbance())
+        loop = asyncio.get_running_loop()
+        async with relay.listening(ANY, "udp"), asyncio.timeout(20):
+            own, _, at = relay.address.rpartition(":")
+            for number in range(5):
+                with socket.socket(type=socket.SOCK_DGRAM) as sender:
+                    sender.sendto(bytes([number]), (own, int(at)))
+                    assert await loop.sock_recv(receiver, 10) == bytes([number])
+    events = captures.read(tmp_path / "x").events
+    assert [event.connection for event in events if event.data] == [1, 2, 3, 4, 5]
+    assert [event.connection for event in events if event.event == "cut"] == [1, 2, 3, 4, 5]
 
 
 def test_a_matrix_says_who_violates_what_with_whom(place: Place) -> None:
