@@ -37,8 +37,8 @@ async def serve(operations: Mapping[str, Operation]) -> None:
     here = run.here()
     here.operations = operations
     here.offered.set()
+    here.tell("ready", "takes operations")
     if here.inside:
-        here.tell("ready", "takes operations")
         await asyncio.Event().wait()
     stream = await standard_streams()
     running: set[asyncio.Task[None]] = set()
