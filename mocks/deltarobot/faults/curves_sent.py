@@ -65,7 +65,8 @@ class CurveLengthBigEndian(Server):
         self.write(data[:2] + data[5:1:-1] + data[6:])
 
 
-@fault("curve-length-in-points", violates="frame.variable-length")
+# From its curve on the stream is out of step, and what is read may be anything.
+@fault("curve-length-in-points", violates="frame.variable-length", company=4)
 class CurveLengthInPoints(Server):
     """Sends the number of points as the length of the curve."""
 
@@ -74,7 +75,8 @@ class CurveLengthInPoints(Server):
         self.write(data[:2] + len(curve).to_bytes(4, "little") + data[6:])
 
 
-@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True)
+# From its curve on the stream is out of step, and what is read may be anything.
+@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True, company=4)
 class CurveCountsItsHeader(Server):
     """Counts identifier and length in the length of the curve."""
 
