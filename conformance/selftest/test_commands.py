@@ -64,11 +64,21 @@ def test_list_fits_the_terminal(
     width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert cli.main(["list", SIMULATOR, "--requirements"]) == 0
     lines = capsys.readouterr().out.splitlines()
     bound = protocols.load("vexide").binding(protocols.role(SIMULATOR))
     assert [line.split()[0] for line in lines] == [requirement.id for requirement in bound]
     assert all(len(line) <= max(int(width), 80) for line in lines)
+
+
+def test_list_names_the_settings_of_a_role(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever a configuration can say is there, with its section and its default."""
+    assert cli.main(["list", "vexide/frontend", "--settings"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["[hooks]", "screen"] in [row[:2] for row in rows]
+    assert ["[ixit]", "ports", "auto"] in [row[:3] for row in rows]
+    assert ["[timing]", "held", "How"] in [row[:3] for row in rows]
 
 
 def test_list_tests_and_faults() -> None:
