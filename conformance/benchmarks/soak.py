@@ -5,8 +5,8 @@
 Each mock is a process of its own (`soak_mock`), with a user where it has one (`soak_cast`). Those
 that serve are visited by whoever says what the captures of their protocol say, violations among
 them (`soak_peers`); one whose session has ended is started again. At the end there is a line for
-each: what it had after the first period and after the last, and the ratio of the latencies, as
-multiples of that of `cat`, which is asked meanwhile, since the machine may be busier at the end.
+each: what it had after the first period and after the last, and the ratio of the latencies: of the
+fastest tenth of answers, for all others tell how busy the machine is.
 """
 
 import argparse
@@ -159,8 +159,8 @@ class Soaked:
                 told = await self._sample
         except asyncio.CancelledError:
             return None
-        answered, median = self._meter.read()
-        found = {"role": self.role, "starts": self.starts, "answered": answered, "median": median}
+        answered, latency = self._meter.read()
+        found = {"role": self.role, "starts": self.starts, "answered": answered, "latency": latency}
         found |= {name: told[name] for name in told if name not in ("event", "text")}
         self.samples.append(found)
         return found
@@ -189,23 +189,6 @@ async def _sink(kind: str, meter: Meter) -> Any:
         server.close()
 
 
-async def _measure(yardstick: Meter, pause: float) -> None:
-    """Ask what does nothing but answer, for ever."""
-    pipe, loop = asyncio.subprocess.PIPE, asyncio.get_running_loop()
-    process = await asyncio.create_subprocess_exec("cat", stdin=pipe, stdout=pipe)
-    assert process.stdin and process.stdout
-    try:
-        while True:
-            began = loop.time()
-            process.stdin.write(b"\n")
-            await process.stdout.readline()
-            yardstick.answered(loop.time() - began)
-            await asyncio.sleep(pause)
-    finally:
-        process.stdin.close()
-        await process.wait()
-
-
 async def soak(
     roles: list[str], seconds: float, every: float, pause: float, out: Any
 ) -> list[Soaked]:
@@ -222,15 +205,11 @@ async def soak(
             playing.append(asyncio.create_task(mock.run(pause)))
             waiting = asyncio.ensure_future(mock.there.wait())
             await asyncio.wait([waiting, playing[-1]], return_when=asyncio.FIRST_COMPLETED)
-        yardstick = Meter()
-        playing.append(asyncio.create_task(_measure(yardstick, pause)))
         began = loop.time()
         for period in itertools.count(1):
             await asyncio.sleep(began + period * every - loop.time())
-            _, median = yardstick.read()
             for mock in mocks.values():
                 if found := await mock.sample():
-                    found["yardstick"] = median
                     print(
                         json.dumps({"at": round(loop.time() - began), **found}),
                         file=out,
@@ -285,9 +264,7 @@ def _line(mock: Soaked) -> str:
     def both(name: str, unit: int = 1) -> str:
         return f"{first[name] // unit}→{last[name] // unit}"
 
-    # What a publisher sends comes at its own pace.
-    own = mock.part.sink or not (first["yardstick"] and last["yardstick"])
-    early, late = (each["median"] / (1 if own else each["yardstick"]) for each in (first, last))
+    early, late = first["latency"], last["latency"]
     ratio = late / early if early else float("nan")
     columns = f"{both('rss', 1024):>15}{both('blocks'):>15}{both('tasks'):>9}"
     return f"{mock.role:26}{columns}{both('files'):>9}{ratio:9.2f}  {mock.starts}"

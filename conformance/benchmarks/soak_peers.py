@@ -9,7 +9,6 @@ import contextlib
 import itertools
 import random
 import socket
-import statistics
 import struct
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
@@ -39,8 +38,8 @@ class Meter:
         self._took.append(took)
 
     def read(self) -> tuple[int, float]:
-        """How much was answered, and the median of the seconds; and begin anew."""
-        found = self.count, statistics.median(self._took) if self._took else 0.0
+        """How much was answered, and the seconds that a tenth took at most; and begin anew."""
+        found = self.count, sorted(self._took)[self.count // 10] if self._took else 0.0
         self._took, self.count = [], 0
         return found
 
