@@ -3,7 +3,7 @@
 Both relays are processes of their own. A golden session of each protocol is played through them,
 each write once the one before has arrived: the ratio of the median latencies. Then its longest
 message is sent many times over: the ratio of the throughputs. Last, the match: a server's full
-scene at 50 Hz to 22 agents and 2 monitors through the proxy, and how late it arrives.
+scene at 50 Hz to 22 agents and 2 monitors through either, and how late it arrives.
 """
 
 import asyncio
@@ -151,42 +151,52 @@ async def rate(
 
 
 async def match() -> None:
-    """How late the scenes of a match arrive through the proxy, and its memory at the end."""
+    """How late the scenes of a match arrive through the proxy, and through a bare relay."""
     scene = frame(text())
     async with serving() as (port, arrived):
-        with relayed("simspark", [port, port]) as (agents, monitors):
-            ends = [await connected(agents, arrived) for _ in range(AGENTS)]
-            ends += [await connected(monitors, arrived) for _ in range(MONITORS)]
-            late: list[float] = []
-            sent: list[float] = []
+        with relayed("simspark", [port, port]) as ours, bare(port) as theirs:
+            for way, ports in {"judging": ours, "bare": [theirs, theirs]}.items():
+                late = await lateness(scene, ports, arrived)
+                median, most = (1e3 * late[len(late) * part // 100] for part in (50, 99))
+                print(
+                    f"match, {way}: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, beside "
+                    f"{AGENTS} agents: median {median:.1f} ms, p99 {most:.1f} ms of "
+                    f"{CYCLE * 1e3:.0f} ms"
+                )
 
-            async def take(reader: asyncio.StreamReader) -> None:
-                for number in range(CYCLES):
-                    await reader.readexactly(len(scene))
-                    late.append(time.perf_counter() - sent[number])
 
-            taking = [asyncio.create_task(take(client[0])) for client, _ in ends[AGENTS:]]
-            effector = frame(b"(he1 0.5)(syn)")
-            heard = frame(b"(time (now 1.00))(GS (t 0.00) (pm BeforeKickOff))")
-            began = time.perf_counter()
-            for number in range(CYCLES):
-                await asyncio.sleep(max(0.0, began + number * CYCLE - time.perf_counter()))
-                sent.append(time.perf_counter())
-                for client, server in ends[:AGENTS]:
-                    server[1].write(heard)
-                    client[1].write(effector)
-                for _, server in ends[AGENTS:]:
-                    server[1].write(scene)
-            await asyncio.gather(*taking)
-            for client, server in ends:
-                client[1].close()
-                server[1].close()
-    late.sort()
-    median, most = (1e3 * late[len(late) * part // 100] for part in (50, 99))
-    print(
-        f"match: {len(scene)} bytes at 50 Hz to {MONITORS} monitors, beside {AGENTS} agents: "
-        f"median {median:.1f} ms, p99 {most:.1f} ms of {CYCLE * 1e3:.0f} ms"
-    )
+async def lateness(
+    scene: bytes, ports: Sequence[int], arrived: "asyncio.Queue[Streams]"
+) -> list[float]:
+    """The seconds that each scene of a match takes to arrive, sorted."""
+    agents, monitors = ports
+    ends = [await connected(agents, arrived) for _ in range(AGENTS)]
+    ends += [await connected(monitors, arrived) for _ in range(MONITORS)]
+    late: list[float] = []
+    sent: list[float] = []
+
+    async def take(reader: asyncio.StreamReader) -> None:
+        for number in range(CYCLES):
+            await reader.readexactly(len(scene))
+            late.append(time.perf_counter() - sent[number])
+
+    taking = [asyncio.create_task(take(client[0])) for client, _ in ends[AGENTS:]]
+    effector = frame(b"(he1 0.5)(syn)")
+    heard = frame(b"(time (now 1.00))(GS (t 0.00) (pm BeforeKickOff))")
+    began = time.perf_counter()
+    for number in range(CYCLES):
+        await asyncio.sleep(max(0.0, began + number * CYCLE - time.perf_counter()))
+        sent.append(time.perf_counter())
+        for client, server in ends[:AGENTS]:
+            server[1].write(heard)
+            client[1].write(effector)
+        for _, server in ends[AGENTS:]:
+            server[1].write(scene)
+    await asyncio.gather(*taking)
+    for client, server in ends:
+        client[1].close()
+        server[1].close()
+    return sorted(late)
 
 
 @contextlib.contextmanager
