@@ -29,15 +29,17 @@ class Refused(Exception):
         self.error = error
 
 
-async def serve(operations: Mapping[str, Operation]) -> None:
+async def serve(operations: Mapping[str, Operation], wire: bool = True) -> None:
     """Answer `{"id", "op", "args"}` lines, each as soon as it is done, until the input ends.
 
+    A mock without a wire tells that it takes them; any other has told where it listens or connects.
     Inside of another program that program calls the operations itself, until it ends the run.
     """
     here = run.here()
     here.operations = operations
     here.offered.set()
-    here.tell("ready", "takes operations")
+    if not wire:
+        here.tell("ready", "takes operations")
     if here.inside:
         await asyncio.Event().wait()
     stream = await standard_streams()

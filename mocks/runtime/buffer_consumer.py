@@ -128,7 +128,7 @@ async def main(args: argparse.Namespace, peer: type[Consumer]) -> int:
     try:
         if args.catalog:
             consumer.load(args.catalog)
-        await upper_tester.serve(consumer.operations())
+        await upper_tester.serve(consumer.operations(), wire=False)
     finally:
         consumer.close()
     return 0

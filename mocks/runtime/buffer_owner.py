@@ -151,7 +151,7 @@ async def main(args: argparse.Namespace, peer: type[Owner]) -> int:
     try:
         if args.catalog:
             owner.load(args.catalog)
-        serving = upper_tester.serve(owner.operations())
+        serving = upper_tester.serve(owner.operations(), wire=False)
         await (asyncio.gather(owner.move(), serving) if args.moving else serving)
     finally:
         owner.close()
