@@ -105,7 +105,9 @@ def test_proof_is_two_sided(place: Place) -> None:
 
 def test_mutants_are_killed(place: Place) -> None:
     mutant = '{"message": "Pong", "act": "put", "path": ["kind"], "value": 1}'
-    assert place.run("toy/server", "--mutant", mutant, *SET).verdict("framing.layout") == "fail"
+    words = ("--timing", "startup=2", "--timing", "response=1", *SET)
+    done = place.run("toy/server", "--mutant", mutant, *words)
+    assert done.verdict("framing.layout") == "fail"
     mutant = '{"message": "Pong", "act": "repeat", "when": "later"}'
     assert place.run("toy/server", "--mutant", mutant, *SET).verdict("pong.answers") == "fail"
 
