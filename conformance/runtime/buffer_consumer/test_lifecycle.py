@@ -134,7 +134,8 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
             asyncio.create_task(upper("set_value", **buffer.arguments, param="mode", value=number))
             for number in range(300)
         ]
-        await asyncio.sleep(0)
+        done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        done.pop().result()
         await tester.shut_down()
         for task in asked:
             task.cancel()

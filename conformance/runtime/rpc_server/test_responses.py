@@ -23,7 +23,7 @@ from conformance.runtime.rpc_server.tester import (
     usual,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
@@ -95,11 +95,12 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
 
 @requirement("rpc.pipelining")
 async def test_hundred_at_once(iut: Iut) -> None:
-    """A hundred requests that wait for no response are all answered, each as belongs to it."""
+    """A hundred requests in one write are all answered, each as belongs to it."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
         numbers = [1000 + 7 * index for index in range(100)]
-        await session.send(*(echo.request(number, number) for number in numbers))
+        requests = (echo.request(number, number) for number in numbers)
+        await session.send(*requests, segmentation=whole)
         came = await answers(session, numbers, " among others", None)
         for number in numbers:
             check_success(came[number], [number], f"request {number}", "rpc.result")
