@@ -29,11 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from conformance import protocols
 from conformance.codec import Frame
-from mocks import deviations
+from mocks import deviations, given
 from mocks.run import Connection, Run
 from mocks.upper_tester import Refused, Warned
 
@@ -57,9 +55,9 @@ def read(path: Path) -> Mapping[str, Steps]:
     Raises WrongScript or OSError.
     """
     try:
-        loaded = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise WrongScript(f"{path}: {' '.join(str(error).split())}") from error
+        loaded = given.load(path)
+    except ValueError as error:
+        raise WrongScript(str(error)) from error
     by_port = loaded if isinstance(loaded, dict) else {"": loaded}
     for steps in by_port.values():
         if not isinstance(steps, list):

@@ -26,7 +26,6 @@ COMMAND its exit code.
 import argparse
 import asyncio
 import contextlib
-import datetime
 import shlex
 import signal
 from pathlib import Path
@@ -34,11 +33,10 @@ from pathlib import Path
 from conformance import interruption, protocols
 from conformance.configuration import ConfigurationError
 from conformance.harness import links
-from conformance.live import looking
+from conformance.live import looking, session
 from conformance.live.judged import Judged
 from conformance.live.relay import Relay
 from conformance.live.secured import security
-from conformance.live.session import Session
 from conformance.live.sides import Side, sides
 from conformance.live.watch import watching
 from conformance.live.zeromq import PREFIX
@@ -128,19 +126,10 @@ def _look(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"--look: {entry.name} has a wire; give --listen and --connect")
     options = dict(each.partition("=")[::2] for each in args.look)
     parties = (entry.name, entry.peer) if entry.serves else (entry.peer, entry.name)
-    folder = Path(args.report).resolve()
     words = shlex.join(word for each in args.look for word in ("--look", each))
-    session = Session(
-        protocol.name,
-        parties,
-        tuple(party for party in parties if party in protocol.roles),
-        args.record.resolve() if args.record else folder / "session.jsonl",
-        folder,
-        datetime.datetime.now(datetime.UTC),
-        f"conformance proxy {args.protocol} {words}",
-        {},
-    )
-    return looking.watch(looking.looker(protocol, options), protocol, session, args.once).code
+    invocation = f"conformance proxy {args.protocol} {words}"
+    begun = session.begin(protocol, parties, args, invocation, {})
+    return looking.watch(looking.looker(protocol, options), protocol, begun, args.once).code
 
 
 def _transport(side: Side, args: argparse.Namespace) -> str:

@@ -1,14 +1,13 @@
 """A live session from its beginning to its reports: watch, findings on the terminal, pages."""
 
 import argparse
-import datetime
 import sys
 from pathlib import Path
 
 from conformance.beside import Seen
+from conformance.live import session
 from conformance.live.overview import Met
 from conformance.live.relay import Disturbance
-from conformance.live.session import Session
 from conformance.live.sides import Side
 from conformance.live.watch import Watch
 from conformance.protocol import Protocol
@@ -32,21 +31,10 @@ class Judged:
         self.ports = ports
         self.transport = transport
         self.disturbance = Disturbance(args.delay, args.chop, args.cut, args.stall)
-        folder = Path(args.report).resolve()
         parties = tuple(
             dict.fromkeys(name for side in ports for name in (side.server, side.client))
         )
-        self._session = Session(
-            protocol.name,
-            parties,
-            tuple(name for name in parties if name in protocol.roles),
-            args.record.resolve() if args.record else folder / "session.jsonl",
-            folder,
-            datetime.datetime.now(datetime.UTC),
-            invocation,
-            names,
-            verdict,
-        )
+        self._session = session.begin(protocol, parties, args, invocation, names, verdict)
         self.watch = Watch(self._session, tell, transport)
 
     def conclude(self) -> Met:

@@ -1,8 +1,11 @@
 """What a live session is, for its reports: who met, where it is recorded, and where they go."""
 
+import argparse
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
+
+from conformance.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -22,3 +25,26 @@ class Session:
     invocation: str
     names: dict[str, str]
     verdict: Path | None = None
+
+
+def begin(
+    protocol: Protocol,
+    parties: tuple[str, ...],
+    args: argparse.Namespace,
+    invocation: str,
+    names: dict[str, str],
+    verdict: Path | None = None,
+) -> Session:
+    """The session that begins now; ``args`` say where it is recorded and where its reports go."""
+    folder = Path(args.report).resolve()
+    return Session(
+        protocol.name,
+        parties,
+        tuple(party for party in parties if party in protocol.roles),
+        args.record.resolve() if args.record else folder / "session.jsonl",
+        folder,
+        datetime.datetime.now(datetime.UTC),
+        invocation,
+        names,
+        verdict,
+    )

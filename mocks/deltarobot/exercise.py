@@ -5,6 +5,8 @@ from math import cos, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
 
+from mocks import given
+
 Vector = list[Any]  # three coordinates in m, as on the wire
 
 POINTS = 64  # of a curve
@@ -37,13 +39,7 @@ def read(path: Path) -> list[Vector]:
 
     Raises ValueError or OSError.
     """
-    # Few mocks read a file, and all of them import this.
-    import yaml
-
-    try:
-        points = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    points = given.load(path)
     if not isinstance(points, list) or not points:
         raise ValueError(f"{path}: a list of points [X, Y, Z] was expected")
     for number, point in enumerate(points, 1):

