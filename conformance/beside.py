@@ -94,8 +94,8 @@ class Bench:
         self._seen: dict[tuple[str, str, str], Seen] = {}
         self._messages = dict.fromkeys(protocol.parties, 0)
         self._told: list[Told] = []
-        self._ended: dict[int | None, set[str | None]] = {}
-        self._unjudged: set[int | None] = set()
+        self._open: dict[int | None, set[str | None]] = {}
+        """The connections that are judged, and who has ended them already."""
         self._left: list[Unjudged] = []
         self._recorded = 0
         self._at = 0.0
@@ -108,8 +108,7 @@ class Bench:
             index = self._record(event)
             self._at = event.at
             try:
-                if event.connection not in self._unjudged:
-                    self._take(index, event)
+                self._take(index, event)
             except Exception as error:
                 # Whatever is wrong with judging one connection, the others are judged.
                 self._leave(event, f"judging failed: {type(error).__name__}: {error}")
@@ -135,6 +134,9 @@ class Bench:
         number = event.connection
         if event.event == _LATE:
             self._leave(event, "judging fell behind")
+        elif event.event == "connected":
+            self._open[number] = set()
+        if number not in self._open:
             return
         frames, found = self._connections.take(index, event)
         if event.sender is not None:
@@ -144,14 +146,13 @@ class Bench:
             for finding in found:
                 self._keep(event.sender, number or 0, finding)
         if event.event == "closed":
-            self._ended.setdefault(number, set()).add(event.sender)
-        if event.event == CUT or len(self._ended.get(number, ())) == 2:
-            self._ended.pop(number, None)
+            self._open[number].add(event.sender)
+        if event.event == CUT or len(self._open[number]) == 2:
+            del self._open[number]
             self._connections.forget(number)
 
     def _leave(self, event: Event, why: str) -> None:
-        self._unjudged.add(event.connection)
-        self._ended.pop(event.connection, None)
+        self._open.pop(event.connection, None)
         self._connections.forget(event.connection)
         told = Unjudged(event.connection, event.at, why)
         self._told.append(told)
@@ -192,7 +193,8 @@ class Beside:
         self._waiting: queue.SimpleQueue[Event | threading.Event | None] = queue.SimpleQueue()
         # Two counts, for each is changed by one thread only.
         self._come = self._done = 0
-        self._over: set[int] = set()
+        self._open: dict[int, set[str | None]] = {}
+        """The connections of which more may come, and who has ended them already."""
         self._lost = self._left = False
         self.shown = Shown()
         """What everything has shown; whole once it has ended."""
@@ -203,6 +205,7 @@ class Beside:
 
     def connected(self, number: int, transport: str) -> None:
         """A connection with a number of its own has begun."""
+        self._open[number] = set()
         self.put(number, None, event="connected", transport=transport)
 
     def put(
@@ -214,14 +217,16 @@ class Beside:
         **details: Any,
     ) -> None:
         """Bytes of a party have passed on a connection, or something else has happened there."""
-        if number in self._over or self._lost:
+        if number not in self._open or self._lost:
             return
         size = len(data or b"") + EVENT
         if self._come + size - self._done > BACKLOG:
             sender = data = None
             event, details, size = _LATE, {}, EVENT
-        if event in (CUT, _LATE):
-            self._over.add(number)
+        if event == "closed":
+            self._open[number].add(sender)
+        if event in (CUT, _LATE) or len(self._open[number]) == 2:
+            del self._open[number]
         self._come += size
         at = time.monotonic() - self._began
         self._waiting.put(Event(at, sender, data, event=event, details=details, connection=number))

@@ -236,8 +236,8 @@ class Connections:
             frames = judge.decode(event.sender, event.data)
             for frame in frames:
                 if self._of_peer and not self._of_peer(event.sender, frame):
-                    self._foreign.add(event.connection)
                     self.forget(event.connection)
+                    self._foreign.add(event.connection)
                     return [], []
                 judge.frame(index, event.sender, frame)
         elif event.event == "closed":
@@ -270,6 +270,7 @@ class Connections:
 
     def forget(self, connection: int | None) -> None:
         """A connection is over: keep only what it has shown."""
+        self._foreign.discard(connection)
         judge = self._judges.pop(connection, None)
         if judge is None:
             return

@@ -11,7 +11,7 @@ it is about. Rules for this module:
 """
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +22,7 @@ from typing import Any
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, layouts
 from conformance.judge import Finding
+from conformance.recent import Recent
 
 SERVER, CLIENT = "server", "client"
 
@@ -103,9 +104,9 @@ class Oracle:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
-        self._unanswered: Counter[int] = Counter()
-        self._answered: set[int] = set()
-        self._strange: dict[bytes, str] = {}  # what begins messages that are not pings
+        self._unanswered: Recent[int, int] = Recent()
+        self._answered: Recent[int, None] = Recent()
+        self._strange: Recent[bytes, str] = Recent()  # what begins messages that are not pings
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         yield from self._course(sender, name)
@@ -192,7 +193,7 @@ class Oracle:
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
         self._pings.append(number)
-        self._unanswered[number] += 1
+        self._unanswered[number] = self._unanswered.get(number, 0) + 1
         self.exercised.add("ping.sent")
         if len(self._pings) < _RANDOM:
             return
@@ -210,10 +211,10 @@ class Oracle:
     def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
         self.exercised |= {"pong.each", "pong.number"}
-        if self._unanswered[number]:
-            self._unanswered.subtract([number])
-            self._unanswered = +self._unanswered  # without those that are answered
-            self._answered.add(number)
+        if waiting := self._unanswered.pop(number, 0):
+            if waiting > 1:
+                self._unanswered[number] = waiting - 1
+            self._answered[number] = None
             return
         self._sides[CLIENT].disturbed = True
         if wrong := self._strange.get(number.to_bytes(8, "little")):

@@ -21,6 +21,7 @@ from typing import Any
 from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, is_error
+from conformance.recent import Recent
 
 ROBOT, LAB = "robot", "lab"
 
@@ -128,14 +129,16 @@ class Conversation:
 
     def __init__(self, running: bool = False) -> None:
         self.running = running
-        self.robots: dict[str, _Robot] = {}
+        self.robots: Recent[str, _Robot] = Recent()
 
     def robot(self, data: Any) -> _Robot | None:
         """The robot of a data object; None where it has no token."""
         token = data.get("token") if isinstance(data, Mapping) else None
         if not isinstance(token, str):
             return None
-        return self.robots.setdefault(token, _Robot())
+        if token not in self.robots:
+            self.robots[token] = _Robot()
+        return self.robots[token]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ Rules for this module:
 - What a schema asks, only the schema says.
 """
 
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from typing import Any, ClassVar
 from conformance.course import Course, Violates, Walk
 from conformance.judge import Finding
 from conformance.keywords import shown
+from conformance.recent import Recent
 from conformance.runtime.codec import is_notification, is_request
 from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
 
@@ -59,7 +59,6 @@ COURSES = (CALL,)
 
 UIDS = 2**88
 CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
-_KEPT = 10_000  # answered ids that are remembered
 
 _OWN = {
     SERVER: ("rpc.response-form", "a response"),
@@ -85,9 +84,9 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self._open: dict[int, Walk] = {}
-        self._answered: OrderedDict[int, Walk] = OrderedDict()
-        self._asked: Counter[int] = Counter()
+        self._open: Recent[int, Walk] = Recent()
+        self._answered: Recent[int, Walk] = Recent()
+        self._asked: Recent[int, int] = Recent()
         """Requests that have reached the client, which it may answer."""
         self._gone: set[str] = set()
         self._lenient = False
@@ -120,10 +119,12 @@ class Oracle:
         """Whether it is what peers send each other that are client and server at once."""
         # A request that is none in full may be answered as well, with an error.
         if sender == SERVER and name == REQUEST and len(value) > 1 and type(value[1]) is int:
-            self._asked[value[1]] += 1
+            self._asked[value[1]] = self._asked.get(value[1], 0) + 1
         if sender == CLIENT and name == RESPONSE and len(value) == 4 and type(value[1]) is int:
-            self._asked[value[1]] -= 1
-            return self._asked[value[1]] >= 0
+            waiting = self._asked.pop(value[1], 0)
+            if waiting > 1:
+                self._asked[value[1]] = waiting - 1
+            return waiting > 0
         return sender == SERVER and name == NOTIFICATION and is_notification(value)
 
     def closed(self, sender: str) -> Iterator[Finding]:
@@ -163,7 +164,7 @@ class Oracle:
         elif not self._lenient:
             yield from wrong
         if call.state is Call.ANSWERED and number in self._open:
-            self._remember(number, self._open.pop(number))
+            self._answered[number] = self._open.pop(number)
         if error is not None:
             self.exercised.add("rpc.error-without-result")
             if result is not None:
@@ -172,11 +173,6 @@ class Oracle:
 
     def _call(self, number: int) -> Walk:
         return self._open.get(number) or self._answered.get(number) or Walk(CALL)
-
-    def _remember(self, number: int, call: Walk) -> None:
-        self._answered[number] = call
-        if len(self._answered) > _KEPT:
-            self._answered.popitem(last=False)
 
     # Maps
 

@@ -97,6 +97,21 @@ def test_what_waits_to_be_judged_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert {one.connection for one in heard if isinstance(one, Seen)} == {1}
 
 
+def test_connections_that_are_over_take_no_memory() -> None:
+    judge = Beside(bench, lambda told: None, apart=False)
+    for number in range(1, 10):
+        judge.connected(number, "stdio")
+        judge.put(number, None, event=beside.CUT) if number % 2 else None
+        for sender in ("simulator", "frontend"):
+            judge.put(number, sender, event="closed")
+        # Whatever is told of it afterwards is nothing of it.
+        judge.put(number, "simulator", WRONG)
+    judge.end()
+    assert judge._open == {}
+    assert judge._bench._made._open == {}  # type: ignore[union-attr]
+    assert judge.shown.messages["simulator"] == 0
+
+
 def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

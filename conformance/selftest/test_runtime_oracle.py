@@ -4,7 +4,8 @@ from pathlib import Path
 
 from conformance import captures, locate, protocols
 from conformance.judge import judge_capture
-from conformance.runtime.oracle import _KEPT, Oracle
+from conformance.recent import MOST
+from conformance.runtime.oracle import Oracle
 
 FOLDER = locate.folder("captures", "runtime") or Path()
 
@@ -19,8 +20,8 @@ def test_what_a_session_exercises() -> None:
 
 def test_a_long_session_takes_no_memory() -> None:
     oracle = Oracle()
-    for number in range(2 * _KEPT):
+    for number in range(2 * MOST):
         assert not list(oracle.message("rpc-client", "Request", [0, number, "echo", []]))
         assert not list(oracle.message("rpc-server", "Response", [1, number, None, []]))
     assert not oracle._open
-    assert len(oracle._answered) == _KEPT
+    assert len(oracle._answered) == MOST
