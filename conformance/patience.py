@@ -6,7 +6,6 @@ here makes a failure: shorter is only what has already failed in full, for the s
 would be told from one that never comes.
 """
 
-import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -100,15 +99,19 @@ class Patience:
         return LESS_LATE if self._often[names] >= OFTEN else LATE
 
     def startup(self, names: Names, declared: float) -> float:
-        """The seconds that an IUT may take to start, until its first message is awaited."""
-        if not (self._often[names] and self._starts):
+        """The seconds that an IUT may take to start, until its first message is awaited.
+
+        Three times what it has taken, once that is known of some instances or something is missing.
+        """
+        if not self._starts or (len(self._starts) < OFTEN and not self._often[names]):
             return declared
-        # Not the longest: some tests ask first for what takes its time.
-        return min(declared, 1 + 3 * statistics.median(self._starts))
+        # Of the first ones, the smoke sessions: later some ask first for what takes its time.
+        return min(declared, 1 + 3 * max(self._starts))
 
     def began(self, seconds: float) -> None:
         """An IUT has sent its first message that many seconds after its session began."""
-        self._starts.append(seconds)
+        if len(self._starts) < OFTEN:
+            self._starts.append(seconds)
 
     def came(self, name: str) -> None:
         """A message of this name has come."""

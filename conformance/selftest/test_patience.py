@@ -33,13 +33,23 @@ def test_what_is_late_is_told_from_what_never_comes_until_it_never_came_often() 
     assert patience.late(("Ping",)) == LATE
 
 
-def test_the_time_to_start_is_learnt_only_once_something_is_missing() -> None:
+def test_the_time_to_start_is_learnt_once_something_is_missing() -> None:
     patience = Patience()
     patience.began(0.5)
     assert patience.startup(PONG, 10) == 10
     patience.miss("pong.each", PONG)
     assert 0.5 < patience.startup(PONG, 10) < 10
     assert patience.startup(PONG, 0.1) == 0.1
+
+
+def test_the_time_to_start_is_learnt_of_the_first_instances() -> None:
+    patience = Patience()
+    for seconds in (0.1, 0.9, 0.2):
+        assert patience.startup(PONG, 10) == 10
+        patience.began(seconds)
+    assert 3 * 0.9 < patience.startup(PONG, 10) < 10
+    patience.began(5)
+    assert patience.startup(PONG, 10) < 10
 
 
 def test_one_that_never_spoke_keeps_its_time_to_start() -> None:

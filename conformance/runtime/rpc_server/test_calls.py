@@ -29,7 +29,7 @@ async def test_results(iut: Iut) -> None:
     """A call that succeeds has nil for its error and the procedure's value for its result."""
     async with iut.session() as session:
         subtract = await procedure(iut, session, "subtract")
-        for number, (one, other, result) in enumerate([(7, 3, 4), (3, 3, 0), (0.5, 0.25, 0.25)]):
+        for number, (one, other, result) in enumerate([(7, 3, 4), (3, 3, 0), (0.5, 0.25, 0.25)], 1):
             outcome = await call(session, number, subtract, one, other)
             check_success(outcome, result, f"{one} less {other}", None)
         echo = await echoing(iut, session)
@@ -42,8 +42,8 @@ async def test_result_after_failure(iut: Iut) -> None:
     async with iut.session() as session:
         echo = await echoing(iut, session)
         for number in range(2):
-            await call(session, 2 * number, ABSENT)
-            outcome = await echo.call(session, 2 * number + 1, number)
+            await call(session, 2 * number + 1, ABSENT)
+            outcome = await echo.call(session, 2 * number + 2, number)
             check_success(outcome, [number], "echo after a failure", None)
 
 
@@ -78,9 +78,9 @@ async def test_as_many_as_were_sent(iut: Iut) -> None:
         echo = await echoing(iut, session)
         if echo.single:
             raise NotExercised("needs an echo that takes any number of arguments")
-        await session.send(*(echo.request(n, *params) for n, params in enumerate(ARGUMENTS)))
-        came = await answers(session, range(len(ARGUMENTS)))
-        for number, params in enumerate(ARGUMENTS):
+        await session.send(*(echo.request(n, *params) for n, params in enumerate(ARGUMENTS, 1)))
+        came = await answers(session, range(1, len(ARGUMENTS) + 1))
+        for number, params in enumerate(ARGUMENTS, 1):
             check_success(came[number], params, f"echo of {shown(params)}", None)
 
 
@@ -89,7 +89,7 @@ async def test_only_argument(iut: Iut) -> None:
     """An only argument arrives as what it is, an array among others."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        for number, value in enumerate([7, "x", [1, 2], [], {"a": 1}, None]):
+        for number, value in enumerate([7, "x", [1, 2], [], {"a": 1}, None], 1):
             wanted = value if echo.single else [value]
             outcome = await call(session, number, echo.name, value)
             check_success(outcome, wanted, f"echo of {shown(value)}", None)
@@ -119,7 +119,8 @@ async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
     """Values of every type come back as they were sent."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        for number, value in enumerate(value for kind in kinds for value in VALUES[kind]):
+        values = [value for kind in kinds for value in VALUES[kind]]
+        for number, value in enumerate(values, 1):
             outcome = await echo.call(session, number, value)
             check_success(outcome, [value], f"echo of {shown(value)}", None)
 
@@ -129,7 +130,7 @@ async def test_bytes(iut: Iut) -> None:
     """Bytes come back as bytes, be there none, all of them, or many."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        for number, value in enumerate(VALUES["bytes"]):
+        for number, value in enumerate(VALUES["bytes"], 1):
             outcome = await echo.call(session, number, value)
             check_success(outcome, [value], f"echo of {shown(value)}", None)
 
@@ -139,7 +140,8 @@ async def test_wide_integers(iut: Iut) -> None:
     """Integers come back to the last of their 64 bits."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        for number, value in enumerate(v for v in VALUES["integers"] if abs(v) > 2**53):
+        wide = [value for value in VALUES["integers"] if abs(value) > 2**53]
+        for number, value in enumerate(wide, 1):
             error, result = await echo.call(session, number, value)
             same = isinstance(result, list) and [type(v) for v in result] == [int]
             came = shown(result) if error is None else f"the error {shown(error)}"
@@ -153,7 +155,7 @@ ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", 
 async def test_unknown_procedures(iut: Iut) -> None:
     """A procedure that is not offered gets an error, also where the language knows the name."""
     async with iut.session() as session:
-        for number, name in enumerate(ABSENT_NAMES):
+        for number, name in enumerate(ABSENT_NAMES, 1):
             outcome = await call(session, number, name)
             check_failure(outcome, f"the unknown procedure {shown(name)}")
         outcome = await call(session, 99, ABSENT, 1, "two")
@@ -165,16 +167,16 @@ async def test_failure(iut: Iut) -> None:
     """A procedure that fails is answered with an error, each time; then others still work."""
     async with iut.session() as session:
         fail = await procedure(iut, session, "fail")
-        for number in range(3):
+        for number in (1, 2, 3):
             check_failure(await call(session, number, fail), "a failing procedure")
-        await call(session, 3, usual(iut))
+        await call(session, 4, usual(iut))
 
 
 @requirement("rpc.error-without-result")
 async def test_errors_without_results(iut: Iut) -> None:
     """Beside an error the result is nil."""
     async with iut.session() as session:
-        for number, name in enumerate((ABSENT, *names(iut))):
+        for number, name in enumerate((ABSENT, *names(iut)), 1):
             error, result = await call(session, number, name)
             expected = f"nil beside the error {shown(error)}"
             check(error is None or result is None, expected, f"{shown(result)} came")
@@ -185,11 +187,11 @@ async def test_unencodable_result(iut: Iut) -> None:
     """A result that MessagePack cannot express is answered with an error; then others work."""
     async with iut.session() as session:
         name = await procedure(iut, session, "unencodable")
-        for number in range(3):
+        for number in (1, 2, 3):
             await session.send(request(number, name))
             outcome = (await answers(session, [number], f", {name}", None))[number]
             check_failure(outcome, "a procedure whose result cannot be encoded")
-        await call(session, 3, usual(iut))
+        await call(session, 4, usual(iut))
 
 
 async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
@@ -208,7 +210,7 @@ async def test_wrong_arguments(iut: Iut) -> None:
     """Too few arguments, or too many, are answered, each time; then others still work."""
     async with iut.session() as session:
         name, wrong = await _wrongly(iut, session)
-        for number, params in enumerate(wrong):
+        for number, params in enumerate(wrong, 1):
             await session.send(request(number, name, *params))
             await answers(session, [number], f", {name} with {len(params)} arguments", None)
         await call(session, 9, usual(iut))
@@ -219,7 +221,7 @@ async def test_argument_count(iut: Iut) -> None:
     """Too few arguments, or too many, are answered with an error."""
     async with iut.session() as session:
         name, wrong = await _wrongly(iut, session)
-        for number, params in enumerate(wrong):
+        for number, params in enumerate(wrong, 1):
             outcome = await call(session, number, name, *params)
             check_failure(outcome, f"{name} with {len(params)} arguments")
 
@@ -230,9 +232,9 @@ async def test_notifications_call(iut: Iut) -> None:
     async with iut.session() as session:
         count = await procedure(iut, session, "count")
         for number, times in enumerate((1, 3, 0)):
-            before = await _counted(session, 2 * number, count)
+            before = await _counted(session, 2 * number + 1, count)
             await session.send(*[notification(count)] * times)
-            after = await _counted(session, 2 * number + 1, count)
+            after = await _counted(session, 2 * number + 2, count)
             came = f"it was called {after - before - 1} times"
             check(after == before + times + 1, f"{count} to be called for {times}", came)
 

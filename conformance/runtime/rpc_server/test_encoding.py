@@ -21,7 +21,7 @@ async def test_wider_forms(iut: Iut) -> None:
     """A request means the same with wider integers, lengths and counts, and narrower floats."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        for number, name in enumerate(encodings(None)):
+        for number, name in enumerate(encodings(None), 1):
             await session.send_bytes(encodings(echo.request(number, *PARAMS))[name])
             came = await answers(session, [number], f" in {name}", None)
             check_success(came[number], PARAMS, f"echo in {name}", None)
@@ -31,8 +31,8 @@ async def test_wider_forms(iut: Iut) -> None:
 async def test_objects_back_to_back(iut: Iut) -> None:
     """Responses stand right behind each other, with nothing between them."""
     async with iut.session() as session:
-        await session.send(*(request(number, usual(iut), "x" * number) for number in range(40)))
-        await answers(session, range(40))
+        await session.send(*(request(number, usual(iut), "x" * number) for number in range(1, 41)))
+        await answers(session, range(1, 41))
 
 
 @requirement("encoding.segmentation")
@@ -64,9 +64,10 @@ async def test_together(iut: Iut) -> None:
     """Requests that come in one write, the last one cut, are all answered."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        values = [echo.request(number, *PARAMS) for number in range(5)]
+        numbers = range(1, 6)
+        values = [echo.request(number, *PARAMS) for number in numbers]
         await session.send(*values, segmentation=split_at([-9]))
-        await _echoed(session, range(5), "in one write")
+        await _echoed(session, numbers, "in one write")
 
 
 @requirement("encoding.segmentation")

@@ -49,7 +49,9 @@ async def test_ids(iut: Iut) -> None:
     async with iut.session() as session:
         for number in IDS:
             await session.send(request(number, usual(iut)))
-            answer = await session.expect(RESPONSE, to=f"to request {number}")
+            answer = await session.expect(
+                RESPONSE, to=f"to request {number}", requirement="rpc.each-answered"
+            )
             check(of(answer) == number, f"the id {number}", f"{answer.value} came", answer.event)
 
 
@@ -76,14 +78,14 @@ async def test_one_after_another(iut: Iut) -> None:
 @explore(plan=strategies.plans(), cuts=generation.cuts())
 async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
     """All of any requests and notifications, however they are cut, are answered right."""
-    requests = {number: params for number, params in enumerate(plan) if params is not None}
+    requests = {number: params for number, params in enumerate(plan, 1) if params is not None}
 
     async def play(cut: Segmentation | None) -> None:
         async with iut.session() as session:
             echo = await echoing(iut, session)
             values = [
                 notification(echo.name, number) if params is None else echo.request(number, *params)
-                for number, params in enumerate(plan)
+                for number, params in enumerate(plan, 1)
             ]
             await session.send(*values, segmentation=cut)
             came = await answers(session, requests)
@@ -157,7 +159,7 @@ async def test_two_clients(iut: Iut) -> None:
     """Two clients with the same id at the same time each get their own result."""
     async with _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
-        for number in (0, 7, 300):
+        for number in (7, 8, 300):
             await one.send(echo.request(number, "one"))
             await other.send(echo.request(number, "other"))
             for session, text in ((other, "other"), (one, "one")):
@@ -186,7 +188,7 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
         echo = await echoing(iut, one)
         await echoing(iut, other)
         clients = [(one, "one"), (other, "other")]
-        for number, place in enumerate((1, 4, 12)):
+        for number, place in enumerate((1, 4, 12), 1):
             for pieces in (slice(None, place), slice(place, None)):
                 for session, text in clients:
                     await session.send_bytes(encode(echo.request(number, text))[pieces])
@@ -218,7 +220,7 @@ async def test_nothing_unasked(iut: Iut) -> None:
     """A server sends its client no request, neither before the client's first nor later."""
     async with iut.session() as session:
         await session.watch(REQUEST)
-        for number in range(3):
+        for number in (1, 2, 3):
             await call(session, number, usual(iut), number)
         await session.watch(REQUEST)
 

@@ -11,6 +11,7 @@ from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.rpc_server.tester import of, procedure, request, usual
 from conformance.runtime.shapes import RESPONSE
+from conformance.segmentation import whole
 from conformance.session import Session
 from conformance.verdicts import Unreachable, Violation
 
@@ -159,7 +160,7 @@ async def test_responses_to_a_server(iut: Iut) -> None:
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
         for number, error, result in (
-            (0, None, "result"),
+            (1, None, "result"),
             (2**32 - 1, "error", None),
             (7, None, 0),
         ):
@@ -174,9 +175,10 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             sleep = await procedure(iut, session, "sleep")
-            calls = [request(number, sleep, 0.05) for number in range(20)]
+            # Long enough to be pending for sure, and few, for a server may serve one after another.
+            calls = [request(number, sleep, 0.2) for number in range(1, 6)]
             echoes = [request(number, usual(iut), "x" * 20_000) for number in range(20, 60)]
-            await session.send(*calls, *echoes)
+            await session.send(*calls, *echoes, segmentation=whole)
             await (session.close() if how == "resets" else session.finish())
             await session.until_closed(0.1)
         await Served(iut, instance, session).anew("a client that left")

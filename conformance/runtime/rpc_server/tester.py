@@ -29,6 +29,7 @@ _ALIKE = 0.75  # of two texts, between 0 and 1: from here on they say the same
 
 
 def request(number: int, method: str, *params: Any) -> list[Any]:
+    """A request; tests that are not about ids have none of 0, so as not to rest on such a one."""
     return [0, number, method, list(params)]
 
 
