@@ -88,15 +88,15 @@ class Trial:
 
     def words(self, report: Path) -> list[str]:
         """The command that repeats it."""
-        words = ["run", self.role, "--transport", self.transport, "-n", "1"]
-        words += ["--report", str(report)]
+        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        # The first that finds a mutant is enough, whichever that is.
+        words += [] if self.kind == MUTANT else ["-n", "1"]
         if self.kind == PAIR:
             words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
         elif self.kind:
             words += [f"--{self.kind}", self.name]
         own = [self.requirement, self.second] if self.second else [self.requirement]
         words += [] if self.whole else [word for name in own for word in ("--requirement", name)]
-        # One thing that finds a mutant is enough.
         return words + (
             ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
         )
@@ -154,11 +154,14 @@ def pairs(role: str, number: int, seed: int) -> list[Trial]:
 
 
 def mutations(role: str, number: int, seed: int) -> list[Trial]:
-    """That many mutants of a role's mock, the same for the same seed."""
+    """That many mutants of a role's mock, the same for the same seed.
+
+    Those that would change nothing in a whole run of the sound mock have their verdict already.
+    """
     found = protocols.role(role)
     usual = transport(configuration.embedded(found))
     decided = _decided(role)
-    return [
+    planned = [
         Trial(
             role,
             usual,
@@ -169,6 +172,20 @@ def mutations(role: str, number: int, seed: int) -> list[Trial]:
         )
         for one in mutants.made(protocols.load(found.protocol), found, number, seed)
     ]
+    changing = _changing(role, usual, [trial.name for trial in planned]) if planned else set()
+    for trial in planned:
+        trial.verdict = "" if trial.name in changing else IDLE
+    return planned
+
+
+def _changing(role: str, over: str, names: Sequence[str]) -> set[str]:
+    """Those of these mutants that would change anything in a whole run of the sound mock."""
+    with tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
+        file = Path(folder) / "all"
+        file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        prove([Trial(role, over, MUTANT, f"@{file}", whole=True)], 1, lambda _: None)
+        told = file.with_name(f"{file.name}.changing")
+        return set(told.read_text("utf-8").splitlines()) if told.exists() else set()
 
 
 def _decided(role: str) -> set[str]:
@@ -197,9 +214,13 @@ def unspared(role: str) -> list[str]:
 def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
     """Run all trials, ``jobs`` at a time, and fill in their results; ``told`` is called with each.
 
+    What has a verdict already is only told.
+
     However it ends, no process of any trial is left.
     """
-    waiting = deque(planned)
+    for trial in (trial for trial in planned if trial.verdict):
+        told(trial)
+    waiting = deque(trial for trial in planned if not trial.verdict)
     with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
         running: list[_Running] = []
         try:

@@ -8,7 +8,8 @@ and the messages that the mutant means are changed on their way.
 import json
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,13 @@ def place(value: Any, step: str | int) -> Any:
     return list(value)[-1] if step == ANY_KEY and isinstance(value, dict) else step
 
 
-def install(role: str, mutant: Mutant) -> None:
-    """Let everything that this process sends in a role pass through a mutant."""
+def install(role: str, text: str) -> None:
+    """Let everything that this process sends in a role pass through the mutant of a text.
+
+    Of `@FILE`, it is only told which of the mutants in that file would change anything: see Told.
+    Raises ValueError and OSError.
+    """
+    mutant = Told(Path(text[1:])) if text.startswith("@") else Mutant.parse(text)
     protocol = protocols.load(role.partition("/")[0])
     wires = protocol.role(role.partition("/")[2]).transports
     senders: dict[Any, _Sender] = {}
@@ -96,7 +102,11 @@ def install(role: str, mutant: Mutant) -> None:
         kind = getattr(stream, "kind", "udp")
         # What talks on other streams is an upper tester.
         if stream not in senders and kind in wires:
-            senders[stream] = _Sender(protocol, role.partition("/")[2], kind, mutant, len(senders))
+            made = (protocol, role.partition("/")[2], kind)
+            if isinstance(mutant, Told):
+                senders[stream] = _Teller(*made, mutant, len(senders))
+            else:
+                senders[stream] = _Changer(*made, mutant, len(senders))
         return senders.get(stream)
 
     for cls in (Stream, Datagrams):
@@ -123,16 +133,12 @@ def _wrap(cls: Any, sender: Callable[[Any], "_Sender | None"]) -> None:
 class _Sender:
     """What one connection sends; `number` counts connections from 0."""
 
-    def __init__(
-        self, protocol: Protocol, party: str, kind: str, mutant: Mutant, number: int
-    ) -> None:
+    def __init__(self, protocol: Protocol, party: str, kind: str, number: int) -> None:
         self._encode = protocol.codec.encode
         self._decoder = protocol.decoder(party, kind)
-        self._mutant = mutant
         self._number = number
-        self._seen = 0
+        self._seen: Counter[str | None] = Counter()
         self._unread = b""  # no whole message yet
-        self._swapped: list[bytes] = []
 
     def send(self, data: bytes) -> list[bytes]:
         """What is to be written instead."""
@@ -141,44 +147,104 @@ class _Sender:
         for frame in self._decoder.feed(data):
             # Bytes that no frame has are kept in front of the next.
             self._unread = self._unread[len(frame.raw) :]
+            self._seen[frame.name] += 1
             pieces += self._pass(frame)
         return pieces
 
     def rest(self) -> list[bytes]:
         """What is still to be written when the connection is closed."""
-        left = [*self._swapped, *([self._unread] if self._unread else [])]
-        self._swapped, self._unread = [], b""
-        return left
+        left, self._unread = self._unread, b""
+        return [left] if left else []
+
+    def _pass(self, frame: Frame) -> Iterator[bytes]:
+        raise NotImplementedError
+
+    def _due(self, mutant: Mutant, frame: Frame) -> bool:
+        """Whether a mutant means this message."""
+        if frame.name != mutant.message:
+            return False
+        if mutant.when == RECONNECTED:
+            return self._number > 0
+        return mutant.when == ALWAYS or self._seen[frame.name] > 1
+
+    def _changed(self, mutant: Mutant, frame: Frame) -> bytes:
+        try:
+            data: bytes = self._encode(mutant.changed(frame.value))
+        except (AttributeError, LookupError, TypeError, ValueError, struct.error):
+            return frame.raw  # it has no such place
+        return data
+
+
+class _Changer(_Sender):
+    """Sends what a mutant makes of it."""
+
+    def __init__(
+        self, protocol: Protocol, party: str, kind: str, mutant: Mutant, number: int
+    ) -> None:
+        super().__init__(protocol, party, kind, number)
+        self._mutant = mutant
+        self._swapped: list[bytes] = []
+
+    def rest(self) -> list[bytes]:
+        waiting, self._swapped = self._swapped, []
+        return [*waiting, *super().rest()]
 
     def _pass(self, frame: Frame) -> Iterator[bytes]:
         waiting, self._swapped = self._swapped, []
-        act = self._mutant.act if frame.name == self._mutant.message and self._due() else None
+        act = self._mutant.act if self._due(self._mutant, frame) else None
         if act == SWAP:
             self._swapped = [frame.raw]
         elif act == REPEAT:
             yield from (frame.raw, frame.raw)
         elif act in (PUT, DROP):
-            yield self._changed(frame)
+            yield (changed := self._changed(self._mutant, frame))
+            if changed != frame.raw:
+                _tell()
         elif act != SKIP:
             yield frame.raw
         if act in (SKIP, REPEAT) or waiting:
             _tell()
         yield from waiting
 
-    def _due(self) -> bool:
-        self._seen += 1
-        if self._mutant.when == RECONNECTED:
-            return self._number > 0
-        return self._mutant.when == ALWAYS or self._seen > 1
 
-    def _changed(self, frame: Frame) -> bytes:
-        try:
-            data: bytes = self._encode(self._mutant.changed(frame.value))
-        except (AttributeError, LookupError, TypeError, ValueError, struct.error):
-            return frame.raw  # it has no such place
-        if data != frame.raw:
-            _tell()
-        return data
+class Told:
+    """The mutants of a file, a line each; those that would change anything go to FILE.changing.
+
+    They are told once, also where many processes tell them. Raises ValueError and OSError.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._told = file.with_name(f"{file.name}.changing")
+        known = self._told.read_text().splitlines() if self._told.exists() else []
+        lines = set(file.read_text().splitlines()) - set(known)
+        self.left = [Mutant.parse(line) for line in sorted(lines)]
+
+    def tell(self, mutants: Sequence[Mutant]) -> None:
+        self.left = [mutant for mutant in self.left if mutant not in mutants]
+        with self._told.open("a") as file:
+            file.write("".join(f"{mutant}\n" for mutant in mutants))
+
+
+class _Teller(_Sender):
+    """Sends everything as it is, and tells which mutants would have changed it."""
+
+    def __init__(self, protocol: Protocol, party: str, kind: str, told: Told, number: int) -> None:
+        super().__init__(protocol, party, kind, number)
+        self._told = told
+        self._swapped: list[Mutant] = []
+
+    def _pass(self, frame: Frame) -> Iterator[bytes]:
+        due = [mutant for mutant in self._told.left if self._due(mutant, frame)]
+        changing = [mutant for mutant in due if self._changes(mutant, frame)] + self._swapped
+        self._swapped = [mutant for mutant in due if mutant.act == SWAP]
+        if changing:
+            self._told.tell(changing)
+        yield frame.raw
+
+    def _changes(self, mutant: Mutant, frame: Frame) -> bool:
+        if mutant.act in (PUT, DROP):
+            return self._changed(mutant, frame) != frame.raw
+        return mutant.act != SWAP  # which shows only once something follows
 
 
 def _tell() -> None:

@@ -76,7 +76,7 @@ async def play(run: Run, module: Any, role: str, args: argparse.Namespace) -> in
     if args.mutant:
         from mocks import mutants
 
-        mutants.install(role, mutants.Mutant.parse(args.mutant))
+        mutants.install(role, args.mutant)
     runs.current.set(run)
     peer = run.peer = deviations.deviating(role, args.fault, args.variant, args.lenient)
     if args.judge or args.verbose:

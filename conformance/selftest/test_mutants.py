@@ -1,12 +1,26 @@
 """Mutants by machine: what is made of schemas and tables, and what becomes of what a mock sends."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance import mutants, protocols
-from mocks.mutants import ACTS, ALWAYS, DROP, LATER, PUT, RECONNECTED, REPEAT, SKIP, SWAP, Mutant
-from mocks.mutants import _Sender as Sender
+from mocks.mutants import (
+    ACTS,
+    ALWAYS,
+    DROP,
+    LATER,
+    PUT,
+    RECONNECTED,
+    REPEAT,
+    SKIP,
+    SWAP,
+    Mutant,
+    Told,
+)
+from mocks.mutants import _Changer as Changer
+from mocks.mutants import _Teller as Teller
 
 DELTAROBOT = protocols.load("deltarobot")
 
@@ -31,7 +45,7 @@ def test_messages_are_moved(mutant: Mutant, expected: str, size: int) -> None:
         "R": b'"Ready"\n',
         "E": b'"Exited"\n',
     }
-    sender = Sender(protocols.load("vexide"), "simulator", "stdio", mutant, 0)
+    sender = Changer(protocols.load("vexide"), "simulator", "stdio", mutant, 0)
     data = b"".join(lines.values())
     sent = [
         piece for at in range(0, len(data), size) for piece in sender.send(data[at : at + size])
@@ -42,8 +56,30 @@ def test_messages_are_moved(mutant: Mutant, expected: str, size: int) -> None:
 def test_second_and_later_connections() -> None:
     mutant = Mutant("Ready", SKIP, RECONNECTED)
     for number, expected in enumerate([b'"Ready"\n', b"", b""]):
-        sender = Sender(protocols.load("vexide"), "simulator", "tcp", mutant, number)
+        sender = Changer(protocols.load("vexide"), "simulator", "tcp", mutant, number)
         assert b"".join(sender.send(b'"Ready"\n')) == expected
+
+
+def test_what_would_change_is_told_once(tmp_path: Path) -> None:
+    """Nothing is changed; a second process tells only what the first one has not."""
+    applying = [
+        Mutant("Handshake", PUT, path=("Handshake", "version"), value=2),
+        Mutant("Ready", REPEAT),
+        Mutant("Ready", SWAP),
+    ]
+    later = [Mutant("Ready", SKIP, LATER), Mutant("Exited", SWAP)]
+    never = [
+        Mutant("Handshake", DROP, path=("Handshake", "nothing")),
+        Mutant("Handshake", PUT, path=("Handshake", "version"), value=1),
+        Mutant("Ready", SKIP, RECONNECTED),
+    ]
+    file, told = tmp_path / "mutants", tmp_path / "mutants.changing"
+    file.write_text("".join(f"{mutant}\n" for mutant in [*applying, *later, *never]))
+    data = b'{"Handshake":{"version":1,"extensions":[]}}\n"Ready"\n"Exited"\n'
+    for sent, expected in ((data, applying), (data + b'"Ready"\n', [*applying, *later])):
+        teller = Teller(protocols.load("vexide"), "simulator", "stdio", Told(file), 0)
+        assert b"".join(teller.send(sent) + teller.rest()) == sent
+        assert sorted(told.read_text().splitlines()) == sorted(str(one) for one in expected)
 
 
 @pytest.mark.parametrize(
