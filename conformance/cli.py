@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from conformance import __version__, locate
+from conformance import __version__
+from conformance.definitions import locate
 from conformance.exits import INTERRUPTED, SUITE_FAILED, USAGE, SuiteFault, WrongUsage
 
 COMMANDS = {
@@ -128,8 +129,8 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         )
         if name in words[:1]:
             module = importlib.import_module(f"conformance.commands.{name}")
-            protocols = importlib.import_module("conformance.protocols")
-            protocols.checks.add(importlib.import_module("conformance.checking").check)
+            protocols = importlib.import_module("conformance.definitions.protocols")
+            protocols.checks.add(importlib.import_module("conformance.checks.references").check)
             subparser.description = module.__doc__
             subparser.add_argument(
                 "--protocols",

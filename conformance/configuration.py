@@ -14,10 +14,10 @@ from typing import Any
 
 import jsonschema
 
-from conformance import protocols
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.exits import WrongUsage
-from conformance.protocol import Protocol, Role, UnknownName
-from conformance.selection import Selection
+from conformance.running.selection import Selection
 
 FILE = "conformance.toml"
 

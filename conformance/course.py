@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from conformance.judge import Finding
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
+from conformance.judging.judge import Finding
 
 ANY = "anything else"
 """In a row: every step of its sender that has no row of its own in that state."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.harness.instance import Instance
-from conformance.judge import Finding
-from conformance.patience import Names
+from conformance.judging.judge import Finding
+from conformance.running.patience import Names
+from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.testbed import Testbed
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 
 T = TypeVar("T")

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from conformance import checking, protocols
+from conformance.checks import references
 from conformance.configuration import Configuration, ConfigurationError, checked, split
+from conformance.definitions import protocols
 from conformance.exits import WrongUsage
-from conformance.selection import Selection
+from conformance.running.selection import Selection
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except WrongUsage as error:
         raise pytest.UsageError(str(error)) from error
     if configuration:
-        from conformance.runner import Runner
+        from conformance.running.runner import Runner
 
         config.pluginmanager.register(Runner(config, configuration), "conformance-runner")
 
@@ -54,7 +55,7 @@ def _configuration(config: pytest.Config) -> Configuration | None:
         return None
     if not role:
         raise ConfigurationError("say with --role which role the IUT plays, PROTOCOL/ROLE")
-    protocols.checks.add(checking.check)
+    protocols.checks.add(references.check)
     given = [word for word in ("connect", "listen") if config.getoption(word)]
     again = ["conformance", "run", role]
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]

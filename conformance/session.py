@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.patience import CLOSED, SHARE, Names, Patience
+from conformance.running.patience import CLOSED, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message, Wire

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.captures import Event
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.judge import Judge
-from conformance.patience import CLOSED, Patience
+from conformance.judging.captures import Event
+from conformance.judging.judge import Judge
+from conformance.running.patience import CLOSED, Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Violation
 

@@ -11,7 +11,7 @@ import os
 import signal
 from typing import Any, NoReturn
 
-from conformance import locate
+from conformance.definitions import locate
 from mocks import deviations, playing
 from mocks.run import Lines, Run
 

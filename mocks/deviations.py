@@ -162,7 +162,7 @@ def _chosen(role: str, kind: str, names: Iterable[str]) -> list[type[Any]]:
 
 def roles() -> list[str]:
     """Every role of every protocol."""
-    from conformance import protocols
+    from conformance.definitions import protocols
 
     return [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from conformance import protocols
-from conformance.beside import CUT, Bench, Beside, Came, Seen, Told, Unjudged
-from conformance.captures import Event
 from conformance.codec import Frame
+from conformance.definitions import protocols
+from conformance.judging.beside import CUT, Bench, Beside, Came, Seen, Told, Unjudged
+from conformance.judging.captures import Event
 from mocks import deviations
 from mocks.run import Run
 

@@ -1,8 +1,8 @@
 """Applies a mutant to what a mock sends: one message skipped, repeated, moved or made invalid.
 
-A mutant is made by machine, from schemas and tables (`conformance.mutants`), and knows nothing of
-the mock. So it acts where every mock writes: what goes out is read by the protocol's own decoder,
-and the messages that the mutant means are changed on their way.
+A mutant is made by machine, from schemas and tables (`conformance.proving.mutants`), and knows
+nothing of the mock. So it acts where every mock writes: what goes out is read by the protocol's own
+decoder, and the messages that the mutant means are changed on their way.
 """
 
 import json
@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from conformance import protocols
 from conformance.codec import Frame
-from conformance.protocol import Protocol
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
 from mocks.datagrams import Datagrams
 from mocks.streams import Stream
 

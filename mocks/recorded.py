@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance import captures, protocols
-from conformance.captures import Capture
+from conformance.definitions import protocols
+from conformance.judging import captures
+from conformance.judging.captures import Capture
 from mocks import datagrams, run, streams
 from mocks.script import Steps
 from mocks.streams import Stream

@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance import protocols
 from conformance.codec import Frame
+from conformance.definitions import protocols
 from mocks import deviations, given
 from mocks.run import Connection, Run
 from mocks.upper_tester import Refused, Warned

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from conformance import captures, protocols, recordings
 from conformance.benchmarks.simspark_reading import Nowhere, match
-from conformance.captures import Capture, Event
+from conformance.definitions import protocols
+from conformance.judging import captures, recordings
+from conformance.judging.captures import Capture, Event
 
 CYCLES = 60
 ROUNDS = 3

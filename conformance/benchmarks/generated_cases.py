@@ -16,11 +16,12 @@ from typing import Any
 
 import hypothesis
 
-from conformance import configuration, protocols
+from conformance import configuration
 from conformance.configuration import Configuration
+from conformance.definitions import protocols
 from conformance.iut import Iut
+from conformance.running.testbed import Testbed
 from conformance.segmentation import whole
-from conformance.testbed import Testbed
 from conformance.vexide import strategies
 from conformance.vexide.commands import START
 from conformance.vexide.simulator.plain import shows

@@ -16,8 +16,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 
-from conformance import captures, locate
 from conformance.benchmarks.simspark_reading import text
+from conformance.definitions import locate
+from conformance.judging import captures
 from conformance.simspark.codec import frame
 
 SESSIONS = (  # protocol, pair, its golden session

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from conformance import cli, locate, protocols
+from conformance import cli
+from conformance.definitions import locate, protocols
 
 EVERY = 0.005  # seconds
 MOST = 4  # kinds of waits that are told

@@ -21,10 +21,10 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from conformance import protocols
 from conformance.benchmarks import soak_peers
 from conformance.benchmarks.soak_cast import CAST, Part
 from conformance.benchmarks.soak_peers import Meter, Sink
+from conformance.definitions import protocols
 
 ANSWER = 30.0  # seconds that a mock may take to start, to answer, or to tell of itself
 AGAIN = 1.0  # seconds until a mock whose session has ended is started again

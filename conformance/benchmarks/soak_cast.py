@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance import locate
+from conformance.definitions import locate
 
 Does = tuple[str, dict[str, Any]]
 """An operation, and its arguments."""

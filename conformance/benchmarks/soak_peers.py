@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from conformance import locate, protocols
 from conformance.benchmarks.soak_cast import Does
+from conformance.definitions import locate, protocols
 from mocks import recorded
 from mocks.script import Steps
 

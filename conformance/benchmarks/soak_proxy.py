@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance import protocols
 from conformance.benchmarks import soak_peers
 from conformance.benchmarks.soak_cast import LISTEN
 from conformance.benchmarks.soak_peers import Meter
+from conformance.definitions import protocols
 from conformance.live.sides import sides
 
 CAST = {

@@ -14,9 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from conformance import captures, configuration, protocols
-from conformance.captures import Capture
+from conformance import configuration
 from conformance.configuration import expand
+from conformance.definitions import protocols
+from conformance.judging import captures
+from conformance.judging.captures import Capture
 
 ROLE = "vexide/simulator"
 ROUNDS = 3

@@ -13,10 +13,11 @@ message. Of a protocol alone a line says what is wrong in which of its own files
 
 import argparse
 
-from conformance import checking, protocols
+from conformance.checks import references
 from conformance.commands import sessions
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT, USAGE
-from conformance.protocol import Protocol
 from conformance.reporting.text import one_line
 
 
@@ -33,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.raw or not names or not set(names) <= set(protocols.names()):
         return _judge(args)
     # Every problem is printed, not only the first.
-    protocols.checks.discard(checking.check)
+    protocols.checks.discard(references.check)
     problems = [problem for name in names for problem in _problems(protocols.load(name))]
     for problem in problems:
         print(one_line(problem, 400))
@@ -44,10 +45,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def _problems(protocol: Protocol) -> list[str]:
     """What is wrong in a protocol's files; of one that is inconsistent nothing can be imported."""
-    if found := list(checking.problems(protocol)):
+    if found := list(references.problems(protocol)):
         return found
     # It needs pytest and every module of the protocol, which judging a session does not.
-    from conformance import rules
+    from conformance.checks import rules
 
     return list(rules.broken(protocol))
 

@@ -9,8 +9,8 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from conformance import stored
-from conformance.comparison import comparable, compare
+from conformance.conclusions import stored
+from conformance.conclusions.comparison import comparable, compare
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.reporting import changes

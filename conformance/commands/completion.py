@@ -6,7 +6,8 @@ In bash: eval "$(conformance completion bash)"; in zsh: eval "$(conformance comp
 import argparse
 import importlib
 
-from conformance import cli, protocols
+from conformance import cli
+from conformance.definitions import protocols
 
 _FUNCTION = """\
 _conformance() {{

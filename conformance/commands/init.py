@@ -10,9 +10,10 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance import configuration, protocols
+from conformance import configuration
 from conformance.configuration import ConfigurationError
-from conformance.protocol import Protocol, Role
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol, Role
 
 _WIDTH = 96
 

@@ -5,9 +5,9 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from conformance import protocols
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.exits import SUITE_FAILED
-from conformance.protocol import Protocol, Role, UnknownName
 from conformance.reporting.text import one_line
 from mocks import deviations
 
@@ -80,7 +80,7 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
 
 def _tests(role: Role) -> int:
     # Collecting needs pytest and every test module; the other lists should not wait for that.
-    from conformance.collection import CollectionError, cases
+    from conformance.running.collection import CollectionError, cases
 
     try:
         found = cases(role)

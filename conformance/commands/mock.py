@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from conformance import protocols
+from conformance.definitions import protocols
 
 
 def options(parser: argparse.ArgumentParser) -> None:

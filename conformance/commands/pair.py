@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance import interruption
 from conformance.commands import proxy
 from conformance.configuration import ConfigurationError, expand
 from conformance.exits import CONFORMANT, INCONCLUSIVE, INTERRUPTED, NONCONFORMANT, SUITE_FAILED
@@ -35,6 +34,7 @@ from conformance.live.overview import Met
 from conformance.live.sides import Side
 from conformance.live.watch import watching
 from conformance.reporting.summary import terminal_summary
+from conformance.running import interruption
 
 DIVIDER = "----"
 

@@ -16,15 +16,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance import proof, protocols
-from conformance.collection import CollectionError
 from conformance.configuration import ConfigurationError
+from conformance.definitions import protocols
+from conformance.definitions.protocol import UnknownName
 from conformance.exits import CONFORMANT, NONCONFORMANT, SUITE_FAILED
-from conformance.proof import Trial
-from conformance.protocol import UnknownName
+from conformance.proving import proof
+from conformance.proving.proof import Trial
 from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
+from conformance.running.collection import CollectionError
 from mocks import deviations
 
 _MUST = {

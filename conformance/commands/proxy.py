@@ -30,8 +30,9 @@ import shlex
 import signal
 from pathlib import Path
 
-from conformance import interruption, protocols
 from conformance.configuration import ConfigurationError
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
 from conformance.harness import links
 from conformance.live import looking, session
 from conformance.live.judged import Judged
@@ -40,7 +41,7 @@ from conformance.live.secured import security
 from conformance.live.sides import Side, sides
 from conformance.live.watch import watching
 from conformance.live.zeromq import PREFIX
-from conformance.protocol import Protocol
+from conformance.running import interruption
 
 REPORT = "conformance-report"
 

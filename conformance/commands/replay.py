@@ -12,18 +12,18 @@ import shutil
 from itertools import groupby
 from pathlib import Path
 
-from conformance import recordings
-from conformance.captures import Capture, CaptureError
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
 from conformance.iut import Iut
-from conformance.recordings import Recording
-from conformance.replay import replay
+from conformance.judging import recordings
+from conformance.judging.captures import Capture, CaptureError
+from conformance.judging.recordings import Recording
 from conformance.reporting import ladder_text
 from conformance.reporting.text import one_line
+from conformance.running.replay import replay
+from conformance.running.testbed import Testbed
 from conformance.session import Session
-from conformance.testbed import Testbed
 from conformance.verdicts import Conclusion, Verdict, Violation, violated
 
 

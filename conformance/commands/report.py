@@ -12,10 +12,10 @@ import os
 import sys
 from pathlib import Path
 
-from conformance import stored
+from conformance.conclusions import stored
+from conformance.conclusions.merging import merged
 from conformance.configuration import ConfigurationError
 from conformance.exits import CONFORMANT
-from conformance.merging import merged
 from conformance.reporting import several
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary

@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 
-from conformance import collection, known_failures, protocols, stored, watching
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
+from conformance.conclusions import known_failures, stored
 from conformance.configuration import Configuration, ConfigurationError, checked
+from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
+from conformance.running import collection, watching
 
 REPORTS = ("conformance-report", "conformance-report-selection")
 """Where the report of a whole run is written, and that of a selection."""

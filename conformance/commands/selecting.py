@@ -4,11 +4,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance import stored
+from conformance.conclusions import stored
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.protocol import UnknownName
-from conformance.selection import Selection, matches
-from conformance.smoke import SMOKE
+from conformance.definitions.protocol import UnknownName
+from conformance.running.selection import Selection, matches
+from conformance.running.smoke import SMOKE
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance import captures, protocols, recordings
-from conformance.captures import CaptureError
 from conformance.configuration import ConfigurationError
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
+from conformance.judging import captures, recordings
+from conformance.judging.captures import CaptureError
+from conformance.judging.recordings import Recording
 from conformance.live.sides import Side, sides
-from conformance.protocol import Protocol
-from conformance.recordings import Recording
 from conformance.traffic import har, pcap, raw
 
 

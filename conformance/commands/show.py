@@ -16,13 +16,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance import captures, protocols, recordings
 from conformance.commands import sessions
 from conformance.configuration import ConfigurationError
 from conformance.course import courses
-from conformance.judge import Connections
-from conformance.protocol import Protocol
-from conformance.recordings import Recording
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
+from conformance.judging import captures, recordings
+from conformance.judging.judge import Connections
+from conformance.judging.recordings import Recording
 from conformance.reporting import course_text, ladder_text
 from conformance.reporting.text import one_line
 from conformance.traffic import pcapng

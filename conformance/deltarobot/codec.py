@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from conformance import locate
 from conformance.codec import Frame
+from conformance.definitions import locate
 from conformance.deltarobot import layout
 from conformance.deltarobot.layout import Layout
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, layouts
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.recent import Recent
 
 SERVER, CLIENT = "server", "client"

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import protocols
+from conformance.definitions import protocols
+from conformance.definitions.schemas import Schema
 from conformance.deltarobot.codec import SIZES, VARIABLE
 from conformance.deltarobot.messages import MAGIC, VERSION, ping, unknown
 from conformance.generation import valid
-from conformance.schemas import Schema
 
 _U64 = st.integers(0, 2**64 - 1)
 _SIZES = st.sampled_from([*SIZES, VARIABLE])

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from conformance.definitions.keywords import regex, words
+from conformance.definitions.schemas import Part
 from conformance.generation.scalars import Form, encoded, text, together
-from conformance.keywords import regex, words
-from conformance.schemas import Part
 
 FAR = (1, 2**8, 2**16, 2**32)  # how far beyond a bound: what fits no smaller type either
 TOO_LONG = 2**16  # a limit above this is not overstepped

@@ -14,6 +14,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from conformance.definitions.keywords import words
+from conformance.definitions.schemas import Contents, Schema
 from conformance.generation.kinds import (
     TOO_LONG,
     Kind,
@@ -28,8 +30,6 @@ from conformance.generation.kinds import (
 from conformance.generation.nodes import Node, UnsupportedSchema
 from conformance.generation.scalars import Form, together
 from conformance.generation.values import Forms, overlap
-from conformance.keywords import words
-from conformance.schemas import Contents, Schema
 
 DEPTH = 1  # levels of recursion
 OF_EACH_TYPE: tuple[Any, ...] = (None, True, 0, 0.5, 1.0, "0", [], {})

@@ -11,8 +11,8 @@ from itertools import product
 from math import lcm
 from typing import Any
 
-from conformance.keywords import equal, shown
-from conformance.schemas import Contents, Schema
+from conformance.definitions.keywords import equal, shown
+from conformance.definitions.schemas import Contents, Schema
 
 PLAIN = {
     *("type", "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),

@@ -14,8 +14,8 @@ from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from conformance.definitions.keywords import regex
 from conformance.generation.nodes import UnsupportedSchema
-from conformance.keywords import regex
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 """All that UTF-8 can write, as in `st.text()`, which lists them one by one: 2 s and 200 MB."""

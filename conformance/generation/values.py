@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from conformance.definitions.keywords import canonical, shown
+from conformance.definitions.schemas import Contents, Schema
 from conformance.generation.nodes import Node, Nodes, UnsupportedSchema, apart
 from conformance.generation.scalars import (
     CHARACTERS,
@@ -20,8 +22,6 @@ from conformance.generation.scalars import (
     text,
     together,
 )
-from conformance.keywords import canonical, shown
-from conformance.schemas import Contents, Schema
 
 DEPTH = 4  # levels of recursion
 FEW = 2  # most items of an array that recurs beyond those it must have: one on average

@@ -12,8 +12,9 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from conformance import protocols
 from conformance.configuration import Configuration, ConfigurationError, expand
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Role
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
 from conformance.harness.last_words import telling
@@ -21,7 +22,6 @@ from conformance.harness.links import Link, Listener
 from conformance.harness.listening import listening
 from conformance.harness.process import Process
 from conformance.harness.upper import UpperTester
-from conformance.protocol import Role
 from conformance.verdicts import NotExercised, Unreachable
 
 if TYPE_CHECKING:

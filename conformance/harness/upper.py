@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.configuration import Configuration, expand
+from conformance.definitions.protocol import Role
 from conformance.harness.links import Link
-from conformance.protocol import Role
 from conformance.verdicts import Inconclusive, NotExercised
 
 _LINE = 1024 * 1024  # bytes of one answer line that are read at most

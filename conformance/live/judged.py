@@ -4,13 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from conformance.beside import Seen
+from conformance.definitions.protocol import Protocol
+from conformance.judging.beside import Seen
 from conformance.live import session
 from conformance.live.overview import Met
 from conformance.live.relay import Disturbance
 from conformance.live.sides import Side
 from conformance.live.watch import Watch
-from conformance.protocol import Protocol
 from conformance.reporting.text import one_line
 
 

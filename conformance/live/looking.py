@@ -6,15 +6,15 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from conformance import interruption
-from conformance.beside import MOST, RECORDED, Seen, Shown, Unjudged
-from conformance.captures import Event, Writer
 from conformance.configuration import ConfigurationError
-from conformance.judge import Finding
+from conformance.definitions.protocol import Protocol
+from conformance.judging.beside import MOST, RECORDED, Seen, Shown, Unjudged
+from conformance.judging.captures import Event, Writer
+from conformance.judging.judge import Finding
 from conformance.live.judged import tell
 from conformance.live.overview import Met
 from conformance.live.session import Session
-from conformance.protocol import Protocol
+from conformance.running import interruption
 
 _PAUSE = 0.005  # seconds between two looks
 _SCAN = 0.1  # seconds between two looks for what is new

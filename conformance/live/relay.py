@@ -10,9 +10,9 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from conformance.beside import CUT
 from conformance.harness import links
 from conformance.harness.links import Link
+from conformance.judging.beside import CUT
 from conformance.live.secured import Security
 from conformance.live.sides import Side
 from conformance.live.watch import DISTURBED, STALLED, Watch

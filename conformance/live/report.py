@@ -4,19 +4,19 @@ import shutil
 import sys
 from typing import Any
 
-from conformance import protocols
-from conformance.beside import Shown
+from conformance.conclusions.outcome import Run
+from conformance.conclusions.report import build
 from conformance.configuration import Configuration
+from conformance.definitions import protocols
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.judging.beside import Shown
 from conformance.live import overview
 from conformance.live.overview import Met
 from conformance.live.session import Session
-from conformance.outcome import Run
-from conformance.report import build
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.reporting.text import one_line
-from conformance.results import Result
+from conformance.running.results import Result
 from conformance.verdicts import Verdict, violated
 
 SHOWN = 16 * 1024 * 1024  # bytes of a recording that go into a report

@@ -5,7 +5,7 @@ import datetime
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
 
 
 @dataclass(frozen=True)

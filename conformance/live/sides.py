@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from conformance.configuration import ConfigurationError
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from conformance import protocols
-from conformance.beside import Bench, Beside, Seen, Shown, Told
-from conformance.captures import Writer
+from conformance.definitions import protocols
+from conformance.judging.beside import Bench, Beside, Seen, Shown, Told
+from conformance.judging.captures import Writer
 from conformance.live.session import Session
 from conformance.live.sides import Side
 

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.course import Course, Violates, Walk
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, is_error
 from conformance.recent import Recent
 

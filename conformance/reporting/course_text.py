@@ -1,7 +1,7 @@
 """What may follow what, for a terminal: the states of a course, and where each step leads."""
 
 from conformance.course import Course, Violates
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
 
 
 def drawn(course: Course, protocol: Protocol) -> str:

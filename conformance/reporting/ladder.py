@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.exits import WrongUsage
 from conformance.reporting import places
 from conformance.reporting.places import Range

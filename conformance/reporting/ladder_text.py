@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.captures import Event
-from conformance.judge import Finding
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import Event
+from conformance.judging.judge import Finding
 from conformance.reporting.text import hexdump, one_line, visible
 
 _INNER = 30  # columns between the lifelines

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from conformance.exits import SUITE_FAILED
-from conformance.selection import LEFT_OUT
+from conformance.running.selection import LEFT_OUT
 
 Report: TypeAlias = Mapping[str, Any]
 """A report as ``reports/report.schema.json`` describes it."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.configuration import ConfigurationError
 from conformance.harness.memory import FOLDER, LARGEST
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.runtime.memory import catalog, declared
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter, Peripheral
 from conformance.runtime.memory.layout import Field, Layout, planned

@@ -15,8 +15,8 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from conformance.course import Course, Violates, Walk
-from conformance.judge import Finding
-from conformance.keywords import shown
+from conformance.definitions.keywords import shown
+from conformance.judging.judge import Finding
 from conformance.recent import Recent
 from conformance.runtime.codec import is_notification, is_request
 from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark

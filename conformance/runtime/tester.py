@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.patience import LATE
+from conformance.running.patience import LATE
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 from conformance.wire import Message

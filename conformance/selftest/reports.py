@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance import locate
+from conformance.definitions import locate
 
 HOSTILE = (
     "</script><script>alert(1)</script>\" onload='alert(2)' <img src=//x onerror=alert(3)>"

@@ -1,6 +1,6 @@
 """A schema of externally tagged values, as protocols have them."""
 
-from conformance.schemas import Schema
+from conformance.definitions.schemas import Schema
 
 PORT = Schema.of(
     {

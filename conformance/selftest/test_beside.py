@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from conformance import beside, captures, protocols
-from conformance.beside import Bench, Beside, Seen, Told, Unjudged
-from conformance.captures import Event
+from conformance.definitions import protocols
+from conformance.judging import beside, captures
+from conformance.judging.beside import Bench, Beside, Seen, Told, Unjudged
+from conformance.judging.captures import Event
 from conformance.live.sides import sides
 from conformance.live.watch import Watch, watching
 from conformance.selftest.test_live import session
@@ -139,7 +140,7 @@ def test_an_error_of_the_oracle_costs_one_connection_which_is_recorded_still(
 def test_it_is_gone_when_whoever_started_it_was_killed() -> None:
     source = """
 import time
-from conformance.apart import Apart
+from conformance.judging.apart import Apart
 made = Apart(dict)
 made.call("copy")
 print(made._process.pid, flush=True)

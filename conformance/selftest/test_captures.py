@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.captures import Capture, CaptureError, Event, read, write
+from conformance.judging.captures import Capture, CaptureError, Event, read, write
 
 HEADER = '{"capture": 1, "protocol": "vexide", "title": "x", "origin": "golden"}\n'
 

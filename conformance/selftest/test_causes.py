@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
-from conformance.causes import causes, presumes, settle
+from conformance.conclusions.causes import causes, presumes, settle
 from conformance.configuration import Configuration
-from conformance.protocol import Protocol
-from conformance.results import Result
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol
+from conformance.running.results import Result
 
 ROOT, ON_IT, FAR, OTHER = (
     "framing.json-lines",

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from conformance import cli, configuration, locate, protocols, recordings
+from conformance import cli, configuration
 from conformance.commands import init
 from conformance.configuration import Configuration
+from conformance.definitions import locate, protocols
+from conformance.judging import recordings
 from conformance.reporting.text import visible
 
 GOLDEN = locate.folder("captures", "vexide") or Path()

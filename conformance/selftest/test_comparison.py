@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from conformance import cli, configuration, known_failures, stored
-from conformance.comparison import Comparison, compare
+from conformance import cli, configuration
+from conformance.conclusions import known_failures, stored
+from conformance.conclusions.comparison import Comparison, compare
+from conformance.conclusions.merging import merged
 from conformance.configuration import ConfigurationError
-from conformance.merging import merged
 from conformance.reporting import changes, several
 from conformance.reporting.files import write
-from conformance.selection import LEFT_OUT, Selection
+from conformance.running.selection import LEFT_OUT, Selection
 from conformance.selftest.reports import hostile, minimal
 from conformance.selftest.test_reporting_page import Page
 

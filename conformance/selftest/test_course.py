@@ -4,8 +4,9 @@ from enum import StrEnum
 
 import pytest
 
-from conformance import cli, protocols
+from conformance import cli
 from conformance.course import ANY, Course, Violates, Walk, courses
+from conformance.definitions import protocols
 
 NAMES = protocols.names()
 each_protocol = pytest.mark.parametrize("name", NAMES)

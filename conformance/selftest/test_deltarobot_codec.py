@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate, protocols
+from conformance.definitions import locate, protocols
 from conformance.deltarobot import layout, strategies
 from conformance.deltarobot.codec import (
     LIMIT,
@@ -23,6 +23,7 @@ from conformance.deltarobot.codec import (
 )
 from conformance.deltarobot.diagnosis import misfit
 from conformance.generation import valid
+from conformance.judging import captures
 
 FOLDER = locate.folder("captures", "deltarobot") or Path()
 EVENTS = [

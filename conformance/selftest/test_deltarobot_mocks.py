@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
 from conformance.codec import Frame
+from conformance.definitions import protocols
 from conformance.deltarobot.codec import Decoder, encode, message
-from conformance.judge import Judge
+from conformance.judging.judge import Judge
 from conformance.selftest.standing import DEADLINE, ask, ended, mock, place
 from mocks.deltarobot.exercise import CURVES, Hand
 from mocks.deltarobot.machine import vector

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, locate, protocols
+from conformance.definitions import locate, protocols
 from conformance.deltarobot.oracle import Oracle
-from conformance.judge import judge_capture
+from conformance.judging import captures
+from conformance.judging.judge import judge_capture
 
 FOLDER = locate.folder("captures", "deltarobot") or Path()
 

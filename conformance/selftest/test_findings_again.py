@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance import recordings
+from conformance.judging import recordings
 from conformance.selftest.driving import Place
 
 CONCLUDED = "expected "  # how a test's conclusion begins, which takes more than a transcript

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance import locate, protocols
-from conformance.fitting import Fitting, Unknown
+from conformance.definitions import locate, protocols
+from conformance.definitions.fitting import Fitting, Unknown
+from conformance.definitions.schemas import Contents, Schema, Schemas
 from conformance.generation import UnsupportedSchema, valid
-from conformance.schemas import Contents, Schema, Schemas
 
 ODD = st.sampled_from(
     [

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from conformance import locate
+from conformance.definitions import locate
+from conformance.definitions.schemas import Schema, Schemas
 from conformance.generation import NearMiss, UnsupportedSchema, near_misses, valid
-from conformance.schemas import Schema, Schemas
 from conformance.selftest.tagged import PORT
 
 INTEGER = {"type": "integer"}

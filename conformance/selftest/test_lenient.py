@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
 from conformance.benchmarks.soak_cast import CATALOG
+from conformance.definitions import protocols
 from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
 from conformance.openroberta.codec import encode as http

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from conformance import captures, protocols, recordings
+from conformance.definitions import protocols
 from conformance.harness import links
+from conformance.judging import captures, recordings
 from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.secured import security

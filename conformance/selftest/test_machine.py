@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance import machine
-from conformance.patience import BUSY, LONGEST, Patience
+from conformance.running import machine
+from conformance.running.patience import BUSY, LONGEST, Patience
 
 
 @pytest.fixture

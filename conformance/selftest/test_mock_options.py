@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from conformance import captures, locate, protocols
 from conformance.benchmarks.soak_cast import CATALOG
+from conformance.definitions import locate, protocols
+from conformance.definitions.protocol import Protocol
 from conformance.deltarobot.codec import encode as delta
 from conformance.deltarobot.codec import message
 from conformance.harness.links import free_port
-from conformance.protocol import Protocol
+from conformance.judging import captures
 from mocks import deviations, playing, recorded
 from mocks.deltarobot.session import END, HANDSHAKE
 from mocks.testing import Mock, mock

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conformance import locate
+from conformance.definitions import locate
 from conformance.vexide.codec import encode
 from mocks.testing import Mock, MockFailed, mock
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from conformance import mutants, protocols
+from conformance.definitions import protocols
+from conformance.proving import mutants
 from mocks.mutants import (
     ACTS,
     ALWAYS,

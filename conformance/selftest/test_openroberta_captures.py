@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate, protocols
+from conformance.definitions import locate, protocols
 from conformance.generation import valid
-from conformance.judge import Judge
+from conformance.judging import captures
+from conformance.judging.judge import Judge
 from conformance.openroberta import naming, oracle
 from conformance.openroberta.codec import (
     LIMIT,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
 from conformance.codec import Frame
-from conformance.judge import Judge
+from conformance.definitions import protocols
+from conformance.judging.judge import Judge
 from conformance.openroberta import naming
 from conformance.openroberta.codec import Decoder, content, encode, request
 from conformance.openroberta.naming import MANDATORY

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
+from conformance.conclusions.outcome import Run
+from conformance.conclusions.report import build
 from conformance.configuration import Configuration, KnownFailure
-from conformance.outcome import Run
-from conformance.report import build
-from conformance.results import Result
-from conformance.selection import Collected, Selection
+from conformance.definitions import protocols
+from conformance.running.results import Result
+from conformance.running.selection import Collected, Selection
 from conformance.verdicts import Verdict, merge, violated
 
 MUST, SHOULD = "handshake.answered", "signature.sent"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import captures, locate, protocols
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
 from conformance.traffic import container, pcap, pcapng
 from conformance.traffic.container import Container, Packet, Unreadable
 

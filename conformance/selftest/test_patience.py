@@ -1,6 +1,6 @@
 """How long a run waits for what has not come before."""
 
-from conformance.patience import FLOODS, LATE, MAX_BYTES, OFTEN, Patience
+from conformance.running.patience import FLOODS, LATE, MAX_BYTES, OFTEN, Patience
 
 PONG = ("Pong",)
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance import checking, protocols, rules
+from conformance.checks import references, rules
+from conformance.definitions import protocols
 from conformance.selftest.driving import Place
 
 SETS = {"toy": Path(__file__).with_name("toy")}
@@ -14,7 +15,7 @@ SETS = {"toy": Path(__file__).with_name("toy")}
 @pytest.mark.parametrize("name", protocols.names())
 def test_protocol(name: str) -> None:
     protocol = protocols.load(name)
-    assert list(checking.problems(protocol)) == []
+    assert list(references.problems(protocol)) == []
     assert list(rules.broken(protocol)) == []
 
 

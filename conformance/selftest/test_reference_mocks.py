@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.selftest.driving import Place
 
 ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]

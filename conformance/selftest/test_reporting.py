@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance import locate
+from conformance.definitions import locate
 from conformance.reporting import page
 from conformance.reporting.github import github_annotations, github_step_summary
 from conformance.reporting.junit import write_junit

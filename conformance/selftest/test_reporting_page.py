@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance import locate
+from conformance.definitions import locate
 from conformance.reporting import ladder, page
 from conformance.reporting.ladder import Mark
 from conformance.reporting.page import write_page

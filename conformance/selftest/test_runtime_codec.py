@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import captures, locate
 from conformance.codec import Datagrams
+from conformance.definitions import locate
+from conformance.judging import captures
 from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.objects import DEPTH, LIMIT

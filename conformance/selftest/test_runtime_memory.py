@@ -15,7 +15,8 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from conformance import generation, locate, mutex, protocols
+from conformance import generation, mutex
+from conformance.definitions import locate, protocols
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.runtime.memory import strategies

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from conformance import protocols
 from conformance.codec import Frame
-from conformance.judge import Judge
+from conformance.definitions import protocols
+from conformance.judging.judge import Judge
 from conformance.runtime.codec import Decoder, encode
 from conformance.selftest.standing import DEADLINE, ended, mock, place
 from mocks.runtime.gamepad_sender import Sender

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from conformance import captures, locate, protocols
-from conformance.judge import judge_capture
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.judging.judge import judge_capture
 from conformance.recent import MOST
 from conformance.runtime.oracle import Oracle
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
 from conformance.benchmarks.soak_cast import CATALOG
 from conformance.codec import Frame
-from conformance.judge import Judge
+from conformance.definitions import protocols
+from conformance.judging.judge import Judge
 from conformance.runtime.codec import Decoder
 from conformance.runtime.memory import catalog, layout
 from mocks.runtime import devices, moves

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.schemas import Schema, Schemas
+from conformance.definitions.schemas import Schema, Schemas
 from conformance.selftest.tagged import PORT
 
 INTEGER = {"type": "integer"}

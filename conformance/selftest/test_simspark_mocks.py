@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import protocols
 from conformance.benchmarks.simspark_reading import Nowhere
+from conformance.definitions import protocols
 from conformance.harness.links import free_port
-from conformance.judge import Judge
+from conformance.judging.judge import Judge
 from conformance.selftest.standing import DEADLINE, ask, mock
 from conformance.simspark.sexp import read
 from conformance.simspark.view import View

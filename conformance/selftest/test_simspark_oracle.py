@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, locate, protocols
-from conformance.captures import Capture
-from conformance.judge import judge_capture
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.judging.captures import Capture
+from conformance.judging.judge import judge_capture
 from conformance.simspark.clock import KEPT
 from conformance.simspark.nodes import LEAVES
 from conformance.simspark.oracle import Conversation, Oracle

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
 from conformance.benchmarks import soak_peers
 from conformance.benchmarks.soak import soak
 from conformance.benchmarks.soak_cast import CAST, CATALOG
 from conformance.benchmarks.soak_peers import Meter
+from conformance.definitions import protocols
 from mocks.testing import mock
 from mocks.testing.in_thread import InThread
 

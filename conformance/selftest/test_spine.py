@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance import configuration, locate, protocols
-from conformance.captures import Capture, Event
+from conformance import configuration
 from conformance.codec import Decoder
 from conformance.configuration import Configuration, KnownFailure
+from conformance.definitions import locate, protocols
 from conformance.harness.links import AddressError, parse_address
-from conformance.judge import MOST, Judge, judge_capture
+from conformance.judging.captures import Capture, Event
+from conformance.judging.judge import MOST, Judge, judge_capture
 from conformance.segmentation import byte_by_byte, in_halves, split_at, whole
 
 VEXIDE = protocols.load("vexide")
@@ -130,7 +131,9 @@ def test_added_set_is_found_here_and_by_children(tmp_path: Path) -> None:
     for kind in ("schemas", "captures"):
         (tmp_path / kind / "mine").mkdir(parents=True)
     code = (
-        "from pathlib import Path; import sys, subprocess; from conformance import locate\n"
+        "import subprocess, sys\n"
+        "from pathlib import Path\n"
+        "from conformance.definitions import locate\n"
         "if len(sys.argv) > 1: locate.add(Path(sys.argv[1])); locate.add(Path(sys.argv[1]))\n"
         "assert locate.sets().count(Path(sys.argv[-1])) == 1 or len(sys.argv) == 1\n"
         "print(locate.folder('schemas', 'mine'), flush=True)\n"
@@ -139,7 +142,7 @@ def test_added_set_is_found_here_and_by_children(tmp_path: Path) -> None:
     env = {key: value for key, value in os.environ.items() if key != locate.VARIABLE}
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
-        input="from conformance import locate; print(locate.folder('schemas', 'mine'))",
+        input="from conformance.definitions import locate; print(locate.folder('schemas', 'mine'))",
         env=env,
         capture_output=True,
         text=True,

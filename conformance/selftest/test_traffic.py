@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from conformance import captures, locate, protocols, recordings
-from conformance.captures import Capture, CaptureError, Event
 from conformance.cli import main
+from conformance.definitions import locate, protocols
+from conformance.judging import captures, recordings
+from conformance.judging.captures import Capture, CaptureError, Event
 from conformance.live.sides import sides
 from conformance.traffic import pcap, pcapng
 from conformance.traffic.foreign import Foreign

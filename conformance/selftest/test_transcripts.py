@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance import captures, cli, locate, protocols
-from conformance.captures import Capture
-from conformance.judge import judge_capture
+from conformance import cli
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.judging.captures import Capture
+from conformance.judging.judge import judge_capture
 
 LAB = protocols.load("openroberta")
 FOLDER = locate.folder("captures", "openroberta") or Path()

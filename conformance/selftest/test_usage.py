@@ -7,8 +7,9 @@ import sys
 import jsonschema
 import pytest
 
-from conformance import captures, locate, protocols
-from conformance.judge import judge_capture
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.judging.judge import judge_capture
 from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Place
 
 # Output that nobody reads
@@ -26,7 +27,10 @@ def test_closed_output_is_no_fault_of_the_suite(place: Place, redirection: str) 
 def test_a_long_run_says_that_it_goes_on(place: Place) -> None:
     words = ["run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report", "--"]
     silent = place.simulator("sys.stdin.read()")
-    script = "from conformance import cli, runner; runner.HEARTBEAT = 0.05; cli.main(sys.argv[1:])"
+    script = (
+        "from conformance import cli; from conformance.running import runner;"
+        " runner.HEARTBEAT = 0.05; cli.main(sys.argv[1:])"
+    )
     done = place.execute([sys.executable, "-c", f"import sys; {script}", *words, *silent])
     assert f"{SIMULATOR}  0/1 tests, 0 failed\n" in done.err
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.vexide.codec import encode
 from mocks.testing import mock
 from mocks.vexide.display import HEIGHT, WIDTH, Display

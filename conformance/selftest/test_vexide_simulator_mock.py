@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.selftest.vexide_pipe import (
     HELLO,
     MOTOR,

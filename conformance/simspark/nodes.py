@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import hypot
 from typing import Any
 
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.simspark.scene import IDENTITY, Matrix, Node, finite, numbers
 
 LOOSE = 0.02  # how far an axis may be from a unit at right angles: some write two decimals

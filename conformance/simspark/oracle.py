@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.course import ANY, Course, Violates, Walk
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.simspark import nodes
 from conformance.simspark.clock import KEPT, Clock, Commands
 from conformance.simspark.codec import COMMANDS

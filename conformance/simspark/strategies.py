@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.generation import near_misses, valid
 from conformance.simspark import messages
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.captures import Capture, Event
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import Capture, Event
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conformance.captures import CaptureError, Event
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import CaptureError, Event
 from conformance.live.sides import Side
-from conformance.protocol import Protocol
 from conformance.traffic.foreign import Foreign, capture
 
 SUFFIX = ".har"

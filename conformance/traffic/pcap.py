@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conformance.captures import CaptureError, Event
 from conformance.configuration import ConfigurationError
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import CaptureError, Event
 from conformance.live.sides import Side
-from conformance.protocol import Protocol
 from conformance.traffic.container import BEGINNINGS, Container, Unreadable
 from conformance.traffic.foreign import Foreign, capture
 from conformance.traffic.packets import (

@@ -8,10 +8,10 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from conformance.captures import Capture, CaptureError, Event
 from conformance.configuration import ConfigurationError
+from conformance.definitions.protocol import DATAGRAMS, Protocol
+from conformance.judging.captures import Capture, CaptureError, Event
 from conformance.live.sides import Side, sides
-from conformance.protocol import DATAGRAMS, Protocol
 from conformance.traffic.packets import ACK, FIN, SYN, TCP, UDP
 
 SERVED = 40001  # where the first server listens, if its protocol has no port of its own

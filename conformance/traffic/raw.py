@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from conformance.captures import CaptureError, Event
-from conformance.protocol import Protocol
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import CaptureError, Event
 from conformance.traffic.foreign import Foreign, capture
 
 PIECE = 1024  # bytes; a finding tells in which piece of the file its message ends

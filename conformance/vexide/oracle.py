@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.course import Walk
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 from conformance.vexide import courses
 from conformance.vexide.codec import name_of
 from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Session

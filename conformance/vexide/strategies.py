@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.generation import NearMiss, near_misses, valid
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display

@@ -10,7 +10,7 @@ that a peer sends it is judged as it passes. `async with` does the same.
 
 from typing import Any
 
-from conformance import locate, protocols
+from conformance.definitions import locate, protocols
 from mocks.testing.base import Finding, Message, Mock, MockFailed
 from mocks.testing.in_process import InProcess
 from mocks.testing.in_thread import InThread

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.keywords import shown
+from conformance.definitions.keywords import shown
 from conformance.runtime.shapes import GAMEPADS, mark
 from conformance.runtime.tester import done
 from conformance.session import Session

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.cases import check, requirement
+from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
-from conformance.keywords import equal, shown
 from conformance.runtime.log_publisher.tester import (
     LEVELS,
     LOGGER,

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
-from conformance.keywords import shown
 from conformance.runtime.shapes import LOG
 from conformance.runtime.tester import Connections, connected, done, operated
 from conformance.session import Session

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance import protocols
+from conformance.definitions import protocols
 from conformance.runtime.memory.catalog import KINDS, Parameter, Peripheral
 from conformance.runtime.memory.layout import TIMESTAMP, Field, Layout, width
 

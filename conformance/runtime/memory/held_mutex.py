@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.patience import LATE
+from conformance.running.patience import LATE
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance import locate
+from conformance.definitions import locate
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
-from conformance.patience import LATE
+from conformance.running.patience import LATE
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.catalog import Peripheral

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from conformance.cases import absent, check, requirement
+from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
-from conformance.keywords import equal, shown
 from conformance.runtime.rpc_client.tester import PROMPT, Caller, calling
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from conformance.verdicts import Inconclusive, NotExercised, Violation

@@ -4,8 +4,8 @@ import random
 from typing import Any
 
 from conformance.cases import check, requirement
+from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
-from conformance.keywords import equal, shown
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_client.tester import calling

@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance.definitions.keywords import equal, shown
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.keywords import equal, shown
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
 from conformance.runtime.tester import Connections, connected, ended

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
-from conformance.keywords import shown
 from conformance.runtime.rpc_server.tester import (
     ABSENT,
     answers,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
-from conformance.keywords import shown
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation

@@ -3,8 +3,8 @@
 from typing import Any
 
 from conformance.cases import absent, check, requirement
+from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
-from conformance.keywords import equal, shown
 from conformance.runtime.shapes import UPDATE
 from conformance.runtime.tester import done, operated
 from conformance.runtime.update_publisher.tester import (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from conformance.keywords import equal, shown
+from conformance.definitions.keywords import equal, shown
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
 from conformance.session import Session

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from conformance import captures, locate
-from conformance.captures import Capture
 from conformance.cases import requirement
+from conformance.definitions import locate
 from conformance.iut import Iut
-from conformance.replay import replay
+from conformance.judging import captures
+from conformance.judging.captures import Capture
+from conformance.running.replay import replay
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.codec import Decoder

@@ -6,8 +6,8 @@ Which fields a message has, and in which form, stands in its schema (`x-wire`).
 import struct
 from typing import Any
 
-from conformance import protocols
 from conformance.codec import Frame
+from conformance.definitions import protocols
 
 _FORMATS = {"u8": "B", "u16": "H"}
 

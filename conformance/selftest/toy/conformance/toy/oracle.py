@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from conformance.course import Course, Violates, Walk
-from conformance.judge import Finding
+from conformance.judging.judge import Finding
 
 CLIENT, SERVER = "client", "server"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conformance import protocols
 from conformance.cases import explore, requirement
+from conformance.definitions import protocols
 from conformance.generation import valid
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte

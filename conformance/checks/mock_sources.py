@@ -1,0 +1,103 @@
+"""Searches the files of a protocol's mocks, as text, for what each of them must have."""
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import mocks
+from conformance.definitions.protocol import Protocol, Role, UnknownName
+
+_CLASS = r"^class {}(?:\((.*?)\))?:\n(.*?)(?=^[^\s)#]|\Z)"
+_METHOD = re.compile(r"^    ((?:@.*\n    )*)(?:async )?def (\w+)\(", re.MULTILINE)
+_IMPORT = re.compile(r"^from (mocks[.\w]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+_PEER = re.compile(r"^PEER = (\w+)$", re.MULTILINE)
+_SECTIONS = ("timing", "hooks", "programs", "procedures", "ixit")
+
+
+def problems(protocol: Protocol, texts: Mapping[str, str], folder: str) -> Iterator[str]:
+    """What is wrong with a protocol's mocks: lines that begin with the file.
+
+    ``texts`` are the Python files in the ``folder`` of its mocks.
+    """
+    for role in protocol.roles.values():
+        module = os.path.join(folder, role.name.replace("-", "_"))
+        text = texts.get(f"{module}.py")
+        if text is None:
+            continue  # no mock plays this role
+        for name in ("PEER", "options", "main"):
+            if not re.search(rf"\b{name}\b", text):
+                yield f"{module}.py: {name} is missing"
+        if peer := _PEER.search(text):
+            for problem in _lacking(text, peer[1]):
+                yield f"{module}.py: {peer[1]} {problem}"
+        if os.path.exists(f"{module}.toml"):
+            for problem in _configuration(protocol, role, Path(f"{module}.toml")):
+                yield f"{module}.toml: {problem}"
+
+
+def _lacking(text: str, name: str) -> Iterator[str]:
+    """The methods that a class must have, as its bases declare them abstract, and has not."""
+    abstract: set[str] = set()
+    own: list[str] = []
+    waiting, seen = [(text, name)], set()
+    while waiting:
+        text, name = waiting.pop()
+        if (found := _defined(text, name)) is None or found in seen:
+            continue
+        seen.add(found)
+        bases, body, where = found
+        for decorators, method in _METHOD.findall(body):
+            (abstract.add if "abstractmethod" in decorators else own.append)(method)
+        waiting += [(where, base.strip()) for base in bases.split(",")]
+    for method in sorted(abstract - set(own)):
+        near = difflib.get_close_matches(method, own, 1)
+        yield f"has no method {method!r}{f' (did you mean {near[0]}?)' if near else ''}"
+
+
+def _defined(text: str, name: str) -> tuple[str, str, str] | None:
+    """The bases and the body of a class, and the file that defines it, if that is one of mocks."""
+    module, _, member = name.rpartition(".")
+    if not module and (found := re.search(_CLASS.format(name), text, re.MULTILINE | re.DOTALL)):
+        return found[1] or "", found[2], text
+    for package, several, one in _IMPORT.findall(text):
+        if (module or name) in re.findall(r"\w+", several or one):
+            file = _file(f"{package}.{module}" if module else package)
+            return _defined(file, member) if file else None
+    return None
+
+
+def _file(module: str) -> str:
+    """The text of a module of mocks, in whatever folder it is; empty where there is none."""
+    path = module.split(".")[1:]
+    for root in mocks.__path__:
+        for file in (os.path.join(root, *path) + ".py", os.path.join(root, *path, "__init__.py")):
+            if os.path.exists(file):
+                return Path(file).read_text("utf-8")
+    return ""
+
+
+def _configuration(protocol: Protocol, role: Role, file: Path) -> Iterator[str]:
+    """What the configuration of a mock names that does not exist."""
+    try:
+        raw = tomllib.loads(file.read_text("utf-8"))
+        said = str(raw["iut"]["role"])
+        sections = {section: list(raw.get(section, {})) for section in _SECTIONS}
+    except (ValueError, LookupError, TypeError) as error:
+        yield f"not a configuration: {error}"
+        return
+    if said != str(role):
+        yield f"iut.role: {str(role)!r} was expected, {said!r} came"
+    known = dict(
+        zip(
+            _SECTIONS,
+            (protocol.timings, role.hooks, role.programs, role.procedures, protocol.ixit),
+            strict=True,
+        )
+    )
+    for section, names in sections.items():
+        for name in names:
+            if name not in known[section]:
+                yield f"{section}: {UnknownName('name', name, [*known[section]])}"

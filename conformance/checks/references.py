@@ -1,0 +1,147 @@
+"""Checks that the files of a protocol agree with one another; cheap enough for every load."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+from conformance.checks import sources
+from conformance.definitions import locate
+from conformance.definitions.protocol import Protocol, UnknownName
+from conformance.definitions.protocols import BrokenProtocol
+from conformance.judging import captures
+
+HEADER = (
+    *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
+    *("fragment", "iut", "violates", "also", "provoked"),  # what one written by hand may say
+    *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded
+)
+"""The keys that the header of a capture can have; see README."""
+
+
+def check(protocol: Protocol) -> None:
+    """Raise BrokenProtocol with the first problem of a protocol's files, if there is one."""
+    found = list(problems(protocol))
+    if found:
+        more = f" (and {len(found) - 1} more: conformance check {protocol.name})"
+        raise BrokenProtocol(found[0] + (more if len(found) > 1 else ""))
+
+
+def problems(protocol: Protocol) -> Iterator[str]:
+    """What is wrong in the files of a protocol: each a line that begins with the file."""
+    yield from _words(protocol)
+    try:
+        schemas = list(_schemas(protocol))
+    except ValueError as error:
+        schemas = [str(error)]
+    yield from schemas
+    yield from _captures(protocol)
+    yield from sources.problems(protocol)
+
+
+def _unknown(kind: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    return (str(UnknownName(kind, name, [*known])) for name in names if name not in known)
+
+
+# protocol.yaml and requirements.yaml
+
+
+def _words(protocol: Protocol) -> Iterator[str]:
+    file = protocol.folder / "protocol.yaml"
+    ids, parties = protocol.requirements, protocol.parties
+    for problem in _unknown("requirement", [protocol.schema_requirement], ids):
+        yield f"{file}: schema_requirement: {problem}"
+    for feature, named in protocol.features.items():
+        for problem in _unknown("requirement", named, ids):
+            yield f"{file}: features.{feature}: {problem}"
+    for message in protocol.messages.values():
+        for problem in _unknown("party", [message.sender], parties):
+            yield f"{file}: messages: {message.name}: from: {problem}"
+        for problem in _unknown("feature", filter(None, [message.feature]), protocol.features):
+            yield f"{file}: messages: {message.name}: feature: {problem}"
+    for role in protocol.roles.values():
+        # A peer need not be a role, as one that only listens; but roles are peers of each other.
+        facing = [other.name for other in protocol.roles.values() if other.peer == role.name]
+        for problem in _unknown("peer", [role.peer], facing or [role.peer]):
+            yield f"{file}: roles.{role.name}.peer: {problem}"
+        for problem in _unknown("role", role.channels, protocol.roles):
+            yield f"{file}: roles.{role.name}.channels: {problem}"
+        if role.ports and len(role.ports) != len(role.channels):
+            yield f"{file}: roles.{role.name}.ports: one for each of its channels was expected"
+    file = protocol.folder / "requirements.yaml"
+    for entry in ids.values():
+        for problem in _unknown("role", entry.binds, protocol.roles):
+            yield f"{file}: {entry.id}: binds: {problem}"
+        for problem in _unknown("requirement", entry.presumes, ids):
+            yield f"{file}: {entry.id}: presumes: {problem}"
+        if entry.id in entry.presumes:
+            yield f"{file}: {entry.id}: presumes itself"
+        for name in entry.presumes:
+            if entry.level == "must" and name in ids and ids[name].level != "must":
+                yield f"{file}: {entry.id}: is a must and presumes {name!r}, which is none"
+
+
+# Schemas
+
+
+def _schemas(protocol: Protocol) -> Iterator[str]:
+    """What is wrong with the schemas. Raises ValueError where one of them cannot be read."""
+    file = protocol.folder / "protocol.yaml"
+    known = dict.fromkeys(protocol.schemas.paths)
+    for message in protocol.messages.values():
+        for problem in _unknown("schema", [message.schema], known):
+            yield f"{file}: messages: {message.name}: {problem}"
+    for path in known:
+        text = (protocol.folder / path).read_text("utf-8")
+        for problem in _marks(protocol, path, json.loads(text), known):
+            yield f"{protocol.folder / path}: {problem}"
+
+
+def _marks(protocol: Protocol, path: str, node: Any, known: Collection[str]) -> Iterator[str]:
+    """The requirements and the files that one schema names and that do not exist."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _marks(protocol, path, item, known)
+    elif isinstance(node, dict):
+        mark, link = node.get("x-requirement"), node.get("$ref")
+        if isinstance(mark, str):
+            for problem in _unknown("requirement", [mark], protocol.requirements):
+                yield f"x-requirement: {problem}"
+        if isinstance(link, str):
+            target = urljoin(path, link).partition("#")[0]
+            for problem in _unknown("schema", [target], known):
+                yield f"$ref: {problem}"
+        for item in node.values():
+            yield from _marks(protocol, path, item, known)
+
+
+# Headers of captures
+
+
+def _captures(protocol: Protocol) -> Iterator[str]:
+    folder = locate.folder("captures", protocol.name)
+    for path in sorted(folder.glob("*.jsonl")) if folder else []:
+        try:
+            with path.open(encoding="utf-8") as file:
+                header = json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            yield f"{path}:1: {error}"
+            continue
+        for problem in _header(protocol, header):
+            yield f"{path}:1: {problem}"
+
+
+def _header(protocol: Protocol, header: Any) -> Iterator[str]:
+    if not isinstance(header, dict):
+        yield "the header of a capture was expected, a JSON object"
+        return
+    yield from _unknown("key", header, HEADER)
+    if header.get("protocol") != protocol.name:
+        yield f"protocol: {protocol.name!r} was expected, {header.get('protocol')!r} came"
+    yield from _unknown("origin", [str(header.get("origin"))], captures.ORIGINS)
+    yield from _unknown("role", [header["iut"]] if "iut" in header else [], protocol.roles)
+    named = [name for key in ("requirements", "also", "provoked") for name in header.get(key, [])]
+    named += [header["violates"]] if "violates" in header else []
+    yield from _unknown("requirement", named, protocol.requirements)
+    if "violates" in header and "iut" not in header:
+        yield "'iut' is missing: the role that violates"

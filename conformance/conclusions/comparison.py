@@ -1,0 +1,109 @@
+"""Compares two reports of one role: what got worse, what got better, what is no longer tried."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conformance.running.selection import LEFT_OUT
+from conformance.verdicts import Verdict
+
+Report = Mapping[str, Any]
+
+_WRONG = (Verdict.FAIL, Verdict.WARN)
+_RANKS = {Verdict.FAIL: 3, Verdict.WARN: 2, Verdict.KNOWN: 1}
+_DECIDED = (Verdict.PASS, *_WRONG, Verdict.KNOWN)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A requirement whose verdict is another one; empty where a report does not have it."""
+
+    requirement: str
+    level: str
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What has changed from one report to the next, in the order of the specification.
+
+    ``regressions`` are violated now and were not; ``fixes`` were and are not. ``lost`` had been
+    decided and no longer are, ``gained`` the other way round. ``added`` and ``removed`` are
+    requirements that only one of the two suites knows.
+    """
+
+    baseline: str
+    regressions: tuple[Change, ...] = ()
+    lost: tuple[Change, ...] = ()
+    fixes: tuple[Change, ...] = ()
+    gained: tuple[Change, ...] = ()
+    added: tuple[Change, ...] = ()
+    removed: tuple[Change, ...] = ()
+
+    def bad(self, strict: bool) -> str:
+        """What of it lets a run fail, in words; empty for nothing. Strict: also what was lost."""
+        parts = [f"{len(self.regressions)} regressions"] if self.regressions else []
+        parts += [f"{len(self.lost)} no longer decided"] if strict and self.lost else []
+        return f"{' and '.join(parts)} since {self.baseline}" if parts else ""
+
+    def groups(self) -> dict[str, tuple[Change, ...]]:
+        """The changes of each kind that has some, what matters most first."""
+        kinds = ("regressions", "lost", "fixes", "gained", "added", "removed")
+        return {kind: changes for kind in kinds if (changes := getattr(self, kind))}
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare(old: Report, new: Report, baseline: str) -> Comparison:
+    """What has changed; ``baseline`` is what the old report is called.
+
+    What a selection has left out is compared with nothing.
+    """
+    before, after = _judged(old), _judged(new)
+    changes: dict[str, list[Change]] = {}
+    for name, entry in after.items():
+        known = before.get(name)
+        was = known["verdict"] if known else ""
+        if kind := _kind(was, entry["verdict"]) if known else _new(name, old):
+            changes.setdefault(kind, []).append(
+                Change(name, entry["level"], was, entry["verdict"], entry["reason"])
+            )
+    names = {entry["id"] for entry in new["requirements"]}
+    changes["removed"] = [
+        Change(name, entry["level"], entry["verdict"], "", "")
+        for name, entry in before.items()
+        if name not in names
+    ]
+    return Comparison(baseline, **{kind: tuple(found) for kind, found in changes.items()})
+
+
+def _judged(report: Report) -> dict[str, Mapping[str, Any]]:
+    return {e["id"]: e for e in report["requirements"] if e["reason"] != LEFT_OUT}
+
+
+def _new(name: str, old: Report) -> str:
+    """Whether the old report did not judge it: it did not know it, or had left it out."""
+    return "" if any(entry["id"] == name for entry in old["requirements"]) else "added"
+
+
+def _kind(was: str, verdict: str) -> str:
+    if verdict in _WRONG and _rank(verdict) > _rank(was):
+        return "regressions"
+    if was in (*_WRONG, Verdict.KNOWN) and verdict == Verdict.PASS:
+        return "fixes"
+    if was in _DECIDED and verdict not in _DECIDED:
+        return "lost"
+    return "gained" if was not in _DECIDED and verdict in _DECIDED else ""
+
+
+def _rank(verdict: str) -> int:
+    return _RANKS.get(Verdict(verdict), 0)
+
+
+def comparable(reports: Sequence[Report]) -> str:
+    """The role that all of these reports are of; empty where they are of several."""
+    roles = {str(report["iut"]["role"]) for report in reports}
+    return roles.pop() if len(roles) == 1 else ""

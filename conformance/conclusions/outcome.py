@@ -1,0 +1,162 @@
+"""The outcome of a run as a whole: its exit code, its verdict, and the line that tells it."""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.configuration import Configuration
+from conformance.exits import (
+    CONFORMANT,
+    INCONCLUSIVE,
+    INTERRUPTED,
+    NONCONFORMANT,
+    SUITE_FAILED,
+)
+from conformance.running.selection import Collected
+from conformance.verdicts import Verdict
+
+_VERDICT_OF = {CONFORMANT: "conformant", NONCONFORMANT: "nonconformant"}
+
+
+@dataclass
+class Run:
+    """Everything that a run has come to, before it is judged as a whole.
+
+    ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
+    ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
+    we have not started could not be reached any more, if that happened. ``interrupted``: somebody
+    ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
+    says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
+    before its tests were done. Timings were multiplied by ``stretched`` at most, as the machine was
+    busy. ``live``: there were no tests, but two real peers that were watched.
+    """
+
+    configuration: Configuration
+    started: datetime.datetime
+    strict: bool = False
+    collected: Collected = field(default_factory=Collected)
+    interrupted: bool = False
+    reached: bool = True
+    lost: str = ""
+    at_a_time: int = 1
+    stretched: float = 1.0
+    alone: str = ""
+    timed_out: bool = False
+    live: bool = False
+    smoke: dict[str, Any] | None = None
+    tests: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def selected(self) -> int:
+        return max(self.collected.selected, len(self.tests))
+
+    @property
+    def smoke_failed(self) -> bool:
+        """Whether the smoke session did not hold, so that nothing else was tried."""
+        return self.smoke is not None and self.smoke["verdict"] != Verdict.PASS
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it ended before all of its tests were run."""
+        return len(self.tests) < self.selected
+
+    @property
+    def selection(self) -> dict[str, Any] | None:
+        """What part of the role's tests was run, as in report.json; None for all of them."""
+        if self.live:
+            return None
+        by, of = str(self.configuration.selection), max(self.collected.available, self.selected)
+        ran = self.smoke is None or (self.smoke["verdict"] == Verdict.PASS and not self.lost)
+        stopped = ran and self.cut_short and not (self.interrupted or self.problems)
+        if not by and not stopped and self.selected == of:
+            return None
+        how = [by or "what pytest was told"] if by or self.selected < of else []
+        how += [f"stopped after {len(self.tests)} tests"] if stopped else []
+        return {"by": ", ".join(how), "tests": self.selected, "of": of}
+
+
+def outcome(
+    run: Run,
+    requirements: Sequence[Mapping[str, Any]],
+    stale: Sequence[Mapping[str, str]],
+    problems: Sequence[str],
+) -> tuple[int, str]:
+    """The exit code of the run, and what to say beside the counts."""
+    verdicts = [entry["verdict"] for entry in requirements]
+    if problems:
+        return SUITE_FAILED, "the suite itself failed"
+    if run.interrupted:
+        return INTERRUPTED, ""
+    if Verdict.FAIL in verdicts:
+        return NONCONFORMANT, ""
+    if run.smoke and run.smoke_failed:
+        what = "the smoke session decided nothing" if run.reached else "the IUT was not reached"
+        return INCONCLUSIVE, f"{what}: {run.smoke['detail']}"
+    if run.lost:
+        return INCONCLUSIVE, run.lost
+    if not run.selected:
+        return INCONCLUSIVE, "the selection matches no test"
+    if stale:
+        return NONCONFORMANT, "known failures do not hold any more"
+    if run.strict and (Verdict.WARN in verdicts or Verdict.INCONCLUSIVE in verdicts):
+        return NONCONFORMANT, "strict: warnings and inconclusive verdicts count"
+    if run.timed_out:
+        return INCONCLUSIVE, _out_of_time(run)
+    if run.selection:
+        wanted = set(run.collected.decided)
+        shown = (Verdict.PASS, Verdict.KNOWN, Verdict.WARN)
+        if not any(entry["id"] in wanted and entry["verdict"] in shown for entry in requirements):
+            return INCONCLUSIVE, "no requirement of the selection was exercised"
+        return CONFORMANT, ""
+    if not any(tried(entry) for entry in requirements):
+        return INCONCLUSIVE, "no requirement of level must was exercised"
+    return CONFORMANT, ""
+
+
+def _out_of_time(run: Run) -> str:
+    limit = run.configuration.max_time
+    return f"the run reached its --max-time of {limit:g} s after {len(run.tests)} tests"
+
+
+def word(code: int) -> str:
+    """The verdict of a run that ends with an exit code."""
+    return _VERDICT_OF.get(code, "inconclusive")
+
+
+def headline(lead: str, counts: Mapping[str, int], reason: str) -> str:
+    """A run in one line: of what it speaks if not of the whole, the counts, what else to say."""
+    exercised = sum(counts[name] for name in ("pass", "fail", "warn", "known"))
+    return (
+        f"{lead}{exercised} of {sum(counts.values())} requirements exercised "
+        f"({counts['pass']} passed, {counts['fail']} failed, {counts['warn']} warned"
+        + (f", {counts['known']} known to fail" if counts["known"] else "")
+        + f"); {counts['not-exercised']} not exercised, {counts['inconclusive']} inconclusive"
+        + (f", {counts['not-applicable']} not applicable" if counts["not-applicable"] else "")
+        + (f". {reason}" if reason else "")
+    )
+
+
+def lead(run: Run) -> str:
+    """What a headline begins with where not all tests were run to their end."""
+    if run.interrupted:
+        return f"interrupted after {len(run.tests)} of {run.selected} tests: "
+    if run.live:
+        return "what passed between two peers: "
+    if selection := run.selection:
+        return f"{selection['tests']} of {selection['of']} tests ({selection['by']}): "
+    return ""
+
+
+def tried(entry: Mapping[str, Any]) -> bool:
+    """Whether a requirement is one that a run must have exercised some of to be conformant."""
+    return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
+
+
+def counted(verdicts: Iterable[str]) -> dict[str, int]:
+    """How many there are of each verdict."""
+    counts = dict.fromkeys(map(str, Verdict), 0)
+    for verdict in verdicts:
+        counts[verdict] += 1
+    return counts

@@ -1,0 +1,166 @@
+"""Says at once whether a value fits a schema; what a misfit lacks, `keywords` then says in words.
+
+Nearly everything that passes is sound, and is only looked at for that and for the requirements
+(`x-requirement`) that it puts to the test. So each part of a schema becomes one function, made
+when it is first needed. A part with a keyword that is not known here has none.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from conformance.definitions.keywords import KINDS, OWN, RULES, STANDARD, canonical
+
+Fits = Callable[[Any, set[str]], bool]
+"""Whether a value fits, and adds the requirements that it puts to the test to a set."""
+
+
+class Unknown(Exception):
+    """A schema has a keyword of which this module cannot say what it asks."""
+
+
+class Fitting:
+    """The functions of one set of schemas; `lookup` gives what stands at an absolute URI."""
+
+    def __init__(self, lookup: Callable[[str], Any]) -> None:
+        self._lookup = lookup
+        self._referred: dict[str, Fits] = {}
+
+    def of(self, schema: Any) -> Fits:
+        """The function of a schema. Raises Unknown."""
+        if isinstance(schema, bool):
+            return lambda value, marks: schema
+        parts = [
+            part
+            for keyword, limit in schema.items()
+            if (part := self._part(keyword, limit, schema)) is not None
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return partial(_every, tuple(parts))
+
+    def _part(self, keyword: str, limit: Any, schema: Any) -> Fits | None:
+        """What one keyword asks; None where that is nothing."""
+        if keyword not in STANDARD and keyword not in OWN:
+            return None
+        if keyword in RULES:
+            kind, holds, _ = RULES[keyword]
+            of_kind = KINDS[kind]
+            return lambda value, marks: not of_kind(value) or holds(limit, value)
+        make = getattr(self, f"_{keyword.lstrip('$').replace('-', '_')}", None)
+        if make is None:
+            raise Unknown(keyword)
+        fits: Fits | None = make(limit, schema)
+        return fits
+
+    def _type(self, types: Any, schema: Any) -> Fits:
+        kinds = [KINDS[name] for name in ([types] if isinstance(types, str) else types)]
+        if len(kinds) == 1:
+            (only,) = kinds
+            return lambda value, marks: only(value)
+        return lambda value, marks: any(kind(value) for kind in kinds)
+
+    def _x_requirement(self, requirement: Any, schema: Any) -> Fits | None:
+        def fits(value: Any, marks: set[str]) -> bool:
+            marks.add(requirement)
+            return True
+
+        return fits if isinstance(requirement, str) else None
+
+    def _const(self, constant: Any, schema: Any) -> Fits:
+        return self._enum([constant], schema)
+
+    def _enum(self, values: Any, schema: Any) -> Fits:
+        if all(isinstance(value, str) for value in values):
+            texts = frozenset(values)
+            return lambda value, marks: isinstance(value, str) and value in texts
+        known = frozenset(map(canonical, values))
+        return lambda value, marks: canonical(value) in known
+
+    def _ref(self, uri: Any, schema: Any) -> Fits:
+        if uri not in self._referred:
+            # A schema may refer to itself, by way of others, too.
+            self._referred[uri] = lambda value, marks: self._referred[uri](value, marks)
+            self._referred[uri] = self.of(self._lookup(uri))
+        return lambda value, marks: self._referred[uri](value, marks)
+
+    def _allOf(self, schemas: Any, schema: Any) -> Fits:
+        return partial(_every, tuple(map(self.of, schemas)))
+
+    def _anyOf(self, branches: Any, schema: Any) -> Fits:
+        return partial(_fitting, tuple(map(self.of, branches)), len(branches))
+
+    def _oneOf(self, branches: Any, schema: Any) -> Fits:
+        return partial(_fitting, tuple(map(self.of, branches)), 1)
+
+    def _not(self, other: Any, schema: Any) -> Fits:
+        fits = self.of(other)
+        return lambda value, marks: not fits(value, set())
+
+    def _properties(self, properties: Any, schema: Any) -> Fits:
+        known = {name: self.of(part) for name, part in properties.items()}
+
+        def fits(value: Any, marks: set[str]) -> bool:
+            return not isinstance(value, dict) or all(
+                part(value[name], marks) for name, part in known.items() if name in value
+            )
+
+        return fits
+
+    def _required(self, names: Any, schema: Any) -> Fits:
+        return lambda value, marks: (
+            not isinstance(value, dict) or all(name in value for name in names)
+        )
+
+    def _additionalProperties(self, extra: Any, schema: Any) -> Fits:
+        if "patternProperties" in schema:
+            raise Unknown("patternProperties")
+        known = schema.get("properties", {})
+        part = self.of(extra)
+
+        def fits(value: Any, marks: set[str]) -> bool:
+            return not isinstance(value, dict) or all(
+                part(item, marks) for name, item in value.items() if name not in known
+            )
+
+        return fits
+
+    def _propertyNames(self, names: Any, schema: Any) -> Fits:
+        part = self.of(names)
+        return lambda value, marks: (
+            not isinstance(value, dict) or all(part(name, marks) for name in value)
+        )
+
+    def _prefixItems(self, prefix: Any, schema: Any) -> Fits:
+        parts = [self.of(part) for part in prefix]
+
+        def fits(value: Any, marks: set[str]) -> bool:
+            return not isinstance(value, list) or all(
+                part(item, marks) for part, item in zip(parts, value, strict=False)
+            )
+
+        return fits
+
+    def _items(self, items: Any, schema: Any) -> Fits:
+        part = self.of(items)
+        first = len(schema.get("prefixItems", ()))
+
+        def fits(value: Any, marks: set[str]) -> bool:
+            return not isinstance(value, list) or all(part(item, marks) for item in value[first:])
+
+        return fits
+
+
+def _every(parts: tuple[Fits, ...], value: Any, marks: set[str]) -> bool:
+    return all(fits(value, marks) for fits in parts)
+
+
+def _fitting(branches: tuple[Fits, ...], most: int, value: Any, marks: set[str]) -> bool:
+    """Whether one branch fits or more, up to so many; only their requirements apply."""
+    count = 0
+    for fits in branches:
+        own: set[str] = set()
+        if fits(value, own):
+            count += 1
+            marks |= own
+    return 1 <= count <= most

@@ -1,0 +1,172 @@
+"""Finds protocols, and loads each from its files in ``schemas/<protocol>/``.
+
+The form of these files is checked here, their references to others in
+``conformance.checks.references``.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance.definitions import locate
+from conformance.definitions.protocol import (
+    MessageType,
+    Operation,
+    Protocol,
+    Requirement,
+    Role,
+    Setting,
+    UnknownName,
+)
+from conformance.definitions.schemas import Schema
+from conformance.exits import WrongUsage
+
+# A mock reads these files at each start, and the loader in Python takes a quarter of a second.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class BrokenProtocol(WrongUsage, ValueError):
+    """Files of a protocol that are wrong, alone or together; the text says which, and where."""
+
+
+def names() -> list[str]:
+    """The names of all protocols that can be found."""
+    return [
+        entry.name for entry in locate.folders("schemas") if (entry / "protocol.yaml").is_file()
+    ]
+
+
+checks: set[Callable[[Protocol], None]] = set()
+"""Further checks of each protocol that is loaded: commands add
+``conformance.checks.references.check``; mocks, of which a run starts hundreds, do not."""
+
+
+@cache
+def load(name: str) -> Protocol:
+    """Load one protocol by its name. Raises UnknownName or BrokenProtocol."""
+    folder = locate.folder("schemas", name)
+    if folder is None or not (folder / "protocol.yaml").is_file():
+        raise UnknownName("protocol", name, names())
+    raw = _yaml(folder / "protocol.yaml")
+    schema = json.loads(Path(__file__).with_name("protocol.schema.json").read_text("utf-8"))
+    if wrong := Schema.of(schema).errors(raw):
+        raise BrokenProtocol(f"{folder / 'protocol.yaml'}: {wrong[0].message}")
+    protocol = Protocol(
+        name=name,
+        title=raw["title"],
+        schema_requirement=raw["schema_requirement"],
+        roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},
+        timings=_settings(raw["timings"]),
+        ixit=_settings(raw.get("ixit", {})),
+        features={key: tuple(ids) for key, ids in raw.get("features", {}).items()},
+        messages={
+            (entry["from"], entry["name"]): MessageType(
+                entry["name"],
+                entry["from"],
+                entry["schema"],
+                entry.get("paces", False),
+                entry.get("feature", ""),
+            )
+            for entry in raw["messages"]
+        },
+        requirements=_requirements(folder / "requirements.yaml"),
+        folder=folder,
+    )
+    for check in checks:
+        check(protocol)
+    return protocol
+
+
+def role(path: str) -> Role:
+    """The role named ``PROTOCOL/ROLE``. Raises UnknownName."""
+    protocol, _, name = path.partition("/")
+    return load(protocol).role(name)
+
+
+def _yaml(path: Path) -> Any:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except OSError as error:
+        raise BrokenProtocol(f"{path}: {error.strerror or error}") from error
+    except (ValueError, yaml.YAMLError) as error:
+        # What YAML says comes in several lines.
+        raise BrokenProtocol(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+
+
+def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
+    return Role(
+        protocol=protocol,
+        name=name,
+        title=raw["title"],
+        peer=raw["peer"],
+        serves=raw["serves"],
+        transports=tuple(raw["transports"]),
+        bridge=raw.get("bridge", ""),
+        channels=tuple(raw.get("channels", ())),
+        ports=tuple(raw.get("ports", ())),
+        upper_tester=raw.get("upper_tester", ""),
+        hooks={
+            key: Operation(key, entry["description"], tuple(entry.get("arguments", ())))
+            for key, entry in raw.get("hooks", {}).items()
+        },
+        programs=raw.get("programs", {}),
+        procedures=raw.get("procedures", {}),
+    )
+
+
+def _settings(raw: dict[str, Any]) -> dict[str, Setting]:
+    return {
+        key: Setting(
+            key, entry["description"], entry.get("default"), tuple(entry.get("values", ()))
+        )
+        for key, entry in raw.items()
+    }
+
+
+def _requirements(path: Path) -> dict[str, Requirement]:
+    entries = _yaml(path)
+    if not isinstance(entries, list):
+        raise BrokenProtocol(f"{path}: a list of requirements was expected")
+    found: dict[str, Requirement] = {}
+    for number, raw in enumerate(entries):
+        try:
+            entry = _requirement(raw)
+            if entry.id in found:
+                raise ValueError(f"{entry.id} stands twice")
+        except ValueError as error:
+            where = raw.get("id", number) if isinstance(raw, dict) else number
+            text = str(error).removeprefix(f"{where}: ")
+            raise BrokenProtocol(f"{path}: {where}: {text}") from error
+        found[entry.id] = entry
+    return found
+
+
+def _requirement(raw: Any) -> Requirement:
+    """One entry. Raises ValueError, or UnknownName for a word that no entry has."""
+    if not isinstance(raw, dict):
+        raise ValueError("an entry of a requirement was expected")
+    known = {member.name: member for member in fields(Requirement)}
+    for key, value in raw.items():
+        if key not in known:
+            raise ValueError(str(UnknownName("word", str(key), list(known))))
+        many = key in ("binds", "presumes")
+        texts = value if many and isinstance(value, list) else [value]
+        # YAML 1.1 reads a bare `no` as false, and a section may be a number.
+        plain = str | int | float if key == "section" else str
+        if many != isinstance(value, list) or not (
+            all(isinstance(text, plain) for text in texts) or (key == "tested" and value is False)
+        ):
+            raise ValueError(
+                f"{key} is {value!r}; {'a list of names' if many else 'a text'} was expected"
+            )
+    for key, member in known.items():
+        if key not in raw and member.default is MISSING:
+            raise ValueError(f"{key!r} is missing")
+    tested = "no" if raw.get("tested") is False else raw.get("tested", "wire")
+    lists = {key: tuple(raw.get(key, ())) for key in ("binds", "presumes")}
+    return Requirement(**{**raw, **lists, "section": str(raw["section"]), "tested": tested})

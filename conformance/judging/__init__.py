@@ -1,0 +1,1 @@
+"""Judges what crosses the wire: captures of it, live or recorded, and the findings in them."""

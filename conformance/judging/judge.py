@@ -1,0 +1,336 @@
+"""Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from typing import Protocol as Interface
+
+from conformance.codec import Decoder, Frame, Prompting
+from conformance.definitions.protocol import MessageType, Protocol
+from conformance.judging.captures import Capture, Event
+
+MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
+_COUNTED = 10_000  # different ones that are counted over all connections
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A requirement that a session violates, how, and by which event of its transcript.
+
+    ``path`` leads to the member of the decoded message that is wrong, where it is known.
+    """
+
+    requirement: str
+    message: str
+    event: int | None = None
+    path: tuple[str | int, ...] = ()
+
+
+class Oracle(Interface):
+    """The passive judge of one protocol: which message or event may follow which.
+
+    It sees both sides and does not know which of them is under test. Each call returns what the
+    event violates. ``exercised`` collects the requirements that the session really put to the test.
+
+    Where several connections are one conversation, the module has a class ``Conversation`` besides:
+    each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
+    argument says whether the IUT has been running before.
+    """
+
+    exercised: set[str]
+
+    def message(self, sender: str, name: str, value: Any) -> Iterable[Finding]:
+        """A well-framed message that fits its schema or not."""
+        ...
+
+    def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterable[Finding]:
+        """A well-framed message that the protocol lists for another role (foreign) or for none."""
+        ...
+
+    def broken(self, sender: str) -> None:
+        """Bytes that are not a message; the codec has said what they violate."""
+        ...
+
+    def closed(self, sender: str) -> Iterable[Finding]:
+        """One side has ended the stream."""
+        ...
+
+
+class Judge:
+    """Applies codec, schemas and oracle to one session.
+
+    ``judged`` are the roles whose deviations count; what the others do only moves the oracle.
+    A ``fragment`` is not a session but a list of messages: schemas apply, the oracle does not.
+    ``transport`` is what it goes over, where that is not the first transport of its roles.
+    ``conversation`` is what its oracle shares with the oracles of other sessions of the same IUT.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        judged: Iterable[str],
+        fragment: bool = False,
+        transport: str = "",
+        conversation: Any = None,
+    ) -> None:
+        self._protocol = protocol
+        self._judged = frozenset(judged)
+        self._decoders: dict[str, Decoder] = {
+            party: protocol.decoder(party, transport) for party in protocol.parties
+        }
+        self._prompting = {
+            party: decoder
+            for party, decoder in self._decoders.items()
+            if isinstance(decoder, Prompting)
+        }
+        shared = () if conversation is None else (conversation,)
+        self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
+        self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
+        self.findings: list[Finding] = []
+        self.spoiled = False
+        """Bytes came that are not a message: whatever else is found may only follow from that."""
+        self.foreign = ""
+        """A message that came although only the other role may send it, if one did."""
+
+    @property
+    def exercised(self) -> set[str]:
+        """The requirements that this session has put to the test so far."""
+        return set().union(*(self.exercised_by(role) for role in self._judged))
+
+    def exercised_by(self, role: str) -> set[str]:
+        """Those of them that one judged role was put to the test of, besides its peer's."""
+        return self._exercised[role] | (self._oracle.exercised if self._oracle else set())
+
+    def times(self, role: str) -> Mapping[tuple[str, str], int]:
+        """How often a role was found to violate what, by requirement and message."""
+        return self._found[role]
+
+    def decode(self, sender: str, data: bytes) -> list[Frame]:
+        """Cut the next bytes of one side into frames."""
+        return self._decoders[sender].feed(data)
+
+    def prompt(self, sender: str) -> bytes:
+        """The bytes that one side waits for inside a message, for its peer to send; mostly none."""
+        return self._prompting[sender].prompt() if sender in self._prompting else b""
+
+    def frame(self, index: int | None, sender: str, frame: Frame) -> None:
+        """Judge one frame, which is event ``index`` of the transcript."""
+        self._add(index, sender, self._frame(sender, frame))
+
+    def rest(self, sender: str) -> list[Frame]:
+        """What one side's decoder still holds when its stream ends; judge it before the end."""
+        return self._decoders[sender].end()
+
+    def closed(self, index: int | None, sender: str) -> None:
+        """Judge the end of one side's stream."""
+        if self._oracle:
+            self._add(index, sender, self._in_order(self._oracle.closed(sender)))
+
+    def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
+        if frame.name is None:
+            requirement = frame.requirement or self._protocol.schema_requirement
+            self.spoiled = self.spoiled or sender in self._judged
+            if self._oracle:
+                self._oracle.broken(sender)
+            yield Finding(requirement, frame.error or "bytes that are not a message")
+            return
+        if frame.error and sender in self._judged:
+            yield Finding(frame.requirement or self._protocol.schema_requirement, frame.error)
+        known = self._protocol.messages.get((sender, frame.name))
+        if known is None:
+            foreign = any(name == frame.name for _, name in self._protocol.messages)
+            if self._oracle:
+                found = list(self._oracle.unknown(sender, frame.name, frame.value, foreign))
+                if foreign and found and sender in self._judged:
+                    self.foreign = self.foreign or frame.name
+                yield from self._in_order(found)
+            return
+        if sender in self._judged:
+            yield from self._schema(known, frame.value)
+        if self._oracle:
+            yield from self._in_order(self._oracle.message(sender, frame.name, frame.value))
+
+    def _in_order(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """What the oracle finds; nothing where messages may have been lost."""
+        found = list(findings)
+        if not self.spoiled:
+            yield from found
+
+    def _schema(self, known: MessageType, value: Any) -> Iterator[Finding]:
+        default = self._protocol.schema_requirement
+        schema = self._protocol.schemas.schema(known.schema)
+        errors, marks = schema.check(value)
+        self._exercised[known.sender] |= marks | {default}
+        # Where the whole message is known to follow another convention, one finding says so.
+        dialect = getattr(self._protocol.oracle, "dialect", None)
+        reading = errors and dialect and dialect(known.sender, known.name, value)
+        if reading:
+            yield Finding(errors[0].requirement or default, reading)
+        else:
+            for error in errors:
+                yield Finding(error.requirement or default, error.message, path=error.path)
+
+    def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
+        # Always run to the end: the state of an oracle must not depend on who is judged.
+        for finding in list(findings):
+            found = self._found.get(sender)
+            key = (finding.requirement, finding.message)
+            if found is None or (key not in found and len(found) >= MOST):
+                continue
+            found[key] += 1
+            if found[key] == 1:
+                self.findings.append(replace(finding, event=index))
+
+
+class Connections:
+    """Judges the events of a recorded or a live session one by one, each connection with a `Judge`.
+
+    Connections with one instance of an IUT share what their oracles have in common, which is
+    ``conversation`` where that goes on from another session. ``running``: the IUT was running
+    before. ``of_peer``: whether a party has really sent a frame, or else its connection is none of
+    this protocol, and not judged; all have by default.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        judged: Iterable[str],
+        fragment: bool = False,
+        running: bool = False,
+        conversation: Any = None,
+        of_peer: Callable[[str, Frame], bool] | None = None,
+    ) -> None:
+        self._protocol = protocol
+        self._judged = tuple(judged)
+        self._of_peer = of_peer
+        self._foreign: set[int | None] = set()
+        self.times: Counter[tuple[str, str, str]] = Counter()
+        """How often each role, on connections that are over, has violated what, and how."""
+        self._fragment = fragment
+        self._running = running
+        self._conversation = conversation
+        self._conversations: dict[Any, Any] = {}
+        self._transport = ""
+        self._judges: dict[int | None, Judge] = {}
+        self._latest: dict[tuple[int | None, str], int] = {}
+        self._told: dict[int | None, int] = {}
+        self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self.spoiled = False
+        self.foreign = ""
+
+    def take(self, index: int, event: Event) -> tuple[list[Frame], list[Finding]]:
+        """Judge event ``index``; returns the frames that it completes, and what it violates.
+
+        All findings of an event are about its sender.
+        """
+        if event.connection in self._foreign:
+            return [], []
+        judge = self._judges.get(event.connection) or self._begun(event)
+        frames: list[Frame] = []
+        if event.sender is None:
+            return frames, []
+        if event.data is not None:
+            self._latest[event.connection, event.sender] = index
+            frames = judge.decode(event.sender, event.data)
+            for frame in frames:
+                if self._of_peer and not self._of_peer(event.sender, frame):
+                    self.forget(event.connection)
+                    self._foreign.add(event.connection)
+                    return [], []
+                judge.frame(index, event.sender, frame)
+        elif event.event == "closed":
+            frames = judge.rest(event.sender)
+            for frame in frames:
+                judge.frame(self._latest[event.connection, event.sender], event.sender, frame)
+            judge.closed(index, event.sender)
+        found = judge.findings[self._told.get(event.connection, 0) :]
+        self._told[event.connection] = len(judge.findings)
+        return frames, found
+
+    def _begun(self, event: Event) -> Judge:
+        begins = event.event == "connected"
+        instance = event.details.get("instance") if begins else None
+        if begins:
+            self._transport = str(event.details.get("transport", self._transport))
+        if instance not in self._conversations:
+            self._conversations[instance] = self._conversation or self._protocol.conversation(
+                self._running
+            )
+        judge = Judge(
+            self._protocol,
+            self._judged,
+            self._fragment,
+            self._transport,
+            self._conversations[instance],
+        )
+        self._judges[event.connection] = judge
+        return judge
+
+    def forget(self, connection: int | None) -> None:
+        """A connection is over: keep only what it has shown."""
+        self._foreign.discard(connection)
+        judge = self._judges.pop(connection, None)
+        if judge is None:
+            return
+        for role in self._judged:
+            self._exercised[role] |= judge.exercised_by(role)
+            for (requirement, message), number in judge.times(role).items():
+                key = role, requirement, message
+                if key in self.times or len(self.times) < _COUNTED:
+                    self.times[key] += number
+        for party in self._protocol.parties:
+            self._latest.pop((connection, party), None)
+        self._told.pop(connection, None)
+        self.spoiled = self.spoiled or judge.spoiled
+        self.foreign = self.foreign or judge.foreign
+
+    def end(self) -> dict[str, set[str]]:
+        """Forget all connections; returns which requirements each role was put to the test of."""
+        for connection in list(self._judges):
+            self.forget(connection)
+        return self._exercised
+
+
+@dataclass
+class Judged:
+    """What a recorded session has shown, as a `Judge` has it of one connection.
+
+    ``findings`` carry the indices of its events.
+    """
+
+    findings: list[Finding]
+    exercised: set[str]
+    spoiled: bool
+    foreign: str
+
+
+def judge_capture(
+    protocol: Protocol,
+    capture: Capture,
+    judged: Iterable[str],
+    conversation: Any = None,
+    took: Callable[[int, list[Frame]], None] | None = None,
+) -> Judged:
+    """Judge a recorded session: every finding carries the index of the event that shows it.
+
+    ``conversation`` is that of `Connections`; ``took`` hears which frames the bytes of an event
+    have completed.
+    """
+    connections = Connections(
+        protocol,
+        judged,
+        fragment=bool(capture.extra.get("fragment")),
+        running=bool(capture.extra.get("running")),
+        conversation=conversation,
+    )
+    findings: list[Finding] = []
+    for index, event in enumerate(capture.events):
+        frames, found = connections.take(index, event)
+        findings += found
+        if took and event.sender is not None:
+            took(index, frames)
+    exercised = set().union(*connections.end().values())
+    findings.sort(key=lambda finding: finding.event or 0)
+    return Judged(findings, exercised, connections.spoiled, connections.foreign)

@@ -1,0 +1,176 @@
+"""Reads and judges a recorded session: what it violates, and whether its values match its bytes."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.codec import Frame
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Protocol, UnknownName
+from conformance.exits import SuiteFault
+from conformance.judging import captures
+from conformance.judging.captures import Capture, CaptureError
+from conformance.judging.judge import Finding, judge_capture
+
+
+class Misjudged(SuiteFault):
+    """A finding of a requirement that does not bind that role: a fault of the suite."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """An event whose ``message`` or ``value`` is not what its bytes say."""
+
+    event: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded session with its findings; ``messages`` counts those of the judged roles.
+
+    ``lines`` are the places of its events in its file: lines, or what a foreign file has instead.
+    ``left_out`` says what of it was not judged.
+    """
+
+    path: Path
+    protocol: Protocol
+    capture: Capture
+    judged: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    contradictions: tuple[Contradiction, ...]
+    messages: int
+    lines: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
+
+    def where(self, event: int | None) -> str:
+        """``FILE:LINE`` of an event."""
+        return f"{self.path}:{self.lines[event] if event is not None else 1}"
+
+    def level(self, finding: Finding) -> str:
+        return self.protocol.requirement(finding.requirement).level
+
+
+def read(path: Path, role: str | None = None, conversation: Any = None) -> Recording:
+    """Read and judge a capture: the given role, the one under test, or every role.
+
+    ``conversation`` is what its oracles share with those of captures that were read before it.
+    Raises CaptureError where it is not one, or is of a protocol or a role that does not exist, and
+    Misjudged where what was found is wrong in itself.
+    """
+    capture = captures.read(path)
+    protocol = protocol_of(path, capture)
+    # One that is still written may have more by now.
+    lines = _lines(path)[: len(capture.events)]
+    for event, line in zip(capture.events, lines, strict=True):
+        if event.sender is not None and event.sender not in protocol.parties:
+            raise CaptureError(f"{path}:{line}: 'from' is {event.sender!r}; {_either(protocol)}")
+    if capture.iut is not None and capture.iut not in protocol.roles:
+        raise CaptureError(f"{path}:1: 'iut' is {capture.iut!r}; {_either(protocol)}")
+    return judged(path, protocol, capture, lines, role, conversation)
+
+
+def judged(
+    path: Path,
+    protocol: Protocol,
+    capture: Capture,
+    lines: Sequence[int],
+    role: str | None = None,
+    conversation: Any = None,
+    left_out: Sequence[str] = (),
+) -> Recording:
+    """Judge a session that was read from a file, as `read` does. Raises Misjudged."""
+    told = _judged(protocol, capture, role)
+    # Two real peers are judged together, as they are live, whoever is asked about.
+    both = told if capture.iut else tuple(protocol.roles)
+    said = _Said(capture, told)
+    judge = judge_capture(protocol, capture, both, conversation, said.took)
+    findings = []
+    for finding in judge.findings:
+        sender = capture.events[finding.event or 0].sender
+        known = protocol.requirements.get(finding.requirement)
+        if known is None or sender not in known.binds:
+            wrong = "does not bind it" if known else "does not exist"
+            raise Misjudged(
+                f"{path}: a finding about {sender} is of {finding.requirement!r}, which {wrong}: "
+                f"{finding.message}"
+            )
+        if sender in told:
+            findings.append(finding)
+    return Recording(
+        path,
+        protocol,
+        capture,
+        told,
+        tuple(findings),
+        tuple(said.contradictions),
+        said.messages,
+        tuple(lines),
+        tuple(left_out),
+    )
+
+
+def protocol_of(path: Path, capture: Capture) -> Protocol:
+    """The protocol that a capture says it is of. Raises CaptureError."""
+    try:
+        return protocols.load(capture.protocol)
+    except UnknownName as error:
+        raise CaptureError(f"{path}:1: {error}") from error
+
+
+def role_of(protocol: Protocol, name: str) -> str:
+    """A role given as ``ROLE`` or ``PROTOCOL/ROLE``. Raises UnknownName."""
+    return protocol.role(name.removeprefix(f"{protocol.name}/")).name
+
+
+def _either(protocol: Protocol) -> str:
+    return f"{' or '.join(protocol.roles)} was expected"
+
+
+def _judged(protocol: Protocol, capture: Capture, role: str | None) -> tuple[str, ...]:
+    if role:
+        return (role_of(protocol, role),)
+    return (capture.iut,) if capture.iut else tuple(protocol.roles)
+
+
+def _lines(path: Path) -> tuple[int, ...]:
+    """The line numbers of the events."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        return tuple(number for number, line in enumerate(file, 1) if number > 1 and line.strip())
+
+
+class _Said:
+    """What the events of a capture say of themselves, beside the messages that their bytes are."""
+
+    def __init__(self, capture: Capture, judged: tuple[str, ...]) -> None:
+        self._capture = capture
+        self._judged = judged
+        self.messages = 0
+        self.contradictions: list[Contradiction] = []
+
+    def took(self, index: int, frames: Sequence[Frame]) -> None:
+        """The bytes of an event have completed these frames."""
+        event = self._capture.events[index]
+        named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
+        if event.sender in self._judged:
+            self.messages += len(named)
+        if event.message is not None:
+            said = (event.message, event.value)
+            self.contradictions += [Contradiction(index, text) for text in _differs(said, named)]
+
+
+def _differs(said: tuple[str, Any], named: list[tuple[str, Any]]) -> Iterator[str]:
+    if len(named) != 1:
+        what = f"{len(named)} messages" if named else "no message"
+        yield f"the event says {said[0]}, and its bytes are {what}"
+    elif said[0] != named[0][0]:
+        yield f"the event says {said[0]}, and its bytes are {named[0][0]}"
+    elif _written(said[1]) != _written(named[0][1]):
+        yield f"the value of {said[0]} is not what its bytes say"
+
+
+def _written(value: Any) -> str:
+    """A value in a form in which 1, 1.0 and true differ and the order of members does not."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,1 @@
+"""Proves the suite by its mocks: faults, lawful variants and mutants."""

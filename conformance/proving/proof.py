@@ -1,0 +1,352 @@
+"""Proves the suite by its mocks: every fault is found, and what is lawful is spared.
+
+A trial is a run of the suite in a process of its own. It is forked off this one, which has imported
+pytest and Hypothesis already: that saves each of hundreds of runs more than half a second. A fault
+is first tried with the tests that decide its requirement, and with all of them if those miss it:
+the oracle judges every session, whatever its test was for. The sound mock and its variants are
+tried with all of them. A mutant, which a machine has made, is tried until anything finds it. Of a
+pair, which is two faults at once, neither may hide the other.
+"""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+from conformance import cli, configuration
+from conformance.conclusions.causes import presumes
+from conformance.definitions import protocols
+from conformance.harness.instance import transport
+from conformance.harness.process import sweep
+from conformance.proving import mutants
+from conformance.running.collection import cases
+from conformance.verdicts import Verdict
+from mocks.deviations import COMPANY, deviating, faults, variants
+from mocks.mutants import APPLIED
+
+FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
+SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
+SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
+    "SURVIVED",
+    "wrong requirement",
+    "FALSE ALARM",
+    "NO RESULT",
+    "SPREADS",
+    "ONE HIDDEN",
+)
+
+LONGEST = 900.0  # seconds that one run of the suite may take
+_ENDING = 5.0  # seconds that an interrupted run has to end what it started
+_MARK = "CONFORMANCE_PROOF"
+_AND = "+"  # between the names of a pair
+_WRONG = (Verdict.FAIL, Verdict.WARN)
+
+
+@dataclass
+class Trial:
+    """A run of the suite against the mock of a role, sound or deviating; and its result.
+
+    ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
+    requirements beside its own that were violated too; of the sound mock all that did not hold.
+    ``whole``: it took more than the tests of its own requirement. ``company`` is how many others a
+    fault may violate. Of a pair, ``name`` has both names, and ``second`` is what the second fault
+    violates.
+    """
+
+    role: str
+    transport: str
+    kind: str = ""
+    name: str = ""
+    requirement: str = ""
+    subtle: bool = False
+    verdict: str = ""
+    seconds: float = 0.0
+    others: list[str] = field(default_factory=list)
+    whole: bool = False
+    detail: str = ""
+    company: int = COMPANY
+    second: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.verdict in (SOUND, SPARED, KILLED, IDLE)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def words(self, report: Path) -> list[str]:
+        """The command that repeats it."""
+        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        # The first that finds a mutant is enough, whichever that is.
+        words += [] if self.kind == MUTANT else ["-n", "1"]
+        if self.kind == PAIR:
+            words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
+        elif self.kind:
+            words += [f"--{self.kind}", self.name]
+        own = [self.requirement, self.second] if self.second else [self.requirement]
+        words += [] if self.whole else [word for name in own for word in ("--requirement", name)]
+        return words + (
+            ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
+        )
+
+
+def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Trial]:
+    """The sound mock over each transport that is needed, then every fault and every variant.
+
+    With ``names`` only these faults and variants, and not the sound mock. ``whole``: each fault
+    with all tests.
+    """
+    usual = transport(configuration.embedded(protocols.role(role)))
+    declared = [(FAULT, fault) for fault in faults(role).values()]
+    declared += [(VARIANT, variant) for variant in variants(role).values()]
+    chosen = [(kind, one) for kind, one in declared if not names or one.name in names]
+    over = [one.needs.get("transport", usual) for _, one in chosen]
+    sound = (
+        [] if names else [Trial(role, each, whole=True) for each in dict.fromkeys([usual, *over])]
+    )
+    decided = _decided(role)
+    return sound + [
+        Trial(
+            role,
+            each,
+            kind,
+            one.name,
+            one.requirement,
+            one.subtle,
+            whole=whole or kind == VARIANT or one.requirement not in decided,
+            company=one.company,
+        )
+        for (kind, one), each in zip(chosen, over, strict=True)
+    ]
+
+
+def pairs(role: str, number: int, seed: int) -> list[Trial]:
+    """That many pairs of faults of a role's mock, neither of which the other's tests rest on."""
+    protocol = protocols.load(protocols.role(role).protocol)
+    usual, decided = transport(configuration.embedded(protocols.role(role))), _decided(role)
+    known = [fault for fault in faults(role).values() if fault.requirement in decided]
+    both = list(combinations(known, 2))
+    random.Random(f"{role} {seed}").shuffle(both)
+    found: list[Trial] = []
+    for one, other in both:
+        ids = (one.requirement, other.requirement)
+        bound = any(a in [b, *presumes(b, protocol)] for a, b in (ids, ids[::-1]))
+        if len(found) == number or bound or one.needs != other.needs:
+            continue
+        # Two may change the same part of a mock, so that no class can be both.
+        with contextlib.suppress(TypeError):
+            deviating(role, [one.name, other.name])
+            over, name = one.needs.get("transport", usual), f"{one.name}{_AND}{other.name}"
+            found.append(Trial(role, over, PAIR, name, ids[0], second=ids[1]))
+    return found
+
+
+def mutations(role: str, number: int, seed: int) -> list[Trial]:
+    """That many mutants of a role's mock, the same for the same seed.
+
+    Those that would change nothing in a whole run of the sound mock have their verdict already.
+    """
+    found = protocols.role(role)
+    usual = transport(configuration.embedded(found))
+    decided = _decided(role)
+    planned = [
+        Trial(
+            role,
+            usual,
+            MUTANT,
+            str(one.mutant),
+            one.requirement,
+            whole=one.requirement not in decided,
+        )
+        for one in mutants.made(protocols.load(found.protocol), found, number, seed)
+    ]
+    changing = _changing(role, usual, [trial.name for trial in planned]) if planned else set()
+    for trial in planned:
+        trial.verdict = "" if trial.name in changing else IDLE
+    return planned
+
+
+def _changing(role: str, over: str, names: Sequence[str]) -> set[str]:
+    """Those of these mutants that would change anything in a whole run of the sound mock."""
+    with tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
+        file = Path(folder) / "all"
+        file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        prove([Trial(role, over, MUTANT, f"@{file}", whole=True)], 1, lambda _: None)
+        told = file.with_name(f"{file.name}.changing")
+        return set(told.read_text("utf-8").splitlines()) if told.exists() else set()
+
+
+def _decided(role: str) -> set[str]:
+    """The requirements of a role that test cases decide."""
+    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
+        return {case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()}
+
+
+def unproven(role: str) -> list[str]:
+    """The requirements of a role that are tested on the wire and that no fault violates."""
+    violated = {fault.requirement for fault in faults(role).values()}
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
+    return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
+
+
+def unspared(role: str) -> list[str]:
+    """The readings of a role that have no variant."""
+    taken = {variant.requirement for variant in variants(role).values()}
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
+    return [r.id for r in bound if r.origin == "reading" and r.id not in taken]
+
+
+def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
+    """Run all trials, ``jobs`` at a time, and fill in their results; ``told`` is called with each.
+
+    What has a verdict already is only told.
+
+    However it ends, no process of any trial is left.
+    """
+    for trial in (trial for trial in planned if trial.verdict):
+        told(trial)
+    waiting = deque(trial for trial in planned if not trial.verdict)
+    with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
+        running: list[_Running] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    running.append(_Running(waiting.popleft(), Path(folder)))
+                connection.wait([run.process.sentinel for run in running], timeout=1)
+                for run in [run for run in running if run.over]:
+                    running.remove(run)
+                    if run.conclude():
+                        told(run.trial)
+                    else:
+                        waiting.appendleft(run.trial)
+        finally:
+            _end(running)
+
+
+@contextlib.contextmanager
+def _marked() -> Iterator[None]:
+    """Mark every process that is started, so that one that outlives its trial can be ended."""
+    mark = uuid.uuid4().hex
+    os.environ[_MARK] = mark
+    try:
+        yield
+    finally:
+        del os.environ[_MARK]
+        sweep(_MARK, mark)
+
+
+class _Running:
+    """A trial that is being run, in a process that was forked off."""
+
+    def __init__(self, trial: Trial, folder: Path) -> None:
+        self.trial = trial
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
+        self._began = time.monotonic()
+        words = trial.words(self._folder)
+        target = multiprocessing.get_context("fork").Process
+        self.process = target(target=_run, args=(words, self._folder / "output"))
+        self.process.start()
+
+    @property
+    def over(self) -> bool:
+        if time.monotonic() > self._began + LONGEST:
+            self.process.kill()
+            self.process.join()
+        return not self.process.is_alive()
+
+    def conclude(self) -> bool:
+        """Fill in its result; False where the trial is to be repeated with all tests."""
+        trial = self.trial
+        trial.seconds = round(trial.seconds + time.monotonic() - self._began, 2)
+        try:
+            report = json.loads((self._folder / "report.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            trial.verdict, trial.detail = BROKEN, self._said()
+            return True
+        if report["problems"]:
+            trial.verdict, trial.detail = BROKEN, report["problems"][0].strip()[-400:]
+            return True
+        verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
+        if not trial.kind:
+            bad = (*_WRONG, Verdict.INCONCLUSIVE)
+            trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
+            sound = report["verdict"] == "conformant" and not trial.others
+            trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
+            return True
+        violated = [name for name, verdict in verdicts.items() if verdict in _WRONG]
+        own = (trial.requirement, trial.second)
+        trial.others = [name for name in violated if name not in own]
+        if trial.kind == VARIANT:
+            failed = Verdict.FAIL in verdicts.values()
+            alarmed = failed or trial.others or report["verdict"] != "conformant"
+            trial.verdict = FALSE_ALARM if alarmed else SPARED
+            trial.detail = report["headline"]
+        elif trial.kind == MUTANT and violated:
+            trial.verdict = KILLED
+            if trial.requirement not in violated:
+                trial.requirement, *trial.others = violated
+        elif trial.requirement in violated and trial.second in ("", *violated):
+            wide = trial.kind == FAULT and len(trial.others) > trial.company
+            trial.verdict = SPREADS if wide else KILLED
+        elif not trial.whole:
+            trial.whole = True
+            return False
+        elif trial.kind == MUTANT:
+            applied = (self._folder / "applied").exists()
+            trial.verdict, trial.detail = SURVIVED if applied else IDLE, report["headline"]
+        elif trial.kind == PAIR:
+            trial.verdict, trial.detail = HIDDEN, report["headline"]
+        else:
+            trial.verdict = WRONG if trial.others else SURVIVED
+        return True
+
+    def _said(self) -> str:
+        if time.monotonic() > self._began + LONGEST:
+            return f"it did not end within {LONGEST:g} s"
+        output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
+        return output.strip()[-400:] or f"it ended with code {self.process.exitcode}"
+
+
+def _run(words: list[str], output: Path) -> None:
+    """The run of one trial, in its own process."""
+    # A signal must first end the runs, and those the processes that they have started: see _end.
+    os.setsid()
+    # Its temporary files go with the trial, even where it has to be killed.
+    tempfile.tempdir = os.environ["TMPDIR"] = str(output.parent)
+    os.environ[APPLIED] = str(output.parent / "applied")
+    for variable in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        os.environ.pop(variable, None)
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.exit(cli.main(words))
+
+
+def _end(running: Sequence[_Running]) -> None:
+    for run in running:
+        with contextlib.suppress(ProcessLookupError):
+            if run.process.pid:
+                os.kill(run.process.pid, signal.SIGINT)
+    deadline = time.monotonic() + _ENDING
+    for run in running:
+        run.process.join(max(deadline - time.monotonic(), 0))
+        if run.process.is_alive():
+            run.process.kill()
+            run.process.join()

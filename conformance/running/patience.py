@@ -1,0 +1,134 @@
+"""How long a run waits, and how much it reads: less after failures, longer on a busy machine.
+
+A failing implementation must not make the run long: its developer waits for the report. Nothing
+here makes a failure: shorter is only what has already failed in full, for the same requirement or
+(then it decides nothing) for one that it presumes, and the grace in which a message that is late
+would be told from one that never comes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+
+from conformance.running.machine import Crowding
+
+SHARE = 0.25  # of a deadline, where the same was missed in full before
+LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
+LESS_LATE = 0.5  # the same, for a message that has often not come
+OFTEN = 3
+FLOODS = 2  # sessions that are followed as far as any codec may need
+MAX_BYTES = (
+    80 * 1024 * 1024
+)  # that an IUT may write in a session: more than any codec takes for one
+MAX_EVENTS = 30_000  # a session of which more is read costs hundreds of megabytes
+REACTIONS = ("startup", "response", "program")
+"""The declared timings within which something is awaited; others are periods of the IUT's own."""
+BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
+LONGEST = 5.0  # times as long as declared that anything is waited for
+FLOODED = 20  # what it may write is divided by that where it has flooded such sessions
+
+Names = tuple[str, ...]
+
+
+CLOSED = "the end of the stream"  # stands among the names of messages for what is no message
+
+
+def never_came(names: Names, missed: Iterable[Names], came: Collection[str]) -> bool:
+    """Whether these messages are among some that were missed and of which none came in a run."""
+    return any(set(names) <= set(each) and not set(each) & set(came) for each in missed)
+
+
+@dataclass
+class Patience:
+    """What has not come in a run, by requirement and by the names of the messages.
+
+    ``presumed`` tells on which requirements one rests.
+    """
+
+    presumed: Callable[[str], Iterable[str]] = lambda _: ()
+    basis: str = ""
+    """The requirement that the plainest exchange violates already, as far as that is known."""
+    floods: int = 0
+    crowding: Crowding = field(default_factory=Crowding)
+    stretched: float = 1.0
+    """By how much declared timings were multiplied at most."""
+    _missed: dict[str, set[Names]] = field(default_factory=dict)
+    _sought: dict[str, set[Names]] = field(default_factory=dict)
+    _came: set[str] = field(default_factory=set)
+    _often: Counter[Names] = field(default_factory=Counter)
+    _lags: dict[Names, list[float]] = field(default_factory=dict)
+    _starts: list[float] = field(default_factory=list)
+
+    def seconds(self, timing: str, declared: float) -> float:
+        """A declared timing, longer where the machine leaves the IUT less time to react."""
+        # Asked each time, for it tells of the time since it was asked last.
+        factor = min(self.crowding.factor(), LONGEST)
+        if timing not in REACTIONS or factor < BUSY:
+            return declared
+        self.stretched = max(self.stretched, factor)
+        return round(declared * factor, 2)
+
+    def share(self, requirement: str, names: Names, *, certain: bool = False) -> float:
+        """What part of a deadline is waited for these messages, or for a certain one of them."""
+        if self.basis and self.basis in self.presumed(requirement):
+            return SHARE
+        if certain:
+            return SHARE if names in self._sought.get(requirement, ()) else 1.0
+        again = names in self._missed.get(requirement, ())
+        return SHARE if again or self.hopeless(requirement, names) else 1.0
+
+    def hopeless(self, requirement: str, names: Names) -> bool:
+        """Whether what the requirement presumes has missed them, and none has come in the run."""
+        missed = [each for one in self.presumed(requirement) for each in self._missed.get(one, ())]
+        return bool(names) and never_came(names, missed, self._came)
+
+    def answered(self, names: Names, took: float, declared: float, allowed: float) -> None:
+        """A message that was awaited has come; ``allowed`` may count that the IUT still starts."""
+        if took > allowed:
+            self._lags.setdefault(names, []).append(took)
+        elif took <= declared:
+            self._lags.pop(names, None)
+
+    def lags(self, names: Names) -> float:
+        """The seconds after which these messages come again and again too late; else 0."""
+        lags = self._lags.get(names, [])
+        return max(lags) if len(lags) >= OFTEN else 0.0
+
+    def late(self, names: Names) -> float:
+        """For how many further deadlines they are awaited."""
+        return LESS_LATE if self._often[names] >= OFTEN else LATE
+
+    def startup(self, names: Names, declared: float) -> float:
+        """The seconds that an IUT may take to start, until its first message is awaited.
+
+        Three times what it has taken, once that is known of some instances or something is missing.
+        """
+        if not self._starts or (len(self._starts) < OFTEN and not self._often[names]):
+            return declared
+        # Of the first ones, the smoke sessions: later some ask first for what takes its time.
+        return min(declared, 1 + 3 * max(self._starts))
+
+    def began(self, seconds: float) -> None:
+        """An IUT has sent its first message that many seconds after its session began."""
+        if len(self._starts) < OFTEN:
+            self._starts.append(seconds)
+
+    def came(self, name: str) -> None:
+        """A message of this name has come."""
+        self._came.add(name)
+
+    def miss(self, requirement: str, names: Names) -> None:
+        """They have not come within a deadline, which a requirement has failed for."""
+        self._missed.setdefault(requirement, set()).add(names)
+        self._often[names] += 1
+
+    def seek(self, requirement: str, names: Names) -> None:
+        """Of messages of these names a certain one has not come, which a requirement failed for."""
+        self._sought.setdefault(requirement, set()).add(names)
+        self._often[names] += 1
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """How many bytes and events of a session are read."""
+        divisor = FLOODED if self.floods >= FLOODS else 1
+        return MAX_BYTES // divisor, MAX_EVENTS // divisor

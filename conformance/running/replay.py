@@ -1,0 +1,163 @@
+"""Plays one capture against an IUT: our side as it was captured, the IUT's side as it comes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from conformance.definitions.protocol import Protocol
+from conformance.judging.captures import Capture, Event
+from conformance.judging.judge import judge_capture
+from conformance.segmentation import Segmentation
+from conformance.session import Session
+from conformance.verdicts import NotExercised, Violation
+
+Pace = tuple[tuple[str, int, int], ...]
+"""What must have come before we go on: name, how often, and how often at most it is awaited."""
+
+
+@dataclass(frozen=True)
+class _Captured:
+    """A capture as it is played: our events with the pace before each and after all; its ending."""
+
+    steps: tuple[tuple[Pace, Event], ...]
+    pace: Pace
+    kinds: frozenset[str]
+    closes: bool
+    undecided: bool
+    """A test found this wrong, in a way that the oracle does not see."""
+
+
+async def replay(session: Session, capture: Capture) -> None:
+    """Play a capture in a session that has just been opened; the session's judge sees it all.
+
+    Our events are sent write by write as they were, each once the messages of the IUT that pace the
+    protocol (``MessageType.paces``) have come as often as before it in the capture. Whatever else
+    the IUT sends is its own choice. Raises Violation where such a message does not come, where the
+    IUT dies, and where a counterexample comes out again as it was; NotExercised where the capture
+    has roles that one session cannot play, or nothing goes over a wire.
+    """
+    if session.instance.kind == "none":
+        test = f" ({capture.extra['test']})" if "test" in capture.extra else ""
+        raise NotExercised(
+            f"{session.role} has no wire, and a replay sends what was sent over one: "
+            f"run the test again{test}"
+        )
+    captured = _captured(session.protocol, capture, session.role.name, session.peer)
+    # What we send in a counterexample may be wrong: an IUT that then closes the stream may do so.
+    lenient = capture.origin == "counterexample"
+    for pace, group in groupby(captured.steps, key=lambda step: step[0]):
+        await _paced(session, pace, lenient)
+        await _send(session, [event for _, event in group])
+    await _paced(session, captured.pace, lenient)
+    patience = _patience(session)
+    if captured.closes:
+        await session.until_closed(patience)
+    elif captured.undecided:
+        kinds = {name for sender, name in session.protocol.messages if sender == session.role.name}
+        await session.watch(*(kinds - captured.kinds), within=patience)
+    else:
+        await session.until_closed(session.seconds("quiet"))
+    await session.unharmed("this")
+    if captured.undecided and _repeats(session, capture, captured):
+        raise Violation(str(capture.extra["expected"]), f"again {capture.extra.get('came')}")
+
+
+async def _send(session: Session, events: list[Event]) -> None:
+    decoder = session.protocol.decoder(session.peer, session.instance.kind)
+    pieces: list[bytes] = []
+    unended = 0
+    for event in events:
+        if event.data:
+            pieces.append(event.data)
+            unended += len(event.data) - sum(len(frame.raw) for frame in decoder.feed(event.data))
+        # The pieces of one message go together: the judge must know of it before the IUT does.
+        if pieces and (unended <= 0 or event is events[-1]):
+            await session.taken()
+            await session.send_bytes(b"".join(pieces), segmentation=_as_captured(pieces))
+            pieces = []
+    if any(event.event == "closed" for event in events):
+        await session.finish()
+
+
+def _as_captured(pieces: list[bytes]) -> Segmentation:
+    return lambda _: pieces
+
+
+async def _paced(session: Session, pace: Pace, lenient: bool) -> None:
+    """Wait until these messages have come. Raises Violation naming the first that does not."""
+
+    def missing(name: str, times: int) -> bool:
+        return sum(message.name == name for message in session.received) < times
+
+    for name, times, at_most in pace:
+        while missing(name, times) and not (lenient and session.ended):
+            await session.expect(name, to="as in the capture")
+        # A violation in the capture need not come again from another IUT, but may.
+        spoken = any(event.sender == session.peer for event in session.events)
+        while missing(name, at_most) and not session.ended:
+            starting = spoken and not session.received
+            within = session.seconds("response") + (session.seconds("startup") if starting else 0)
+            if await session.watch(name, within=within) is None:
+                break
+
+
+def _patience(session: Session) -> float:
+    """How long an IUT may take to show what it does: its answer, or the end of its program."""
+    timings = session.protocol.timings
+    return max(session.seconds(name) for name in ("response", "program") if name in timings)
+
+
+def _repeats(session: Session, capture: Capture, captured: _Captured) -> bool:
+    """Whether the IUT behaves as it does in a counterexample that no oracle decides.
+
+    The message that was wrong comes again as it was; or, where none was, the same kinds of messages
+    come and the session ends, or stays open, as it did.
+    """
+    offending = capture.extra.get("offending")
+    if isinstance(offending, int) and 0 <= offending < len(capture.events):
+        wrong = capture.events[offending]
+        return any((wrong.message, wrong.value) == (m.name, m.value) for m in session.received)
+    kinds = {message.name for message in session.received}
+    return kinds == captured.kinds and session.ended == captured.closes
+
+
+def _captured(protocol: Protocol, capture: Capture, iut: str, peer: str) -> _Captured:
+    judge = judge_capture(protocol, capture, [iut])
+    unsound = {finding.event for finding in judge.findings}
+    paces = {
+        name for (sender, name), kind in protocol.messages.items() if kind.paces and sender == iut
+    }
+    must, may = Counter[str](), Counter[str]()
+    kinds: set[str] = set()
+    steps = []
+    for index, names in enumerate(_names(protocol, capture, iut)):
+        event = capture.events[index]
+        if event.sender == peer:
+            steps.append((_pace(must, may), event))
+        elif event.sender not in (iut, None):
+            raise NotExercised(f"{event.sender} takes part in it; a replay plays {peer} only")
+        kinds |= names.keys()
+        for name in names.keys() & paces:
+            may[name] += names[name]
+            must[name] += names[name] if index not in unsound else 0
+    seen = {finding.requirement for finding in judge.findings} & set(capture.requirements)
+    return _Captured(
+        tuple(steps),
+        _pace(must, may),
+        frozenset(kinds),
+        any(event.sender == iut and event.event == "closed" for event in capture.events),
+        capture.origin == "counterexample" and "expected" in capture.extra and not seen,
+    )
+
+
+def _names(protocol: Protocol, capture: Capture, iut: str) -> Iterator[Counter[str]]:
+    """The names of the IUT's messages that each event completes."""
+    decoder = protocol.decoder(iut, capture.transport)
+    for event in capture.events:
+        frames = decoder.feed(event.data) if event.data and event.sender == iut else []
+        yield Counter(frame.name for frame in frames if frame.name is not None)
+
+
+def _pace(must: Counter[str], may: Counter[str]) -> Pace:
+    return tuple((name, must[name], may[name]) for name in may)

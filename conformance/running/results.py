@@ -1,0 +1,232 @@
+"""The result of one test case: made of how the test ended, with its transcript."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.definitions.protocol import Requirement
+from conformance.iut import Iut, missing
+from conformance.judging.captures import write
+from conformance.judging.judge import Finding
+from conformance.running.transcripts import Transcripts
+from conformance.session import Session
+from conformance.verdicts import (
+    Conclusion,
+    Inconclusive,
+    Late,
+    Unreachable,
+    Verdict,
+    Violation,
+    violated,
+)
+
+# The errors of a test case that reads a message that does not fit its schema (which is found).
+_STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
+
+ALIKE = 3  # findings of one requirement that are reported besides those of the decisive sessions
+_BAD = (Verdict.FAIL, Verdict.WARN)
+
+
+@dataclass
+class Result:
+    """One test case's result, as report.json has it.
+
+    ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
+    ``rests`` is a requirement that it presumes and that the plainest exchange violates already,
+    ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
+    did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
+    kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
+    many ``events``, what it ``said``, and whether the test ``met`` it: was decided by nothing else.
+    ``late`` is how many seconds a message took that came later than declared.
+    """
+
+    id: str
+    purpose: str
+    requirement: str
+    verdict: str = Verdict.PASS
+    duration_s: float = 0.0
+    detail: str = ""
+    expected: str | None = None
+    came: str | None = None
+    transcript: str | None = None
+    counterexample: str | None = None
+    offending: int | None = None
+    reproduce: str = ""
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    rests: str = ""
+    follows: str = ""
+    missing: list[tuple[str, ...]] = field(default_factory=list)
+    got: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    death: dict[str, Any] | None = None
+    late: float | None = None
+    exercised: list[str] = field(default_factory=list)
+    problem: str = ""
+    unreached: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def conclude(
+    result: Result, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
+) -> None:
+    """Fill in a result from how its test ended and from what the judge saw in its sessions."""
+    tried = tuple(iut.sessions)
+    decisive = tried[-1] if tried else None
+    shown = next((seen for seen in tried if _on(seen, decides.id)), None)
+    iut.settle()
+    if not tried and iut.findings:
+        _, decisive, tried = iut.findings[-1]
+    conclusion = next(_conclusions(error), None) if error else None
+    if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
+        came = iut.findings[0][0]
+        conclusion = Inconclusive(
+            f"this decides nothing, because what came could not be read: {came.message} "
+            f"({came.requirement})"
+        )
+    if conclusion is not None:
+        conclusion = iut.concluded(conclusion, conclusion.sessions or tried)
+    if error is not None and conclusion is None:
+        result.problem = f"{type(error).__name__}: {error}"
+        result.verdict = Verdict.INCONCLUSIVE
+        result.detail = "the suite itself failed here, not the IUT"
+    elif conclusion is not None:
+        decisive = conclusion.session or decisive
+        tried = conclusion.sessions or tried
+        _apply(result, conclusion, decides, decisive)
+        if isinstance(conclusion, Violation | Inconclusive) and result.offending is None:
+            result.missing = missing(tried)
+    elif found := next(
+        (entry for entry in iut.findings if entry[0].requirement == decides.id), None
+    ):
+        finding, decisive, tried = found if shown is None else (found[0], shown, tried)
+        result.verdict = violated(decides.level)
+        result.detail = result.came = finding.message
+        result.offending = finding.event
+    else:
+        result.detail = iut.remark
+    result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
+    result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
+    result.death = next(_deaths(tried, result), None)
+    if result.death and result.death["met"] and result.death["after"]:
+        result.detail += f" (the last that it was sent: {result.death['after']})"
+    files = Transcripts(folder, result.id, result.purpose, decides.id)
+    if decisive is not None:
+        _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
+    _tell_findings(result, files, iut, tried)
+
+
+def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:
+    """How an instance died that these sessions were with, and of what."""
+    for session in sessions:
+        if not (how := session.death):
+            continue
+        ends = [index for index, event in enumerate(session.events) if event.event == "closed"]
+        decided = result.verdict in (*_BAD, Verdict.INCONCLUSIVE)
+        yield {
+            "how": how,
+            "after": session.told[-1] if session.told else "",
+            "events": len(session.events),
+            "said": session.instance.said,
+            "met": decided and (result.offending is None or result.offending in ends),
+        }
+
+
+def _keep(
+    result: Result,
+    files: Transcripts,
+    session: Session,
+    sessions: tuple[Session, ...],
+    counterexample: bool,
+) -> None:
+    """Write the transcript of what decided the test, and what fails as a counterexample."""
+    written = files.of(sessions)
+    result.transcript = written.path
+    result.offending = written.place(sessions, session, result.offending)
+    for finding in result.findings:
+        finding["transcript"], finding["event"] = written.path, result.offending
+    if counterexample and result.verdict in _BAD:
+        result.counterexample = f"counterexamples/{files.name}.jsonl"
+        # What a replay needs to tell whether it comes out the same.
+        shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
+        extra = {key: value for key, value in shown.items() if value is not None}
+        extra = {**written.capture.extra, **extra}
+        again = replace(written.capture, origin="counterexample", extra=extra)
+        write(files.folder / result.counterexample, again)
+
+
+def _tell_findings(
+    result: Result, files: Transcripts, iut: Iut, decisive: tuple[Session, ...]
+) -> None:
+    """Add each finding of the judge once, with the transcript that shows it."""
+    # What the decisive sessions show needs no transcript of its own.
+    entries = sorted(iut.findings, key=lambda entry: entry[2] != decisive)
+    told: set[tuple[str, str]] = set()
+    elsewhere: Counter[str] = Counter()
+    for finding, session, sessions in entries:
+        if (finding.requirement, finding.message) in told:
+            continue
+        told.add((finding.requirement, finding.message))
+        if sessions != decisive:
+            elsewhere[finding.requirement] += 1
+            if elsewhere[finding.requirement] > ALIKE:
+                continue
+        written = files.of(sessions)
+        event = None if finding.event is None else session.events[finding.event].event
+        result.findings.append(
+            {
+                "requirement": finding.requirement,
+                "message": finding.message,
+                "transcript": written.path,
+                "event": written.place(sessions, session, finding.event),
+                "path": list(finding.path),
+                "concluded": False,
+                "at_death": event == "closed" and bool(session.death),
+            }
+        )
+
+
+def _conclusions(error: BaseException) -> Iterator[Conclusion]:
+    """The conclusions within an exception: a flaky example comes wrapped in a group."""
+    if isinstance(error, Conclusion):
+        yield error
+    elif isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _conclusions(inner)
+
+
+def _on(session: Session, requirement: str) -> bool:
+    return any(finding.requirement == requirement for finding in session.judge.findings)
+
+
+def _apply(
+    result: Result, conclusion: Conclusion, decides: Requirement, session: Session | None
+) -> None:
+    result.verdict = conclusion.verdict
+    result.late = conclusion.took if isinstance(conclusion, Late) else None
+    result.detail = str(conclusion)
+    result.unreached = isinstance(conclusion, Unreachable)
+    if not isinstance(conclusion, Violation):
+        return
+    result.expected, result.came = conclusion.expected, conclusion.came
+    result.offending = conclusion.event
+    about = conclusion.requirement or decides.id
+    spoilt = session is not None and session.judge.spoiled and not _on(session, about)
+    if spoilt and session is not None and not conclusion.explains:
+        cause: Finding = session.judge.findings[0]
+        result.verdict = Verdict.INCONCLUSIVE
+        result.offending = cause.event
+        result.detail += (
+            f". This decides nothing, because bytes before it were not readable: {cause.message} "
+            f"({cause.requirement})"
+        )
+    elif about != decides.id:
+        result.verdict = Verdict.INCONCLUSIVE
+        found = {"requirement": about, "message": str(conclusion), "path": []}
+        nowhere = {"transcript": None, "event": None}
+        result.findings.append({**found, **nowhere, "concluded": True, "at_death": False})
+    else:
+        result.verdict = violated(decides.level)

@@ -1,0 +1,334 @@
+"""Runs the test cases of one role under pytest: smoke session, a result of each, one report."""
+
+import asyncio
+import contextlib
+import datetime
+import functools
+import importlib
+import re
+import shlex
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import AsyncIterator, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+from conformance.conclusions.causes import presumes
+from conformance.conclusions.outcome import Run
+from conformance.conclusions.report import build
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.definitions import locate
+from conformance.definitions.protocol import Requirement
+from conformance.iut import Iut
+from conformance.reporting.files import write
+from conformance.reporting.summary import terminal_summary
+from conformance.running import interruption, smoke
+from conformance.running.overlap import overlap, width
+from conformance.running.results import Result, conclude
+from conformance.running.selection import Collected
+from conformance.running.testbed import Testbed
+from conformance.verdicts import NotExercised, Verdict
+
+HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
+
+
+class Runner:
+    """The state of one run."""
+
+    def __init__(self, config: pytest.Config, configuration: Configuration) -> None:
+        locate.extend_packages()
+        self.configuration = configuration
+        self.role = configuration.role
+        self.protocol = configuration.protocol
+        self.folder = Path(configuration.report)
+        self._config = config
+        self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
+        self._stack = contextlib.ExitStack()
+        self._wrong = 0
+        self._writing = False
+        self.report: dict[str, Any] | None = None
+        # Its cache between runs is useless here, and would lie where the run was started.
+        home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
+        hypothesis.configuration.set_hypothesis_home_dir(home)
+        hypothesis.settings.register_profile(
+            "conformance",
+            max_examples=configuration.examples,
+            deadline=None,
+            database=None,
+            # Hypothesis turns it on wherever CI is set, and then ignores the seed.
+            derandomize=False,
+            print_blob=False,
+            report_multiple_bugs=False,
+            verbosity=hypothesis.Verbosity.quiet,
+            # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        hypothesis.settings.load_profile("conformance")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def pytest_sessionstart(self) -> None:
+        self._stack.enter_context(interruption.orderly())
+
+    def pytest_unconfigure(self) -> None:
+        self._stack.close()
+
+    # Choosing the tests
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Generator[None]:
+        """Keep the test cases of the role under test, and of these what is selected."""
+        mine = self._of_the_role(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in mine])
+        items[:] = mine
+        yield  # to pytest's own selection
+        cases = [(case_id(item), self._decides(item).id) for item in items]
+        taken = self.configuration.selection.of(cases)
+        left = [item for item, take in zip(items, taken, strict=True) if not take]
+        items[:] = [item for item, take in zip(items, taken, strict=True) if take]
+        config.hook.pytest_deselected(items=left)
+        kept = set(items)
+        self._run.collected = Collected(
+            len(mine),
+            len(items),
+            tuple({self._decides(item).id for item in items}),
+            tuple({self._decides(item).id for item in mine if item not in kept}),
+        )
+
+    def _of_the_role(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """Those that lie in the role's own package, and those of shared ones that bind it."""
+        own, *shared = [
+            Path(importlib.import_module(package).__path__[0]) for package in self.role.packages
+        ]
+        return [
+            item
+            for item in items
+            if own in item.path.parents
+            or (
+                any(package in item.path.parents for package in shared)
+                and self.role.name in self._names(item).binds
+            )
+        ]
+
+    def _names(self, item: pytest.Item) -> Requirement:
+        """The requirement that a test case names. Raises UsageError where it names none."""
+        markers = list(item.iter_markers("requirement"))
+        if len(markers) != 1 or not item.obj.__doc__:  # type: ignore[attr-defined]
+            raise pytest.UsageError(f"{item.nodeid} needs one requirement and a docstring")
+        return self.protocol.requirement(markers[0].args[0])
+
+    def _decides(self, item: pytest.Item) -> Requirement:
+        """The same of a test case that is run. Raises UsageError where it binds another role."""
+        requirement = self._names(item)
+        if self.role.name not in requirement.binds:
+            raise pytest.UsageError(f"{item.nodeid}: {requirement.id} does not bind {self.role}")
+        return requirement
+
+    # Running them
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> object | None:
+        """Run the smoke session, and then all test cases, several at a time in one event loop."""
+        if session.config.option.collectonly or session.testsfailed:
+            return None
+        if self._run.collected.selected:
+            try:
+                asyncio.run(self._play(session))
+            except ConfigurationError as wrong:
+                raise pytest.UsageError(str(wrong)) from wrong
+        return True
+
+    async def _play(self, session: pytest.Session) -> None:
+        async with Testbed(self.configuration) as testbed, self._heartbeat():
+            try:
+                async with asyncio.timeout(self.configuration.max_time) as limit:
+                    await self._hold(testbed, session)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                self._run.timed_out = True
+            self._run.stretched = testbed.patience.stretched
+
+    async def _hold(self, testbed: Testbed, session: pytest.Session) -> None:
+        held = await smoke.hold(testbed, self.folder)
+        held.result.reproduce = self._reproduce("")
+        self._run.smoke, self._run.reached = held.result.to_json(), held.reached
+        self._wrong += bool(held.result.findings)
+        if not held.held:
+            return
+        items = sorted(session.items, key=self._place)
+        tests = [functools.partial(self._case, testbed, item) for item in items]
+        found = await width(testbed, len(tests))
+        self._run.at_a_time, self._run.alone = found.tests, found.why
+        await overlap(tests, found.tests, lambda: self._stopped(session))
+
+    def _place(self, item: pytest.Item) -> int:
+        """Test cases that others rest on come first, in order: what fails there is known then."""
+        presumed = {name for one in self.protocol.requirements.values() for name in one.presumes}
+        decides = self._decides(item).id
+        rests_on = len(presumes(decides, self.protocol))
+        return rests_on if decides in presumed else len(self.protocol.requirements)
+
+    def _stopped(self, session: pytest.Session) -> bool:
+        # pytest counts failed tests; a finding in a session that a test passed is as bad.
+        enough = 0 < (session.config.option.maxfail or 0) <= self._wrong
+        return bool(enough or self._run.lost or session.shouldfail or session.shouldstop)
+
+    # Their results
+
+    async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
+        """Run one test case, and report it to pytest."""
+        decides = self._decides(item)
+        iut = Iut(testbed, decides.id)
+        began, clock = time.time(), time.perf_counter()
+        error: Exception | None = None
+        try:
+            if claimed := self.configuration.leaves_out(decides.id):
+                raise NotExercised(f"declared as unsupported: {claimed}")
+            parameters = item.callspec.params if hasattr(item, "callspec") else {}
+            await item.obj(iut=iut, **parameters)  # type: ignore[attr-defined]
+        except Exception as raised:
+            error = raised
+        seconds = time.perf_counter() - clock
+        result = Result(case_id(item), purpose(item), decides.id, duration_s=round(seconds, 4))
+        conclude(result, error, iut, decides, self.folder)
+        if result.problem and error:
+            result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
+        if result.verdict in (Verdict.FAIL, Verdict.WARN) and result.offending is None:
+            result.rests = await iut.basis()
+        result.reproduce = self._reproduce(item.name)
+        report = pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "passed",
+            None,
+            "call",
+            duration=seconds,
+            start=began,
+            stop=began + seconds,
+        )
+        _translate(report, result)
+        self._tell(result)
+        item.ihook.pytest_runtest_logreport(report=report)
+
+    def _reproduce(self, name: str) -> str:
+        before, _, after = self.configuration.invocation.partition(" -- ")
+        words = [before, f"--seed {self.configuration.seed}"]
+        if name:
+            words.append(f"-k {shlex.quote(name)}")
+        return " ".join(words) + (f" -- {after}" if after else "")
+
+    def _tell(self, result: Result) -> None:
+        self._run.tests.append(result.to_json())
+        self._wrong += result.verdict in (Verdict.FAIL, Verdict.WARN) or bool(result.findings)
+        if sys.stderr.isatty():
+            self._progress(result.id)
+        if result.unreached and not self.configuration.command:
+            self._lose(result)
+
+    def _lose(self, result: Result) -> None:
+        """An IUT that was started by hand is gone: it may have died of what it was sent.
+
+        Nothing else can be tried; what has been is reported.
+        """
+        before = [test["id"] for test in self._run.tests if test["id"] != result.id]
+        last = before[-1] if before else "the smoke session"
+        self._run.lost = self._run.lost or f"the IUT was gone after {last}: {result.detail}"
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._run.problems.append(f"{report.nodeid}: {report.longreprtext[-2000:]}")
+
+    def pytest_internalerror(self, excrepr: object) -> bool:
+        """Keep it for the report; pytest prints only what has failed while that is written."""
+        self._run.problems.append(str(excrepr)[-4000:])
+        return not self._writing
+
+    @contextlib.asynccontextmanager
+    async def _heartbeat(self) -> AsyncIterator[None]:
+        """Say now and then that the run goes on, where no terminal shows each test."""
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT)
+                self._progress()
+
+        beating = None if sys.stderr.isatty() else asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            if beating:
+                beating.cancel()
+
+    def _progress(self, latest: str = "") -> None:
+        bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
+        selected = self._run.collected.selected
+        total = f"/{selected}" if selected else ""
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {latest}"
+        shown = line[:100].rstrip()
+        sys.stderr.write(f"\r\x1b[K{shown}" if sys.stderr.isatty() else f"{shown}\n")
+        sys.stderr.flush()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            ignored = session.config.option.collectonly or exitstatus == pytest.ExitCode.USAGE_ERROR
+            if not ignored:
+                with interruption.ignored():
+                    self._write(session, exitstatus == pytest.ExitCode.INTERRUPTED)
+
+    def _write(self, session: pytest.Session, interrupted: bool) -> None:
+        self._writing = True
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+        # Tests that cannot be collected end a run in the same way.
+        self._run.interrupted = interrupted and not self._run.problems
+        self._run.strict = self.configuration.strict
+        self._run.tests.sort(key=lambda result: str(result["id"]))
+        self.report = build(self._run)
+        write(self.report, self.folder, self.configuration.allure)
+        # pytest knows of failed tests only, not of findings or of a smoke session that failed.
+        session.exitstatus = self.report["exit_code"]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.report and not self._config.getoption("--conformance-run"):
+            terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
+
+
+def case_id(item: pytest.Item) -> str:
+    """A test case's id, as in the report: its module and its name, stable as long as they are."""
+    module = str(getattr(getattr(item, "module", None), "__name__", ""))
+    return f"{module.rpartition('.')[2].removeprefix('test_')}::{item.name.removeprefix('test_')}"
+
+
+def purpose(item: pytest.Item) -> str:
+    """What a test case is for: the first paragraph of its docstring."""
+    text = (item.obj.__doc__ or "").strip()  # type: ignore[attr-defined]
+    return re.sub(r"\s+", " ", text.partition("\n\n")[0])
+
+
+def _translate(report: pytest.TestReport, result: Result) -> None:
+    """The outcome of a test for pytest, which does not know most verdicts."""
+    bad = result.problem or result.verdict == Verdict.FAIL
+    if bad:
+        report.outcome = "failed"
+    elif result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_EXERCISED):
+        report.outcome = "skipped"
+    else:
+        report.outcome = "passed"
+        report.longrepr = None
+    if report.outcome != "passed":
+        text = result.problem or f"{result.verdict}: {result.detail}"
+        report.longrepr = (report.location[0], report.location[1] or 0, text) if not bad else text

@@ -1,0 +1,138 @@
+"""What the test cases of a run share: listeners, instances started ahead, what was found out.
+
+A test case gets an ``Iut`` of its own; several of them may be under way in one event loop.
+"""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Self, TypeVar
+
+from conformance.conclusions.causes import presumes
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.harness.instance import AnyListener, Instance, listen, transport
+from conformance.harness.links import reason
+from conformance.running.patience import Patience
+from conformance.verdicts import Conclusion
+
+SPARES = 2  # instances that wait at most: of the program in use, and of the one before
+FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
+
+T = TypeVar("T")
+
+
+class Testbed:
+    """One IUT and the means to test it, for the whole of a run."""
+
+    __test__ = False  # pytest takes a class of this name for test cases
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.role = configuration.role
+        self.transport = transport(configuration)
+        self.memory: dict[str, Any] = {}
+        """What test cases have found out about the IUT; see ``once``."""
+        protocol = configuration.protocol
+        self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
+        self.busy = False
+        """An instance is in use; where its address is fixed there can be no other beside it."""
+        self._finding: dict[str, asyncio.Lock] = {}
+        self._listeners: dict[str, AnyListener] = {}
+        self._ahead = Ahead(self._start)
+
+    async def __aenter__(self) -> Self:
+        """Listen for an IUT that is started by hand. Raises ConfigurationError."""
+        by_hand = self.configuration.listen and not self.configuration.command
+        addresses = self.configuration.listen.split(",") if by_hand else []
+        for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
+            try:
+                self._listeners[channel] = await listen(self.role, self.transport, address)
+            except OSError as error:
+                raise ConfigurationError(f"cannot listen at {address}: {reason(error)}") from error
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._ahead.close()
+        for listener in self._listeners.values():
+            await listener.close()
+
+    async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
+        """What the first test case that asks has found out about the IUT, under this name.
+
+        Where that fails, the next one that asks tries again.
+        """
+        async with self._finding.setdefault(name, asyncio.Lock()):
+            if name not in self.memory:
+                self.memory[name] = await find()
+        found: T = self.memory[name]
+        return found
+
+    async def take(self, program: str | None) -> Instance:
+        """A running instance: one that was started ahead, if there is, or a new one."""
+        if self.role.serves and self.configuration.command and not self.configuration.fixed:
+            return await self._ahead.take(program)
+        return await self._start(program)
+
+    async def _start(self, program: str | None) -> Instance:
+        instance = Instance(self.configuration, self.transport)
+        try:
+            await instance.start(program, self._listeners)
+        except BaseException:
+            await instance.stop()
+            raise
+        return instance
+
+
+class Ahead:
+    """Starts the next instance while one is in use, so that tests need not wait for it.
+
+    Only for an IUT that serves: one that begins by itself would not wait to be used. Tests that
+    want the same program mostly follow one another: once two have, the next is started for it, too.
+    """
+
+    def __init__(self, start: Callable[[str | None], Coroutine[Any, Any, Instance]]) -> None:
+        self._start = start
+        self._spares: dict[str | None, asyncio.Task[Instance]] = {}
+        self._latest: str | None = None
+        self._unused: set[asyncio.Task[None]] = set()
+
+    async def take(self, program: str | None) -> Instance:
+        """The instance that was started ahead, if there is one and it is fresh, or a new one."""
+        spare = self._spares.pop(program, None)
+        if spare and spare.done() and not _fresh(spare):
+            self._discard(spare)
+            spare = None
+        starting = spare or asyncio.create_task(self._start(program))
+        if self._latest == program:
+            self._add(program)
+        self._latest = program
+        return await starting
+
+    def _add(self, program: str | None) -> None:
+        while len(self._spares) >= SPARES:
+            self._discard(self._spares.pop(next(iter(self._spares))))
+        self._spares[program] = asyncio.create_task(self._start(program))
+
+    async def close(self) -> None:
+        while self._spares:
+            self._discard(self._spares.popitem()[1])
+        await asyncio.gather(*self._unused)
+
+    def _discard(self, spare: asyncio.Task[Instance]) -> None:
+        async def discard() -> None:
+            with contextlib.suppress(Conclusion):
+                await (await spare).stop()
+
+        task = asyncio.create_task(discard())
+        self._unused.add(task)
+        task.add_done_callback(self._unused.discard)
+
+
+def _fresh(spare: asyncio.Task[Instance]) -> bool:
+    """Whether it still runs, and has not waited so long that it may be about to give up."""
+    if spare.exception():
+        return False
+    process = spare.result().process
+    age = asyncio.get_running_loop().time() - process.started if process else 0.0
+    return age < FRESH and not (process and process.exit)

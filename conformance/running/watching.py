@@ -1,0 +1,62 @@
+"""Runs a command again whenever one of some files has changed."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from conformance.running import interruption
+
+_PAUSE = 0.3  # seconds between two looks
+
+
+def files_of(command: Sequence[str], folder: Path) -> list[Path]:
+    """The files that the words of a command name, below the folder that it is run in."""
+    return [path for word in command if (path := folder / word).is_file()]
+
+
+def watch(words: Sequence[str], files: Sequence[Path]) -> int:
+    """Run the words, and again after each change; the last exit code, once it is interrupted."""
+    code = 0
+    # Both signals are heeded even where whoever started this ignores them, as a shell does for what
+    # runs in the background.
+    with interruption.orderly(), contextlib.suppress(KeyboardInterrupt):
+        while True:
+            before = _stamps(files)
+            code = _run(words)
+            names = ", ".join(os.path.relpath(path) for path in files)
+            print(f"\nwaiting for a change of {names} (Ctrl-C ends)", flush=True)
+            while _stamps(files) == before:
+                time.sleep(_PAUSE)
+            # A file that has changed may still be being written.
+            while (now := _stamps(files)) != before:
+                before = now
+                time.sleep(_PAUSE)
+            print(flush=True)
+    return code
+
+
+def _run(words: Sequence[str]) -> int:
+    sys.stdout.flush()
+    process = subprocess.Popen(words)
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+
+
+def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:
+    """What changes with a file; a file that is just being written anew may be missing."""
+    stamps = []
+    for path in files:
+        try:
+            status = path.stat()
+            stamps.append((status.st_mtime_ns, status.st_size))
+        except FileNotFoundError:
+            stamps.append((0, 0))
+    return stamps
