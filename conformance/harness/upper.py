@@ -17,6 +17,8 @@ from conformance.harness.links import Link
 from conformance.verdicts import Inconclusive, NotExercised
 
 _LINE = 1024 * 1024  # bytes of one answer line that are read at most
+_SHOWN = 200  # characters of a line that is shown
+_WARNED = {"result", "warnings"}
 _CLOSED = "the IUT closed its upper tester's stream"
 
 
@@ -52,11 +54,24 @@ class UpperTester:
         self._standard = standard
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._other = b""
+        """The last line on its standard output that was no answer."""
         self._reader = asyncio.create_task(self._read(standard)) if standard else None
 
     def offers(self, operation: str) -> bool:
         """Whether an operation can be run."""
         return operation in self._configuration.hooks or self._standard is not None
+
+    @property
+    def instead(self) -> str:
+        """What stood on its standard output instead of an answer, for the end of a sentence."""
+        if not self._other:
+            return ""
+        line = self._other.decode("utf-8", "backslashreplace")
+        return (
+            f"; it wrote {line[:_SHOWN]!r}, which is no answer: one is a JSON object on a line, "
+            'with the id that was asked for and "ok", true or false'
+        )
 
     async def __call__(self, operation: str, **arguments: Any) -> Answer:
         """Run one operation. Raises NotExercised where nothing provides it.
@@ -114,9 +129,12 @@ class UpperTester:
         if process.returncode != 0:
             return Answer(False, error=err.decode("utf-8", "replace").strip()[-400:])
         try:
-            return Answer(True, json.loads(out))
-        except ValueError:
+            result = json.loads(out)
+        except (ValueError, RecursionError):
             return Answer(True, out.decode("utf-8", "replace").strip() or None)
+        if isinstance(result, dict) and "warnings" in result and result.keys() <= _WARNED:
+            return Answer(True, result.get("result"), warnings=_texts(result["warnings"]))
+        return Answer(True, result)
 
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
         if self._reader and self._reader.done():
@@ -131,14 +149,14 @@ class UpperTester:
         except TimeoutError:
             raise Inconclusive(
                 f"the upper tester did not answer '{operation}' "
-                f"within {self._configuration.max_wait:g} s"
+                f"within {self._configuration.max_wait:g} s{self.instead}"
             ) from None
         finally:
             del self._waiting[number]
-        if not raw.get("ok") and raw.get("offered") is False:
+        if not raw["ok"] and raw.get("offered") is False:
             raise self._needed(operation)
-        warnings = tuple(str(entry) for entry in raw.get("warnings") or ())
-        return Answer(bool(raw.get("ok")), raw.get("result"), raw.get("error"), warnings)
+        warnings = _texts(raw.get("warnings"))
+        return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
 
     async def _read(self, link: Link) -> None:
         line = bytearray()
@@ -155,9 +173,18 @@ class UpperTester:
 
     def _answered(self, line: bytes) -> None:
         # Anything else that it prints there is not judged.
+        self._other = line if line.strip() else self._other
         with contextlib.suppress(ValueError, RecursionError):
             raw = json.loads(line)
-            if isinstance(raw, dict) and isinstance(number := raw.get("id"), int):
-                future = self._waiting.get(number)
+            if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
+                number = raw.get("id")
+                future = self._waiting.get(number) if isinstance(number, int) else None
                 if future and not future.done():
+                    self._other = b""
                     future.set_result(raw)
+
+
+def _texts(warnings: Any) -> tuple[str, ...]:
+    """Warnings as they were reported: several, one, or none."""
+    listed = warnings if isinstance(warnings, list) else [warnings] if warnings else []
+    return tuple(str(entry) for entry in listed)

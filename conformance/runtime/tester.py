@@ -174,7 +174,8 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     except TimeoutError:
         raise Unoperated(
             f"needs the operation '{operation}', which the IUT does not answer on its standard "
-            f'streams: see "The upper tester" in the README, or give --hook {operation}=COMMAND'
+            f"streams{session.instance.upper.instead}: see what the README says of operations, or "
+            f"give --hook {operation}=COMMAND"
         ) from None
     except NotExercised as missing:
         raise Unoperated(str(missing)) from missing

@@ -70,10 +70,12 @@ class Tester:
         except TimeoutError:
             if not self._asked:
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
-                raise Unreachable(text + instance.describe_end()) from None
+                how = instance.upper.instead or instance.describe_end()
+                raise Unreachable(text + how) from None
             await self._nothing_is_stuck()
             expected = f"the operation '{operation}' to be answered"
-            raise Violation(expected, f"it was not within {limit:g} s") from None
+            came = f"it was not within {limit:g} s{instance.upper.instead}"
+            raise Violation(expected, came) from None
         except Inconclusive:
             process = instance.process
             if process and await process.wait(self.session.seconds("quiet")):

@@ -1,0 +1,98 @@
+"""Operations: what counts as an answer, over standard streams and of a hook, and what does not."""
+
+import asyncio
+import json
+import shlex
+import sys
+from typing import Any
+
+import pytest
+
+from conformance.configuration import Configuration
+from conformance.definitions import protocols
+from conformance.harness.upper import Answer, UpperTester
+from conformance.verdicts import Inconclusive, NotExercised
+
+CONSUMER = protocols.role("runtime/buffer-consumer")
+SENT = {"ok": True, "result": 1}
+
+
+class Streams:
+    """The standard streams of an IUT that answers each request with the same lines."""
+
+    def __init__(self, *lines: Any) -> None:
+        self._lines = lines
+        self._written: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def write(self, data: bytes) -> None:
+        number = json.loads(data)["id"]
+        for line in self._lines:
+            text = json.dumps({"id": number, **line}) if isinstance(line, dict) else line
+            await self._written.put(text.encode() + b"\n")
+
+    async def read(self) -> bytes:
+        return await self._written.get()
+
+
+async def asked(*lines: Any) -> Answer:
+    streams: Any = Streams(*lines)
+    upper = UpperTester(CONSUMER, Configuration(CONSUMER, max_wait=0.2), {}, streams)
+    try:
+        return await upper("list")
+    finally:
+        await upper.close()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([SENT], Answer(True, 1)),
+        ([{"ok": False, "error": "no"}], Answer(False, error="no")),
+        ([{**SENT, "warnings": ["a", 2]}], Answer(True, 1, warnings=("a", "2"))),
+        ([{**SENT, "warnings": "one"}], Answer(True, 1, warnings=("one",))),
+        ([{**SENT, "warnings": None}], Answer(True, 1)),
+        (["starting", "{", "[]", {"id": 99, **SENT}, SENT], Answer(True, 1)),
+    ],
+)
+async def test_answers(lines: list[Any], expected: Answer) -> None:
+    """Whatever else stands on standard output is passed over."""
+    assert await asked(*lines) == expected
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "line", ["hello", '{"ok": true}', '{"id": "1", "ok": true}', '{"id": 1, "result": 2}', "[1]"]
+)
+async def test_what_came_instead_of_an_answer_is_told(line: str) -> None:
+    with pytest.raises(Inconclusive, match="did not answer 'list'") as told:
+        await asked(line, "  ")
+    assert f"it wrote {line!r}, which is no answer" in str(told.value)
+
+
+@pytest.mark.asyncio
+async def test_silence_and_what_is_not_offered() -> None:
+    with pytest.raises(Inconclusive, match=r"did not answer 'list' within 0\.2 s$"):
+        await asked()
+    with pytest.raises(NotExercised, match="needs the upper tester's operation 'list'"):
+        await asked({"ok": False, "offered": False})
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ('{"result": 1, "warnings": ["clamped"]}', Answer(True, 1, warnings=("clamped",))),
+        ('{"warnings": ["clamped"]}', Answer(True, warnings=("clamped",))),
+        ('{"result": 1}', Answer(True, {"result": 1})),
+        ('{"warnings": [], "angle": 2}', Answer(True, {"warnings": [], "angle": 2})),
+        ("[1]", Answer(True, [1])),
+        ("words\n", Answer(True, "words")),
+        ("", Answer(True)),
+    ],
+)
+async def test_hooks(printed: str, expected: Answer) -> None:
+    """A hook reports warnings as well; anything else that it prints is the result."""
+    command = shlex.join([sys.executable, "-c", f"print({printed!r}, end='')"])
+    configuration = Configuration(CONSUMER, hooks={"list": command})
+    assert await UpperTester(CONSUMER, configuration, {}, None)("list") == expected
