@@ -84,7 +84,7 @@ def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int) 
     ]
     if wrong:
         parts.append(_many(wrong, "event") + " at odds with the bytes")
-    if not messages:
+    if not (messages or sum(counted.values())):
         parts.append("nothing could be judged: no message of a judged role")
     return ", ".join(parts)
 

@@ -11,7 +11,7 @@ it is about. Rules for this module:
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +32,8 @@ _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _RANDOM = 5  # pings after which equal steps between them are not chance
+_MANY = 20  # pings without any pong, which take longer than a pong does
+_ALONE = 300  # of one message of progress, where another of them has never come
 _FEW = 2  # different ones among those, which are not chance either; nor are as many repetitions
 
 
@@ -51,6 +53,11 @@ _LATE = Violates("end.nothing-after", "{name} came after an end of transmission"
 _UNSHAKEN = Violates(
     "handshake.before-service", "{message} came before the client's magic and version"
 )
+_HALVES: Mapping[StrEnum, tuple[str, str]] = {
+    Phase.MAGIC_SENT: ("version", "handshake.version-sent"),
+    Phase.VERSION_SENT: ("magic", "handshake.magic-sent"),
+}
+"""By phase of a side: what it still has to send to its handshake."""
 _SERVED = "service"
 """What a server's messages are to the course of the client, when they serve it."""
 
@@ -104,7 +111,12 @@ class Oracle:
         self.exercised: set[str] = set()
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
-        self._unanswered: Recent[int, int] = Recent()
+        self._unanswered: Recent[int, list[int]] = Recent()
+        """By number of a ping: the places of those with that number among all pings."""
+        self._pinged = 0
+        self._ponged = 0
+        """The latest place of a ping that was answered."""
+        self._progress = Counter(dict.fromkeys(PROGRESS, 0))
         self._answered: Recent[int, None] = Recent()
         self._strange: Recent[bytes, str] = Recent()  # what begins messages that are not pings
 
@@ -147,6 +159,8 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True
+        if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
+            yield from self._never_came(sender, side, peer)
         if side.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("frame.whole-messages")
         if side.phase is Phase.ENDED:
@@ -154,6 +168,21 @@ class Oracle:
         elif self._owes_a_word(sender, side, peer):
             what = f"the {sender} closed the connection without an end of transmission"
             yield Finding("end.announced", what)
+
+    def _never_came(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
+        """What one side still had to send when it ended the stream, and nothing had kept it."""
+        if peer.phase is Phase.OPEN and side.phase in _HALVES:
+            missing, requirement = _HALVES[side.phase]
+            yield Finding(requirement, f"the {sender} closed the connection without its {missing}")
+        if sender == CLIENT:
+            first = min((places[0] for places in self._unanswered.values()), default=self._pinged)
+            if first < self._ponged:
+                number = next(n for n, places in self._unanswered.items() if places[0] == first)
+                what = f"the ping {number} was never answered, although later ones were"
+                yield Finding("pong.each", what)
+            elif not self._ponged and self._pinged >= _MANY:
+                what = f"{self._pinged} pings came, and the client left without any pong"
+                yield Finding("pong.each", what)
 
     def _owes_a_word(self, sender: str, side: _Side, peer: _Side) -> bool:
         """Nothing that the other side did, or did not do, explains that this one just closes."""
@@ -181,6 +210,8 @@ class Oracle:
         if client.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("handshake.before-service")
         yield from client.walk.step(SERVER, _SERVED, message=name)
+        if name in PROGRESS:
+            yield from self._goes_on(name)
 
     # Rules, one for each message that has any
 
@@ -193,7 +224,8 @@ class Oracle:
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
         self._pings.append(number)
-        self._unanswered[number] = self._unanswered.get(number, 0) + 1
+        self._pinged += 1
+        self._unanswered[number] = [*self._unanswered.get(number, ()), self._pinged]
         self.exercised.add("ping.sent")
         if len(self._pings) < _RANDOM:
             return
@@ -211,9 +243,10 @@ class Oracle:
     def _pong(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
         self.exercised |= {"pong.each", "pong.number"}
-        if waiting := self._unanswered.pop(number, 0):
-            if waiting > 1:
-                self._unanswered[number] = waiting - 1
+        if waiting := self._unanswered.pop(number, []):
+            self._ponged = max(self._ponged, waiting.pop(0))
+            if waiting:
+                self._unanswered[number] = waiting
             self._answered[number] = None
             return
         self._sides[CLIENT].disturbed = True
@@ -229,6 +262,14 @@ class Oracle:
         if "rest" in value:
             self._sides[SERVER].disturbed = True
         yield from ()
+
+    def _goes_on(self, name: str) -> Iterator[Finding]:
+        self._progress[name] += 1
+        if self._progress[name] == max(self._progress.values()) == _ALONE:
+            self.exercised.add("progress.continuous")
+            for other in (each for each in PROGRESS if not self._progress[each]):
+                what = f"{_ALONE} of {name} came, and no {other}"
+                yield Finding("progress.continuous", what)
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("end.reason-ascii")

@@ -87,6 +87,8 @@ class Judge:
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self._ending: set[str] = set()
+        """Those whose stream has ended."""
         self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
         self.findings: list[Finding] = []
         self.spoiled = False
@@ -109,6 +111,7 @@ class Judge:
 
     def decode(self, sender: str, data: bytes) -> list[Frame]:
         """Cut the next bytes of one side into frames."""
+        self._ending.discard(sender)
         return self._decoders[sender].feed(data)
 
     def prompt(self, sender: str) -> bytes:
@@ -120,7 +123,11 @@ class Judge:
         self._add(index, sender, self._frame(sender, frame))
 
     def rest(self, sender: str) -> list[Frame]:
-        """What one side's decoder still holds when its stream ends; judge it before the end."""
+        """What one side's decoder still holds when its stream ends; judge it before the end.
+
+        Nobody is blamed for a message that breaks off where its reader has gone before.
+        """
+        self._ending.add(sender)
         return self._decoders[sender].end()
 
     def closed(self, index: int | None, sender: str) -> None:
@@ -130,6 +137,8 @@ class Judge:
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
         if frame.name is None:
+            if sender in self._ending and self._ending - {sender}:
+                return
             requirement = frame.requirement or self._protocol.schema_requirement
             self.spoiled = self.spoiled or sender in self._judged
             if self._oracle:

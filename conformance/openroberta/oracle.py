@@ -103,8 +103,12 @@ ANSWERS: dict[str, tuple[str, ...]] = {
 
 _UNLINKED = (Step.NEW, Step.REGISTERING, Step.ABORTED)
 _UNNAMED = {"DownloadRequest": "run.filename", "UpdateRequest": "update.filename"}
-_DUE: Mapping[StrEnum, str] = {Step.REGISTERING: "register.aborted", Step.LINKED: "push.answered"}
-"""What a lab violates that ends the connection instead of an answer, by the robot's step."""
+_DUE: Mapping[tuple[str, StrEnum], str] = {
+    ("Register", Step.REGISTERING): "register.aborted",
+    ("Push", Step.LINKED): "push.answered",
+    ("DownloadRequest", Step.FETCHING): "run.bytes",
+}
+"""By request and step of the robot: what a lab violates that ends the connection instead."""
 
 
 @dataclass
@@ -193,12 +197,14 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         asked = self._asked.popleft() if self._asked else None
         robot = self._conversation.robot(asked.data) if asked else None
-        if asked and robot and asked is robot.latest and not asked.missing:
+        if asked and robot and asked is robot.latest:
+            due = _DUE.get((asked.name, robot.step))
+            whole = all(name in asked.data for name in MANDATORY)
+            if sender == LAB and due and whole and not (self._deaf or self._lost):
+                what = f"the lab ended the connection at which {asked.name} waited for its answer"
+                yield Finding(due, what)
             if asked.name == "DownloadRequest":
                 robot.walk.step(LAB, "Refusal")
-            elif sender == LAB and not (self._deaf or self._lost) and robot.step in _DUE:
-                what = f"the lab ended the connection at which {asked.name} waited for its answer"
-                yield Finding(_DUE[robot.step], what)
         self._asked.clear()
         self._deaf = self._deaf or sender == ROBOT
 
@@ -296,7 +302,7 @@ class Oracle:
 
     def _due(self, asked: _Asked, robot: _Robot | None) -> bool:
         """Whether the request is to have another answer than an error."""
-        return asked.name in _UNNAMED or bool(robot and robot.step in _DUE)
+        return asked.name in _UNNAMED or bool(robot and (asked.name, robot.step) in _DUE)
 
     def _refused(self, asked: _Asked, missing: list[str], name: str) -> Iterator[Finding]:
         """Whether a request that lacks mandatory fields was answered with an error."""

@@ -11,13 +11,14 @@ Rules for this module:
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from conformance.course import Course, Violates, Walk
 from conformance.definitions.keywords import shown
 from conformance.judging.judge import Finding
-from conformance.recent import Recent
+from conformance.recent import MOST, Recent
 from conformance.runtime.codec import is_notification, is_request
 from conformance.runtime.shapes import GAMEPADS, LOG, NOTIFICATION, REQUEST, RESPONSE, UPDATE, mark
 
@@ -58,6 +59,7 @@ CALL = Course(
 COURSES = (CALL,)
 
 UIDS = 2**88
+_PASSED = 10  # later calls of the same that were answered, where one is not just slow
 CIRCLE = 1 + 1e-6  # the square of the radius, with a rounding to single precision
 
 _OWN = {
@@ -79,13 +81,28 @@ _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
 """The parts of a message that are to be strings; so are all keys of a map that is one."""
 
 
+@dataclass
+class _Called:
+    """A request that is not answered; ``place`` is its own among all requests.
+
+    ``what`` are its procedure and arguments; ``passed`` counts later calls of the same that were
+    answered.
+    """
+
+    walk: Walk
+    place: int
+    what: list[Any]
+    passed: int = 0
+
+
 class Oracle:
     """The state of one connection: the ids that wait for a response, and who has gone."""
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self._open: Recent[int, Walk] = Recent()
+        self._open: Recent[int, _Called] = Recent()
         self._answered: Recent[int, Walk] = Recent()
+        self._called = 0
         self._asked: Recent[int, int] = Recent()
         """Requests that have reached the client, which it may answer."""
         self._gone: set[str] = set()
@@ -128,11 +145,20 @@ class Oracle:
         return sender == SERVER and name == NOTIFICATION and is_notification(value)
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        """A client may go at any time; a server that goes first leaves requests unanswered."""
-        if sender == SERVER and CLIENT not in self._gone and self._open and not self._lenient:
-            waiting = ", ".join(map(str, list(self._open)[:5]))
-            text = f"the server ended the stream, and did not answer {waiting}"
-            yield Finding("rpc.each-answered", text)
+        """A client may go at any time; a server that goes first leaves requests unanswered.
+
+        After a client has gone, only those were due that many later ones have passed.
+        """
+        if sender == SERVER and not self._lenient:
+            left = [
+                number
+                for number, call in self._open.items()
+                if CLIENT not in self._gone or call.passed >= _PASSED
+            ]
+            if left:
+                waiting = ", ".join(map(str, left[:5]))
+                text = f"the server ended the stream, and did not answer {waiting}"
+                yield Finding("rpc.each-answered", text)
         self._gone.add(sender)
 
     # RPC
@@ -144,9 +170,13 @@ class Oracle:
         number = value[1]
         if self._open:
             self.exercised.add("rpc.ids-differ")
-        call = self._open.get(number) or self._answered.pop(number, None) or Walk(CALL)
-        self._open[number] = call
-        yield from call.step(CLIENT, REQUEST, id=str(number))
+        again = self._open.get(number)
+        walk = again.walk if again else self._answered.pop(number, Walk(CALL))
+        self._called += 1
+        # Of those that are forgotten nothing can be said any more.
+        self._lenient |= len(self._open) >= MOST
+        self._open[number] = _Called(walk, self._called, value[2:])
+        yield from walk.step(CLIENT, REQUEST, id=str(number))
 
     def _notification(self, value: Any) -> Iterator[Finding]:
         self._lenient |= not is_notification(value)
@@ -156,23 +186,33 @@ class Oracle:
         if len(value) != 4:
             return
         _, number, error, result = value
-        call = self._call(number) if type(number) is int else Walk(CALL)
+        walk = self._walk(number) if type(number) is int else Walk(CALL)
         waiting = ", ".join(map(str, list(self._open)[:5])) or "none"
-        wrong = call.step(SERVER, RESPONSE, id=shown(number), open=waiting)
+        wrong = walk.step(SERVER, RESPONSE, id=shown(number), open=waiting)
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
             yield from wrong
-        if call.state is Call.ANSWERED and number in self._open:
-            self._answered[number] = self._open.pop(number)
+        if walk.state is Call.ANSWERED and number in self._open:
+            self._passes(self._open.pop(number))
+            self._answered[number] = walk
         if error is not None:
             self.exercised.add("rpc.error-without-result")
             if result is not None:
                 text = f"an error came with the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
 
-    def _call(self, number: int) -> Walk:
-        return self._open.get(number) or self._answered.get(number) or Walk(CALL)
+    def _walk(self, number: int) -> Walk:
+        if call := self._open.get(number):
+            return call.walk
+        return self._answered.get(number) or Walk(CALL)
+
+    def _passes(self, answered: _Called) -> None:
+        """Count what was called before, and waits still."""
+        for call in self._open.values():
+            if call.place > answered.place:
+                return
+            call.passed += call.what == answered.what
 
     # Maps
 

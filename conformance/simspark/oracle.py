@@ -19,7 +19,7 @@ from conformance.course import ANY, Course, Violates, Walk
 from conformance.judging.judge import Finding
 from conformance.simspark import nodes
 from conformance.simspark.clock import KEPT, Clock, Commands
-from conformance.simspark.codec import COMMANDS
+from conformance.simspark.codec import COMMANDS, TRUNCATED
 from conformance.simspark.scene import Scene, number
 
 SERVER, AGENT, MONITOR = "server", "agent", "monitor"
@@ -44,6 +44,7 @@ NAMED = {
 }
 """By command: what it must name, in any order, and the requirement that says so."""
 
+_PATIENT = 50  # messages with perceptors, which come for a second
 _INSTEAD = "{words} came instead"
 _TOGETHER = "environment information and game state came in one list"
 
@@ -112,6 +113,9 @@ class Oracle:
         self.play_modes: list[str] = []
         self.state: dict[str, Any] = {}
         """The latest of each value of the game state, as it was written."""
+        self._gone: set[str] = set()
+        self._waited = 0
+        """Messages with perceptors that an agent had before it sent init."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
         self._cookies: deque[str] = deque(maxlen=KEPT)
         self._commands = (conversation or Conversation()).commands
@@ -129,9 +133,16 @@ class Oracle:
             yield from self._ack(value)
         elif sender == SERVER and name in ("Perceptors", "Expressions"):
             self.exercised |= {"agents.perceptors", "text.predicates"}
+            self._waited += self._walks[AGENT].state is Phase.CREATED
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
-        if sender == AGENT and name == "Commands":
+        if name == TRUNCATED:
+            # Whose reader has gone need not finish its message.
+            if not self._gone:
+                of = "its length" if value["announced"] is None else f"{value['announced']} bytes"
+                what = f"the stream ended inside a message, of {of}, and {value['came']} had come"
+                yield Finding("frame.length-prefix", what)
+        elif sender == AGENT and name == "Commands":
             yield Finding("monitors.only-commands-of-trainers", "an agent sent a trainer's command")
         elif foreign:
             yield Finding("text.predicates", f"a {sender} sent {name}, which it does not have")
@@ -140,7 +151,11 @@ class Oracle:
         pass
 
     def closed(self, sender: str) -> Iterator[Finding]:
-        yield from ()
+        created = sender == AGENT and self._walks[AGENT].state is Phase.CREATED
+        if created and not self._gone and self._waited >= _PATIENT:
+            what = f"the agent left after {self._waited} messages with perceptors, without init"
+            yield Finding("agents.init-second", what)
+        self._gone.add(sender)
 
     # An agent
 

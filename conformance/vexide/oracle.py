@@ -42,8 +42,11 @@ class Oracle:
         self._walks = (self._session, *others, self._execution, self._run)
         self._offered_version: Any = None
         self._offered: list[Any] = []
+        self._compatible = False
         self._agreed: list[Any] = []
         self._handshakes = {SIMULATOR: 0, FRONTEND: 0}
+        self._lines = 0
+        """Of the frontend; the end of its stream counts as one."""
         self._battery_set = False
         self._configured: set[tuple[str, int]] = set()
 
@@ -69,15 +72,23 @@ class Oracle:
 
     def broken(self, sender: str) -> None:
         """A line that is not a message changes nothing, but its reader may end the session."""
+        self._lines += sender == FRONTEND
         self._run.step(sender, courses.BROKEN)
 
     def closed(self, sender: str) -> Iterator[Finding]:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
+        # It may refuse every other version, and whoever says more than its Handshake.
+        due = self._session.state is Session.OFFERED and self._compatible and self._lines == 1
+        if sender == SIMULATOR and due:
+            what = "the stream ended, and the Handshake of version 1 was not answered"
+            yield Finding("handshake.answered", what)
+        self._lines += sender == FRONTEND
         yield from self._run.step(sender, courses.END)
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
+        self._lines += sender == FRONTEND
         if self._session.state is Session.SHAKEN:
             self.exercised |= {
                 "framing.json-lines",
@@ -101,6 +112,7 @@ class Oracle:
             self.exercised.add("handshake.frontend-begins")
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
+            self._compatible = self._offered_version == 1 and isinstance(self._offered, list)
         yield from ()
 
     def _answer(self, fields: Any, met: StrEnum) -> Iterator[Finding]:
