@@ -64,6 +64,11 @@ class Iut:
     def memory(self) -> dict[str, Any]:
         return self.testbed.memory
 
+    @property
+    def found(self) -> bool:
+        """Whether the judge has found anything wrong in its sessions, up to now."""
+        return bool(self.findings or any(session.judge.findings for session in self.sessions))
+
     async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What tests have found out about the IUT, or this one does now with ``find``."""
         return await self.testbed.once(name, find)

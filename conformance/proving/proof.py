@@ -19,7 +19,7 @@ import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -32,11 +32,12 @@ from conformance.conclusions.causes import presumes
 from conformance.definitions import protocols
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
+from conformance.judging import captures
 from conformance.proving import mutants
 from conformance.running.collection import cases
 from conformance.verdicts import Verdict
 from mocks.deviations import COMPANY, deviating, faults, variants
-from mocks.mutants import APPLIED
+from mocks.mutants import APPLIED, Mutant
 
 FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
 SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
@@ -64,7 +65,8 @@ class Trial:
     requirements beside its own that were violated too; of the sound mock all that did not hold.
     ``whole``: it took more than the tests of its own requirement. ``company`` is how many others a
     fault may violate. Of a pair, ``name`` has both names, and ``second`` is what the second fault
-    violates.
+    violates. ``shown`` are the requirements in whose tests a mutant most probably shows, which are
+    tried before all are.
     """
 
     role: str
@@ -80,6 +82,7 @@ class Trial:
     detail: str = ""
     company: int = COMPANY
     second: str = ""
+    shown: list[str] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
@@ -98,7 +101,8 @@ class Trial:
         elif self.kind:
             words += [f"--{self.kind}", self.name]
         own = [self.requirement, self.second] if self.second else [self.requirement]
-        words += [] if self.whole else [word for name in own for word in ("--requirement", name)]
+        tried = self.shown if self.whole else own
+        words += [word for name in tried for word in ("--requirement", name)]
         return words + (
             ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
         )
@@ -174,20 +178,36 @@ def mutations(role: str, number: int, seed: int) -> list[Trial]:
         )
         for one in mutants.made(protocols.load(found.protocol), found, number, seed)
     ]
-    changing = _changing(role, usual, [trial.name for trial in planned]) if planned else set()
+    changing, seen = _changing(role, usual, [trial.name for trial in planned])
     for trial in planned:
         trial.verdict = "" if trial.name in changing else IDLE
+        trial.shown = seen.get(Mutant.parse(trial.name).message, [])
     return planned
 
 
-def _changing(role: str, over: str, names: Sequence[str]) -> set[str]:
-    """Those of these mutants that would change anything in a whole run of the sound mock."""
-    with tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
+def _changing(
+    role: str, over: str, names: Sequence[str]
+) -> tuple[set[str], Mapping[str, list[str]]]:
+    """Which of these mutants would change anything in a whole run of the sound mock.
+
+    Also, by message, the requirements of the tests whose transcripts have it.
+    """
+    with _marked(), tempfile.TemporaryDirectory(prefix="conformance-mutants-") as folder:
         file = Path(folder) / "all"
         file.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        prove([Trial(role, over, MUTANT, f"@{file}", whole=True)], 1, lambda _: None)
+        run = _Running(Trial(role, over, MUTANT, f"@{file}", whole=True), Path(folder))
+        try:
+            run.process.join(LONGEST)
+        finally:
+            _end([run])
         told = file.with_name(f"{file.name}.changing")
-        return set(told.read_text("utf-8").splitlines()) if told.exists() else set()
+        changing = set(told.read_text("utf-8").splitlines()) if told.exists() else set()
+        seen: dict[str, dict[str, None]] = {}
+        for path in Path(folder).glob("*/transcripts/*.jsonl"):
+            transcript = captures.read(path)
+            for message in {event.message for event in transcript.events if event.message}:
+                seen.setdefault(message, {}).update(dict.fromkeys(transcript.requirements))
+    return changing, {message: [*requirements] for message, requirements in seen.items()}
 
 
 def _decided(role: str) -> set[str]:
@@ -307,6 +327,9 @@ class _Running:
             trial.verdict = SPREADS if wide else KILLED
         elif not trial.whole:
             trial.whole = True
+            return False
+        elif trial.shown:
+            trial.shown = []
             return False
         elif trial.kind == MUTANT:
             applied = (self._folder / "applied").exists()

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from conformance.running.selection import Collected
 from conformance.running.testbed import Testbed
 from conformance.verdicts import NotExercised, Verdict
 
+LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -193,7 +194,7 @@ class Runner:
             if claimed := self.configuration.leaves_out(decides.id):
                 raise NotExercised(f"declared as unsupported: {claimed}")
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
-            await item.obj(iut=iut, **parameters)  # type: ignore[attr-defined]
+            await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
         except Exception as raised:
             error = raised
         seconds = time.perf_counter() - clock
@@ -218,6 +219,24 @@ class Runner:
         _translate(report, result)
         self._tell(result)
         item.ihook.pytest_runtest_logreport(report=report)
+
+    async def _unless_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
+        """Run a test; where the run ends at the first violation, only until there is one.
+
+        Raises NotExercised where it was ended.
+        """
+        if self._config.option.maxfail != 1:
+            return await test
+        running = asyncio.ensure_future(test)
+        try:
+            while not (running.done() or self._wrong or iut.found):
+                await asyncio.wait({running}, timeout=LOOK)
+            if running.done():
+                return running.result()
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
+        raise NotExercised("the run was to end at the first violation")
 
     def _reproduce(self, name: str) -> str:
         before, _, after = self.configuration.invocation.partition(" -- ")
