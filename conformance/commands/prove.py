@@ -10,7 +10,6 @@ pairs of faults: both must be reported. Exit 0 if all went well, else 1.
 
 import argparse
 import json
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from conformance.running.collection import CollectionError
+from conformance.running.machine import cores
 from mocks import deviations
 
 _MUST = {
@@ -48,7 +48,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", metavar="N", type=int, default=0, help="pairs of faults")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same choice")
     parser.add_argument("--whole", action="store_true", help="each fault with all tests")
-    parser.add_argument("-j", dest="jobs", metavar="JOBS", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "-j",
+        dest="jobs",
+        metavar="JOBS",
+        type=int,
+        default=2 * cores(),
+        help="trials at a time (default: twice as many as there are cores, as they wait a lot)",
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write it as a page")
 

@@ -5,7 +5,6 @@ A run against the reference mock starts hundreds of it, and a start is mostly im
 
 import asyncio
 import atexit
-import contextlib
 import json
 import signal
 import socket
@@ -67,10 +66,21 @@ async def fork(
 
 def _ask(request: bytes, descriptors: list[int]) -> None:
     global _asking
+    try:
+        socket.send_fds(serve(), [request], descriptors)
+    except ConnectionError:
+        _asking = None
+        socket.send_fds(serve(), [request], descriptors)
+
+
+def serve() -> socket.socket:
+    """Where the fork server takes requests; it is started if there is none.
+
+    Processes that are forked off this one afterwards ask the same.
+    """
+    global _asking
     if _asking is not None:
-        with contextlib.suppress(ConnectionError):
-            socket.send_fds(_asking, [request], descriptors)
-            return
+        return _asking
     # Requests are taken whole, so that several processes can ask on one socket.
     _asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
@@ -83,7 +93,7 @@ def _ask(request: bytes, descriptors: list[int]) -> None:
             start_new_session=True,
         )
     atexit.register(_end, _asking, server)
-    socket.send_fds(_asking, [request], descriptors)
+    return _asking
 
 
 def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:

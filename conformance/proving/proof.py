@@ -1,17 +1,20 @@
 """Proves the suite by its mocks: every fault is found, and what is lawful is spared.
 
 A trial is a run of the suite in a process of its own. It is forked off this one, which has imported
-pytest and Hypothesis already: that saves each of hundreds of runs more than half a second. A fault
-is first tried with the tests that decide its requirement, and with all of them if those miss it:
-the oracle judges every session, whatever its test was for. The sound mock and its variants are
-tried with all of them. A mutant, which a machine has made, is tried until anything finds it. Of a
-pair, which is two faults at once, neither may hide the other.
+pytest, Hypothesis and the test cases already, and has started the process that mocks are forked
+off: that saves most of what a short run costs. A fault is first tried with the tests that decide
+its requirement, and with all of them if those miss it: the oracle judges every session, whatever
+its test was for. The sound mock and its variants are tried with all of them. A mutant, which a
+machine has made, is tried until anything finds it. Of a pair, which is two faults at once, neither
+may hide the other.
 """
 
 import contextlib
+import importlib
 import json
 import multiprocessing
 import os
+import pkgutil
 import random
 import signal
 import sys
@@ -19,7 +22,7 @@ import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -30,10 +33,12 @@ from typing import Any
 from conformance import cli, configuration
 from conformance.conclusions.causes import presumes
 from conformance.definitions import protocols
+from conformance.harness import forked
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
 from conformance.judging import captures
 from conformance.proving import mutants
+from conformance.reporting import page
 from conformance.running.collection import cases
 from conformance.verdicts import Verdict
 from mocks.deviations import COMPANY, deviating, faults, variants
@@ -51,6 +56,7 @@ SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
 )
 
 LONGEST = 900.0  # seconds that one run of the suite may take
+AT_A_TIME = 4  # tests of a run, which wait for most of their time
 _ENDING = 5.0  # seconds that an interrupted run has to end what it started
 _MARK = "CONFORMANCE_PROOF"
 _AND = "+"  # between the names of a pair
@@ -93,9 +99,8 @@ class Trial:
 
     def words(self, report: Path) -> list[str]:
         """The command that repeats it."""
-        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
-        # The first that finds a mutant is enough, whichever that is.
-        words += [] if self.kind == MUTANT else ["-n", "1"]
+        words = ["run", self.role, "--transport", self.transport, "-n", str(AT_A_TIME)]
+        words += ["--report", str(report)]
         if self.kind == PAIR:
             words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
         elif self.kind:
@@ -242,7 +247,10 @@ def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) ->
     """
     for trial in (trial for trial in planned if trial.verdict):
         told(trial)
-    waiting = deque(trial for trial in planned if not trial.verdict)
+    _prepare(dict.fromkeys(trial.role for trial in planned))
+    # Those that take longest first, so that none is left at the end with nothing beside it.
+    left = [trial for trial in planned if not trial.verdict]
+    waiting = deque(sorted(left, key=lambda trial: not trial.whole))
     with _marked(), tempfile.TemporaryDirectory(prefix="conformance-proof-") as folder:
         running: list[_Running] = []
         try:
@@ -258,6 +266,16 @@ def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) ->
                         waiting.appendleft(run.trial)
         finally:
             _end(running)
+
+
+def _prepare(roles: Iterable[str]) -> None:
+    """Import and start once what every trial of these roles would."""
+    for role in roles:
+        for package in map(importlib.import_module, protocols.role(role).packages):
+            for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                importlib.import_module(found.name)
+    page.template("template.html")
+    forked.serve()
 
 
 @contextlib.contextmanager

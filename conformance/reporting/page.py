@@ -8,6 +8,8 @@ the two that are inlined here, by their hashes, and no request at all.
 import base64
 import hashlib
 import json
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +18,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import (
+    Environment,
+    FileSystemBytecodeCache,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+)
 from markupsafe import Markup
 
 from conformance.definitions import locate
@@ -92,6 +100,7 @@ def template(name: str) -> Template:
     """A template that makes every value that it prints visible, and escapes it."""
     environment = Environment(
         loader=FileSystemLoader(locate.reports()),
+        bytecode_cache=_compiled(),
         autoescape=True,
         finalize=_shown,
         undefined=StrictUndefined,
@@ -100,6 +109,16 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template(name)
+
+
+def _compiled() -> FileSystemBytecodeCache | None:
+    """Where templates are kept compiled: with our modules, if these are.
+
+    To compile that of a report takes longer than the rest of a small one.
+    """
+    folder = Path(__file__).parent / "__pycache__"
+    kept = not sys.dont_write_bytecode and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    return FileSystemBytecodeCache(str(folder)) if kept else None
 
 
 def test_anchor(test: str) -> str:
