@@ -7,6 +7,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
+from conformance.vexide.frontend.forms import taken
 from conformance.vexide.frontend.tester import ends, hang_up, in_setup, opened, outcome, starts
 
 
@@ -36,8 +37,10 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
 @pytest.mark.parametrize("when", ["handshake", "loading", "ready", "running", "busy"])
 async def test_close_without_exited(iut: Iut, when: str) -> None:
     """A stream that closes after the handshake without Exited is an internal error to the user."""
+    busy = await taken(iut, *PROGRAM.values()) if when == "busy" else []
     async with in_setup(iut, starting=when in ("running", "busy")) as session:
         await _come_to(session, when)
+        await session.send(*busy)
         await hang_up(session)
         said = await outcome(session)
         check(said == "error", "outcome to tell an internal error", f"it told {said}")
@@ -78,8 +81,6 @@ async def _come_to(session: Session, when: str) -> None:
         await session.watch("StartExecution")
     elif when != "loading":
         await starts(session)
-    if when == "busy":
-        await session.send(*PROGRAM.values())
     if when == "exited":
         await session.send(EXITED)
 

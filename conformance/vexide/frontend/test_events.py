@@ -8,7 +8,6 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide.dialects import event_in_dialect
 from conformance.vexide.events import (
     PROGRAM,
     READY,
@@ -19,6 +18,7 @@ from conformance.vexide.events import (
     moved,
     update,
 )
+from conformance.vexide.frontend.forms import port_form, read_in, taken
 from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown, started, starts
 from conformance.vexide.tester import received
 
@@ -43,27 +43,11 @@ async def test_event_while_running(iut: Iut, event: str) -> None:
         try:
             await finishes(iut, session, f"the event {event}")
         except Violation as refused:
-            version = await _read_in(iut, PROGRAM.get(event))
+            version = await read_in(iut, PROGRAM.get(event))
             if version is None:
                 raise
             came = f"it is read in the form of version {version} of the published Rust crate only"
             raise Violation(refused.expected, came, refused.requirement, refused.event) from refused
-
-
-async def _read_in(iut: Iut, event: Any) -> str | None:
-    """The published version in whose form an event is taken that is refused as it should be."""
-    known = event_in_dialect(event)
-    if known is None:
-        return None
-    version, written = known
-    async with in_setup(iut) as session:
-        await starts(session)
-        await session.send(written)
-        try:
-            await finishes(iut, session, "the event in another form")
-        except Violation:
-            return None
-    return version
 
 
 @requirement("encoding.externally-tagged")
@@ -77,13 +61,14 @@ async def test_signature(iut: Iut) -> None:
 @requirement("encoding.externally-tagged")
 async def test_all_events(iut: Iut) -> None:
     """All events of a program, one after the other and twice, end in a normal end."""
+    events = await taken(iut, *PROGRAM.values())
     async with in_setup(iut) as session:
         await session.send(SIGNATURE)
         await starts(session)
-        await session.send(*PROGRAM.values())
-        for event in PROGRAM.values():
+        await session.send(*events)
+        for event in events:
             await session.send(event, log("between two events"))
-        await finishes(iut, session, "all events", lines=3 * len(PROGRAM))
+        await finishes(iut, session, "all events", lines=3 * len(events))
 
 
 @requirement("encoding.optional-null")
@@ -101,6 +86,7 @@ async def test_absent_target_position(iut: Iut) -> None:
 
 
 async def _without_target(iut: Iut, status: Any, how: str) -> None:
+    await port_form(iut)
     async with in_setup(iut) as session:
         await session.watch("ConfigureDevice")
         await session.send(update(session, moved(target_position=1.5)))
@@ -122,6 +108,7 @@ async def _without_target(iut: Iut, status: Any, how: str) -> None:
 )
 async def test_unknown_status(iut: Iut, status: Any) -> None:
     """A status of a kind of device that the frontend does not know keeps the session."""
+    await port_form(iut)
     async with in_setup(iut) as session:
         await session.send(update(session, status), update(session, moved()))
         await starts(session, to="after a status of an unknown kind")
@@ -161,9 +148,10 @@ async def test_log_between_events(iut: Iut, level: str) -> None:
 @pytest.mark.parametrize("level", LEVELS)
 async def test_log_while_running(iut: Iut, level: str) -> None:
     """A Log while the program runs, and right before Exited, leaves the session as it is."""
+    between = await taken(iut, PROGRAM["serial"])
     async with in_setup(iut) as session:
         await starts(session)
-        await session.send(log("first", level), PROGRAM["serial"], log("second", level))
+        await session.send(log("first", level), *between, log("second", level))
         await session.send(log("last", level))
         await finishes(iut, session, f"Logs of level {level}")
 

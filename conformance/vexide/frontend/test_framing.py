@@ -14,6 +14,7 @@ from conformance.vexide import strategies
 from conformance.vexide.codec import encode
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.events import PROGRAM, READY, SIGNATURE, answer, drawing, log
+from conformance.vexide.frontend.forms import taken
 from conformance.vexide.frontend.tester import (
     begun,
     finishes,
@@ -54,9 +55,10 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)
 async def test_cut_lines_at_the_end(iut: Iut, cut: Segmentation) -> None:
     """What a running program sends, and Exited, may arrive in pieces as well."""
+    events = await taken(iut, PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
     async with in_setup(iut, segmentation=cut) as session:
         await starts(session)
-        await session.send(PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
+        await session.send(*events)
         await finishes(iut, session, "events that came in pieces")
 
 

@@ -1,12 +1,15 @@
 """Variants of the frontend: what it may do, or may do otherwise."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import variant
+from mocks.upper_tester import Operation
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
+from mocks.vexide.variants.either import PortsBare
 
 
 @variant("touch-told-at-first", of="touch.single")
@@ -126,3 +129,14 @@ class KnownDevicesOnly(Frontend):
         port: Port = content["port"]
         if port in self.world.devices:
             super().device(content)
+
+
+@variant("bare-without-devices", of="devices.status-open")
+class BareWithoutDevices(PortsBare, Frontend):
+    """Has no devices configured, and understands a Smart port as a bare number only."""
+
+    def configure_devices(self) -> None:
+        pass
+
+    def operations(self) -> Mapping[str, Operation]:
+        return {name: one for name, one in super().operations().items() if name != "configure"}
