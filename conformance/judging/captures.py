@@ -107,7 +107,8 @@ def read(path: Path) -> Capture:
     except OSError as error:
         raise CaptureError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise CaptureError(f"{path}: not UTF-8 at byte {error.start}") from error
+        what = "neither a capture, nor packets (pcap, pcapng), nor a HAR"
+        raise CaptureError(f"{path}: not UTF-8 at byte {error.start}: {what}") from error
     if not lines[0].strip():
         raise CaptureError(f"{path}: empty; the first line of a capture is its header")
     begun = header(path, lines[0])

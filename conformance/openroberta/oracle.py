@@ -169,6 +169,7 @@ class Oracle:
         self._asked: deque[_Asked] = deque()
         self._deaf = False  # the robot has gone, or sent what cannot be followed
         self._lost = False  # so did the lab
+        self._strayed = False  # an answer came that nothing was asked for, and the robot takes it
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender == LAB:
@@ -229,7 +230,9 @@ class Oracle:
             what = f"the token {other!r} was registered, and {name} came with {data['token']!r}"
             yield Finding("data.same-object", what)
             return
-        yield from robot.walk.step(ROBOT, name)
+        wrong = robot.walk.step(ROBOT, name)
+        if not self._strayed:
+            yield from wrong
         for field_ in CONSTANT:
             before, after = robot.registered.get(field_), data.get(field_)
             if None not in (before, after) and before != after:
@@ -265,6 +268,7 @@ class Oracle:
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
         if not self._asked:
             # A robot that sends nothing sensible may be refused, and so may a quiet connection.
+            self._strayed = True
             if not is_error(name, value) and not self._deaf:
                 yield Finding("http.messages", f"{name} came, and nothing was asked")
             return

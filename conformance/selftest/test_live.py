@@ -9,103 +9,20 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance.definitions import protocols
 from conformance.harness import links
-from conformance.judging import captures, recordings
+from conformance.judging import captures
 from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.secured import security
 from conformance.live.session import Session
 from conformance.live.sides import Side, sides
 from conformance.live.watch import Watch, watching
-from conformance.selftest.driving import Done, Place
-from conformance.traffic import pcap, pcapng
-
-ANY = "127.0.0.1:0"
-MOCK = (sys.executable, "-m", "mocks")
-SINK = """
-import socket, sys
-
-kind = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}[sys.argv[1]]
-with socket.socket(type=kind) as listener:
-    listener.bind(("127.0.0.1", int(sys.argv[2])))
-    if kind == socket.SOCK_STREAM:
-        listener.listen()
-        listener, _ = listener.accept()
-    while listener.recv(65536):
-        pass
-"""
-"""Takes what a publisher sends, and says nothing."""
-
-
-def sink(kind: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", SINK, kind, "{port}")
-
-
-def mock(*words: str) -> tuple[str, ...]:
-    return (*MOCK, *words)
-
-
-AGENT = mock("simspark/agent", "--connect", "{host}:{agent_port}")
-MONITOR = mock("simspark/monitor", "--connect", "{host}:{monitor_port}")
-SERVER = mock(
-    *("simspark/server", "--listen", ANY),
-    *("--agent-port", "{agent_port}", "--monitor-port", "{monitor_port}"),
-)
-LISTEN = ("--listen", "127.0.0.1:{port}")
-CONNECT = ("--connect", "{host}:{port}")
-CALLS = [("echo", "[1, null]"), ("nothing", "[]"), ("fail", "[]"), ("subtract", "[5, 3]")]
-PEERS = {
-    "deltarobot": (
-        mock("deltarobot/server", *LISTEN, "--duration", "1"),
-        mock("deltarobot/client", *CONNECT),
-    ),
-    "simspark": (SERVER, AGENT),
-    "simspark/monitor": (SERVER, MONITOR),
-    "openroberta": (
-        mock("openroberta/lab", *LISTEN, "--unattended", "--push-hold", "0.2"),
-        mock("openroberta/robot", "--connect", "{url}"),
-    ),
-    "runtime/rpc-server": (
-        mock("runtime/rpc-server", *LISTEN),
-        mock("runtime/rpc-client", *CONNECT, *(w for call in CALLS for w in ("--call", *call))),
-    ),
-    "runtime/log-publisher": (sink("tcp"), mock("runtime/log-publisher", *CONNECT)),
-    "runtime/update-publisher": (sink("udp"), mock("runtime/update-publisher", *CONNECT)),
-    "runtime/gamepad-receiver": (
-        mock("runtime/gamepad-receiver", *LISTEN),
-        mock("runtime/gamepad-sender", *CONNECT),
-    ),
-    "vexide": (
-        mock("vexide/simulator", "--program", "print"),
-        mock("vexide/frontend", "--simulator", "{simulator}"),
-    ),
-}
-
-
-def pair(
-    place: Place,
-    protocol: str,
-    *words: str,
-    server: tuple[str, ...] = (),
-    client: tuple[str, ...] = (),
-) -> Done:
-    serving, playing = PEERS[protocol]
-    commands = [*serving, *server, "----", *playing, *client]
-    return place.conformance("pair", protocol, "--max-time", "8", *words, "--", *commands)
-
-
-def report(done: Done, role: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(done.text(f"{role}/report.json"))
-    return loaded
-
-
-def violated(done: Done, role: str) -> set[str]:
-    return {finding["requirement"] for finding in report(done, role)["findings"]}
+from conformance.selftest.driving import Place
+from conformance.selftest.pairing import ANY, PEERS, mock, pair, report, violated
 
 
 @pytest.mark.parametrize(
@@ -137,48 +54,6 @@ def test_sound_peers_are_found_sound(
     assert done.left == []
     capture = captures.read(done.folder / "session.jsonl")
     assert {event.sender for event in capture.events if event.data} == set(roles)
-
-
-FAULTS = [
-    ("vexide", "server", "ready-twice", "simulator", "ready.once"),
-    ("vexide", "client", "version-two", "frontend", "handshake.version-one"),
-    ("deltarobot", "server", "one-more-word", "server", "end.nothing-after"),
-    ("deltarobot", "client", "big-endian-version", "client", "handshake.version-value"),
-    ("openroberta", "server", "no-filename", "lab", "run.filename"),
-    ("openroberta", "client", "no-battery", "robot", "data.battery"),
-    ("runtime/rpc-server", "server", "own-ids", "rpc-server", "rpc.response-id"),
-    ("runtime/rpc-server", "client", "map-requests", "rpc-client", "rpc.request-form"),
-    ("runtime/log-publisher", "client", "warn", "log-publisher", "log.level-words"),
-    ("runtime/gamepad-receiver", "client", "bare-pads", "gamepad-sender", "gamepad.form"),
-    ("simspark/monitor", "server", "long-header", "server", "header.name"),
-    ("simspark", "client", "init-first", "agent", "agents.create-first"),
-]
-
-
-@pytest.mark.parametrize(("protocol", "side", "fault", "role", "requirement"), FAULTS)
-def test_a_fault_is_blamed_on_the_side_that_has_it_and_found_again_in_the_recording(
-    place: Place, protocol: str, side: str, fault: str, role: str, requirement: str
-) -> None:
-    done = pair(place, protocol, "--max-time", "5", **{side: ("--fault", fault)})
-    others = {path.name for path in done.folder.iterdir() if path.is_dir()} - {role}
-    assert requirement in violated(done, role), done.out + done.err
-    assert [name for name in others if violated(done, name)] == []
-    live = {
-        (finding["requirement"], finding["message"].split(" (")[0])
-        for finding in report(done, role)["findings"]
-    }
-    path = done.folder / "session.jsonl"
-    capture, loaded = captures.read(path), protocols.load(protocol.partition("/")[0])
-    packets = done.folder / "session.pcapng"
-    ports = pcapng.write(packets, capture, loaded)
-    foreign = pcap.read(packets, loaded, pcapng.peers(capture, loaded), ports)
-    assert foreign.left_out == ()
-    for again in (
-        recordings.read(path),
-        recordings.judged(packets, loaded, foreign.capture, foreign.numbers),
-    ):
-        found = {(each.requirement, each.message.split(" (")[0]) for each in again.findings}
-        assert found == live
 
 
 def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> None:

@@ -173,7 +173,7 @@ def test_what_a_cut_off_file_lacks_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("editcap"), reason="it needs Wireshark's editcap")
-@pytest.mark.parametrize("form", ["pcap", "nsecpcap", "pcapng"])
+@pytest.mark.parametrize("form", ["pcap", "nsecpcap", "modpcap", "pcapng"])
 def test_what_wireshark_writes_is_read_alike(form: str, tmp_path: Path) -> None:
     folder = locate.folder("captures", "deltarobot") or Path()
     capture = captures.read(folder / "session-minimal.jsonl")
@@ -191,6 +191,6 @@ def test_what_wireshark_writes_is_read_alike(form: str, tmp_path: Path) -> None:
 
 def test_the_beginnings_are_those_of_the_formats() -> None:
     assert {begun.hex() for begun in container.BEGINNINGS} == {
-        *("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"),
+        *("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1"),
         "0a0d0d0a",
     }

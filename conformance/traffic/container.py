@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 LARGEST = 16 * 1024 * 1024  # bytes of one block
-_FRACTIONS = {0xA1B2C3D4: 10**6, 0xA1B23C4D: 10**9}  # of a second, by the first number of a pcap
+_PCAPS = {
+    0xA1B2C3D4: (10**6, 16),
+    0xA1B23C4D: (10**9, 16),  # nanoseconds
+    0xA1B2CD34: (10**6, 24),  # modified by Kuznetsov, with eight bytes more before each packet
+}
+"""By the first number of a pcap: the parts of a second, and the bytes before each packet."""
 _SECTION, _INTERFACE, _OLD, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 2, 3, 6
 _ORDER = 0x1A2B3C4D  # as the writer of a section has its numbers
 _RESOLUTION, _OFFSET = 9, 14  # options of an interface
 BEGINNINGS = (
-    *(struct.pack(f"{sign}I", number) for number in _FRACTIONS for sign in "<>"),
+    *(struct.pack(f"{sign}I", number) for number in _PCAPS for sign in "<>"),
     _SECTION.to_bytes(4, "big"),
 )
 """The first four bytes of such files."""
@@ -56,9 +61,9 @@ class Container:
     def __iter__(self) -> Iterator[Packet]:
         first = self._read(4)
         for sign in "<>":
-            if fraction := _FRACTIONS.get(struct.unpack(f"{sign}I", first)[0]):
+            if kind := _PCAPS.get(struct.unpack(f"{sign}I", first)[0]):
                 link = struct.unpack(f"{sign}16xI", self._read(20))[0] & 0x3FFFFFF
-                yield from self._told(self._records(sign, link, fraction))
+                yield from self._told(self._records(sign, link, *kind))
                 return
         if first != BEGINNINGS[-1]:
             raise Unreadable("neither pcap nor pcapng begins so")
@@ -86,10 +91,10 @@ class Container:
         self._place += len(data)
         return data + self._read(size - 1) if data else b""
 
-    def _records(self, sign: str, link: int, fraction: int) -> Iterator[Packet]:
+    def _records(self, sign: str, link: int, fraction: int, before: int) -> Iterator[Packet]:
         """The rest of a pcap."""
-        while head := self._more(16):
-            seconds, ticks, size = struct.unpack(f"{sign}III4x", head)
+        while head := self._more(before):
+            seconds, ticks, size = struct.unpack_from(f"{sign}III", head)
             yield Packet(link, seconds + ticks / fraction, self._read(size))
 
     def _section(self) -> str:
