@@ -56,6 +56,21 @@ class CountedCurve(Server):
         self.write(frame(0xF009, struct.pack("<I", len(curve)) + contents))
 
 
+@fault("second-curve-cut", violates="exercise.curve-structure", subtle=True)
+class SecondCurveCut(Server):
+    """Cuts the curve of a connection's second exercise inside its last point."""
+
+    begun = False
+
+    def begin(self, curve: list[Vector]) -> None:
+        contents = encode(message("Curve", points=curve))[6:]
+        if self.begun:
+            self.write(frame(0xF009, contents[:-5]))
+        else:
+            super().begin(curve)
+        self.begun = True
+
+
 @fault("curve-length-big-endian", violates="frame.variable-length")
 class CurveLengthBigEndian(Server):
     """Sends the length of the curve with the most significant byte first."""
