@@ -104,8 +104,8 @@ async def holds(session: Session, wanted: float, stale: int = 0) -> None:
     The first ``stale`` of them do not count.
     """
     if "probe" in session.instance.configuration.programs:
-        said = await probed(session, "battery", lambda line: _close(line, wanted))
-        check(_close(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        said = await probed(session, "battery", lambda line: close_to(line, wanted))
+        check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
         return
     deadline = session.now + session.seconds("program")
     while len(received(session, "Battery")) <= stale:
@@ -122,8 +122,9 @@ async def holds(session: Session, wanted: float, stale: int = 0) -> None:
     )
 
 
-def _close(line: str, wanted: float) -> bool:
+def close_to(line: str, wanted: float) -> bool:
+    """Whether a line of the probe is this number of watt-hours, but for rounding."""
     try:
-        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01)
+        return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01, abs_tol=0.01)
     except ValueError:
         return False

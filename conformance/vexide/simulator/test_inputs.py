@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.commands import START, competition, motor, raw, touch
 from conformance.vexide.simulator.plain import (
     opened,
@@ -17,6 +17,7 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import (
+    close_to,
     holds,
     probed,
 )
@@ -48,6 +49,9 @@ async def test_touch(iut: Iut, when: str) -> None:
         await _sees_touch(session, "Held 470 260")
         await session.send(touch(470, 260, "Released"))
         await _sees_touch(session, "Released")
+        # Zero is a coordinate like any other.
+        await session.send(touch(0, 0, "Pressed"))
+        await _sees_touch(session, "Pressed 0 0")
 
 
 async def _sees_touch(session: Session, wanted: str) -> None:
@@ -94,6 +98,21 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
             {"SetBatteryCapacity": {"capacity": 9.5}}, {"SetBatteryCapacity": {"capacity": 3.5}}
         )
         await holds(session, 3.5)
+
+
+@requirement("battery.set-capacity")
+async def test_battery_is_emptied(iut: Iut) -> None:
+    """A capacity of 0 is set like any other: the program does not see a battery that holds more."""
+    async with opened(iut, program="probe") as session:
+        await start(session, {"SetBatteryCapacity": {"capacity": 0.0}})
+        try:
+            said = await probed(session, "battery", lambda line: line != "nothing")
+        except Violation:
+            # Nothing says how long a program goes on without energy.
+            raise Inconclusive("the program ended before it said what the battery holds") from None
+        if said == "nothing":
+            raise Inconclusive("the program does not say what an empty battery holds")
+        check(close_to(said, 0), "the program to see an empty battery", f"it saw {said}")
 
 
 # SD card

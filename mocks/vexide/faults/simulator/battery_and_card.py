@@ -52,6 +52,15 @@ class CapacityBeforeStartOnly(Simulator):
             super().set_capacity(content)
 
 
+@fault("capacity-of-zero-unset", violates="battery.set-capacity", subtle=True)
+class CapacityOfZeroUnset(Simulator):
+    """Takes a capacity of zero for none, and keeps what the battery held."""
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        if content["capacity"]:
+            super().set_capacity(content)
+
+
 @fault("never-mounts", violates="sdcard.mounted")
 class NeverMounts(Simulator):
     """Never mounts an SD card."""

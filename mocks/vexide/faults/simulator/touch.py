@@ -25,6 +25,15 @@ class TouchTransposed(Simulator):
         super().touch(content)
 
 
+@fault("touch-at-zero-ignored", violates="touch.registered", subtle=True)
+class TouchAtZeroIgnored(Simulator):
+    """Ignores a touch at the edges of the display where a coordinate is zero."""
+
+    def touch(self, content: dict[str, Any]) -> None:
+        if content["pos"]["x"] and content["pos"]["y"]:
+            super().touch(content)
+
+
 @fault("touch-before-start-only", violates="touch.registered", subtle=True)
 class TouchBeforeStartOnly(Simulator):
     """Ignores Touch while the program runs."""
