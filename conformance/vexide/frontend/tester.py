@@ -176,7 +176,9 @@ def _end_process(session: Session) -> None:
 async def ends(session: Session, lines: int = 1) -> bool | None:
     """Close our side; whether the frontend ends the session, too, or None: it cannot be seen."""
     await session.finish()
-    if await session.until_closed(patience(session, lines)):
+    known = session.memory.get(_PLAIN)
+    awaits_process = known is not None and known.awaits_process
+    if not awaits_process and await session.until_closed(patience(session, lines)):
         return True
     # It may wait for the end of its simulator's process, after which the stream shows nothing more.
     _end_process(session)
@@ -249,11 +251,13 @@ class PlainSession:
     """How the frontend shows, in a plain session, that it serves it.
 
     ``why``: why StartExecution shows nothing, or None; ``ends``: it ends its side once the
-    simulator has; ``tells``: the operation outcome calls that a normal end.
+    simulator has; ``awaits_process``: not before the simulator's process has ended, too; ``tells``:
+    the operation outcome calls that a normal end.
     """
 
     why: NotExercised | Inconclusive | None
     ends: bool
+    awaits_process: bool
     tells: bool
 
     def require_start(self) -> None:
@@ -262,9 +266,12 @@ class PlainSession:
             raise type(self.why)(str(self.why))
 
 
+_PLAIN = "plain session"
+
+
 async def plain_session(iut: Iut) -> PlainSession:
     """What a plain session shows, which is found out once in a run."""
-    return await iut.once("plain session", lambda: _observe(iut))
+    return await iut.once(_PLAIN, lambda: _observe(iut))
 
 
 async def _observe(iut: Iut) -> PlainSession:
@@ -279,11 +286,13 @@ async def _observe(iut: Iut) -> PlainSession:
         patience = 2 * session.seconds("response")
         start = await _started(session) or await session.watch(START, within=patience)
         await session.send(EXITED)
-        ended = bool(await ends(session))
+        await session.finish()
+        closed = await session.until_closed(session.seconds("response"))
+        ended = closed or bool(await ends(session))
         _end_process(session)
         tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"
         why = None if start else await _why_not_started(session)
-        return PlainSession(why, ended, tells)
+        return PlainSession(why, ended, ended and not closed, tells)
 
 
 async def _why_not_started(session: Session) -> NotExercised | Inconclusive:
