@@ -8,6 +8,7 @@ from conformance.codec import Frame
 from conformance.definitions import protocols
 from conformance.judging.beside import CUT, Bench, Beside, Came, Seen, Told, Unjudged
 from conformance.judging.captures import Event
+from conformance.judging.judge import Finding
 from mocks import deviations
 from mocks.run import Run
 
@@ -57,6 +58,8 @@ class Judging:
             case Came(number, name, value):
                 text = f"{name or 'bytes that are no message'} {value!r}"
                 self._run.tell("received", text, number, name=name, value=value)
+            case Seen(finding=Finding(inconclusive=True)):
+                pass  # how a session ends tells a mock's user nothing that can be mended
             case Seen(_, level, finding, number):
                 self.musts += level == "must"
                 self._run.tell(

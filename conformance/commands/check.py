@@ -55,7 +55,7 @@ def _problems(protocol: Protocol) -> list[str]:
 
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
-    read = messages = wrong = 0
+    read = messages = wrong = left = 0
     for session in sessions.judged(args, args.join):
         read += 1
         messages += session.messages
@@ -67,21 +67,27 @@ def _judge(args: argparse.Namespace) -> int:
             counted[level] += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
+        for finding in session.inconclusive:
+            left += 1
+            text = one_line(finding.message, 400)
+            print(f"{session.where(finding.event)}: {finding.requirement} (inconclusive): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
-    print(_summary(read, messages, counted, wrong))
+    print(_summary(read, messages, counted, wrong, left))
     if wrong or counted["must"] or (args.strict and counted["should"]):
         return NONCONFORMANT
     return CONFORMANT if messages else INCONCLUSIVE
 
 
-def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int) -> str:
+def _summary(captures: int, messages: int, counted: dict[str, int], wrong: int, left: int) -> str:
     found = ", ".join(f"{number} {level}" for level, number in counted.items() if number)
     parts = [
         _many(captures, "capture"),
         _many(messages, "message") + " judged",
         _many(sum(counted.values()), "finding") + (f" ({found})" if found else ""),
     ]
+    if left:
+        parts.append(f"{left} inconclusive")
     if wrong:
         parts.append(_many(wrong, "event") + " at odds with the bytes")
     if not (messages or sum(counted.values())):

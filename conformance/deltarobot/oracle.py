@@ -180,9 +180,9 @@ class Oracle:
                 number = next(n for n, places in self._unanswered.items() if places[0] == first)
                 what = f"the ping {number} was never answered, although later ones were"
                 yield Finding("pong.each", what)
-            elif not self._ponged and self._pinged >= _MANY:
+            elif not self._ponged and self._pinged > 1:
                 what = f"{self._pinged} pings came, and the client left without any pong"
-                yield Finding("pong.each", what)
+                yield Finding("pong.each", what, inconclusive=self._pinged < _MANY)
 
     def _owes_a_word(self, sender: str, side: _Side, peer: _Side) -> bool:
         """Nothing that the other side did, or did not do, explains that this one just closes."""

@@ -19,12 +19,15 @@ class Finding:
     """A requirement that a session violates, how, and by which event of its transcript.
 
     ``path`` leads to the member of the decoded message that is wrong, where it is known.
+    ``inconclusive``: something due had not come when the session ended, and may just have been
+    late; that violates nothing.
     """
 
     requirement: str
     message: str
     event: int | None = None
     path: tuple[str | int, ...] = ()
+    inconclusive: bool = False
 
 
 class Oracle(Interface):
@@ -91,6 +94,8 @@ class Judge:
         """Those whose stream has ended."""
         self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
         self.findings: list[Finding] = []
+        self.inconclusive: list[Finding] = []
+        """Those that violate nothing."""
         self.spoiled = False
         """Bytes came that are not a message: whatever else is found may only follow from that."""
         self.foreign = ""
@@ -190,7 +195,8 @@ class Judge:
                 continue
             found[key] += 1
             if found[key] == 1:
-                self.findings.append(replace(finding, event=index))
+                kept = self.inconclusive if finding.inconclusive else self.findings
+                kept.append(replace(finding, event=index))
 
 
 class Connections:
@@ -224,7 +230,7 @@ class Connections:
         self._transport = ""
         self._judges: dict[int | None, Judge] = {}
         self._latest: dict[tuple[int | None, str], int] = {}
-        self._told: dict[int | None, int] = {}
+        self._told: dict[int | None, tuple[int, int]] = {}
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self.spoiled = False
         self.foreign = ""
@@ -254,8 +260,9 @@ class Connections:
             for frame in frames:
                 judge.frame(self._latest[event.connection, event.sender], event.sender, frame)
             judge.closed(index, event.sender)
-        found = judge.findings[self._told.get(event.connection, 0) :]
-        self._told[event.connection] = len(judge.findings)
+        before, open_before = self._told.get(event.connection, (0, 0))
+        found = judge.findings[before:] + judge.inconclusive[open_before:]
+        self._told[event.connection] = len(judge.findings), len(judge.inconclusive)
         return frames, found
 
     def _begun(self, event: Event) -> Judge:
@@ -306,10 +313,11 @@ class Connections:
 class Judged:
     """What a recorded session has shown, as a `Judge` has it of one connection.
 
-    ``findings`` carry the indices of its events.
+    ``findings`` carry the indices of its events; those that are ``inconclusive`` stand apart.
     """
 
     findings: list[Finding]
+    inconclusive: list[Finding]
     exercised: set[str]
     spoiled: bool
     foreign: str
@@ -342,4 +350,6 @@ def judge_capture(
             took(index, frames)
     exercised = set().union(*connections.end().values())
     findings.sort(key=lambda finding: finding.event or 0)
-    return Judged(findings, exercised, connections.spoiled, connections.foreign)
+    wrong = [finding for finding in findings if not finding.inconclusive]
+    left = [finding for finding in findings if finding.inconclusive]
+    return Judged(wrong, left, exercised, connections.spoiled, connections.foreign)

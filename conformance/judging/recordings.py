@@ -40,6 +40,7 @@ class Recording:
     capture: Capture
     judged: tuple[str, ...]
     findings: tuple[Finding, ...]
+    inconclusive: tuple[Finding, ...]
     contradictions: tuple[Contradiction, ...]
     messages: int
     lines: tuple[int, ...]
@@ -88,7 +89,7 @@ def judged(
     said = _Said(capture, told)
     judge = judge_capture(protocol, capture, both, conversation, said.took)
     findings = []
-    for finding in judge.findings:
+    for finding in [*judge.findings, *judge.inconclusive]:
         sender = capture.events[finding.event or 0].sender
         known = protocol.requirements.get(finding.requirement)
         if known is None or sender not in known.binds:
@@ -104,7 +105,8 @@ def judged(
         protocol,
         capture,
         told,
-        tuple(findings),
+        tuple(finding for finding in findings if not finding.inconclusive),
+        tuple(finding for finding in findings if finding.inconclusive),
         tuple(said.contradictions),
         said.messages,
         tuple(lines),

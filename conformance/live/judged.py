@@ -48,8 +48,9 @@ def tell(seen: Seen) -> None:
     """Say on the terminal what was found."""
     text = one_line(seen.finding.message, 200)
     where = f", connection {seen.connection}" if seen.connection else ""
+    level = "inconclusive" if seen.finding.inconclusive else seen.level
     print(
-        f"{seen.party}{where}: {seen.finding.requirement} ({seen.level}): {text}",
+        f"{seen.party}{where}: {seen.finding.requirement} ({level}): {text}",
         file=sys.stderr,
         flush=True,
     )

@@ -9,7 +9,7 @@ from conformance.conclusions.report import build
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
-from conformance.judging.beside import Shown
+from conformance.judging.beside import Seen, Shown
 from conformance.live import overview
 from conformance.live.overview import Met
 from conformance.live.session import Session
@@ -69,8 +69,12 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         # Where it has said nothing, its peers alone have shown something.
         exercised=sorted(shown.exercised.get(role, ())) if shown.messages.get(role) else [],
     )
+    results = [result]
     for seen in (seen for seen in shown.seen if seen.party == role):
         finding = seen.finding
+        if finding.inconclusive:
+            results.append(_left(seen, transcript, result.reproduce))
+            continue
         result.findings.append(
             {
                 "requirement": finding.requirement,
@@ -92,7 +96,22 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         name=session.names.get(role) or f"{role}, live",
         invocation=session.invocation,
     )
-    run = Run(configuration, session.started, live=True, tests=[result.to_json()])
+    run = Run(configuration, session.started, live=True, tests=[one.to_json() for one in results])
     report = build(run)
     write(report, folder)
     return report
+
+
+def _left(seen: Seen, transcript: str, reproduce: str) -> Result:
+    """What was due when a session ended, and might just have come too late."""
+    finding = seen.finding
+    return Result(
+        f"session[{finding.requirement}]",
+        "What was due when the session ended",
+        finding.requirement,
+        Verdict.INCONCLUSIVE,
+        detail=finding.message + (f" ({seen.times} times)" if seen.times > 1 else ""),
+        transcript=transcript,
+        offending=finding.event,
+        reproduce=reproduce,
+    )

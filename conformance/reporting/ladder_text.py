@@ -87,6 +87,7 @@ def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str
     marked: dict[int, list[str]] = {}
     for finding in findings:
         level = protocol.requirement(finding.requirement).level
+        level = "inconclusive" if finding.inconclusive else level
         text = f"{finding.requirement} ({level}): {finding.message}"
         marked.setdefault(finding.event or 0, []).append(text)
     return marked

@@ -10,7 +10,8 @@ Rules for this module:
 - What a schema asks, only the schema says.
 """
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -147,18 +148,17 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         """A client may go at any time; a server that goes first leaves requests unanswered.
 
-        After a client has gone, only those were due that many later ones have passed.
+        After a client has gone, only those were due for sure that many later ones have passed.
         """
         if sender == SERVER and not self._lenient:
-            left = [
-                number
-                for number, call in self._open.items()
-                if CLIENT not in self._gone or call.passed >= _PASSED
-            ]
-            if left:
-                waiting = ", ".join(map(str, left[:5]))
-                text = f"the server ended the stream, and did not answer {waiting}"
+            early = CLIENT not in self._gone
+            due = [n for n, call in self._open.items() if early or call.passed >= _PASSED]
+            if due:
+                text = f"the server ended the stream, and did not answer {_few(due)}"
                 yield Finding("rpc.each-answered", text)
+            elif self._open:
+                text = f"{_few(self._open)} had no answer when the client left"
+                yield Finding("rpc.each-answered", text, inconclusive=True)
         self._gone.add(sender)
 
     # RPC
@@ -187,7 +187,7 @@ class Oracle:
             return
         _, number, error, result = value
         walk = self._walk(number) if type(number) is int else Walk(CALL)
-        waiting = ", ".join(map(str, list(self._open)[:5])) or "none"
+        waiting = _few(self._open) or "none"
         wrong = walk.step(SERVER, RESPONSE, id=shown(number), open=waiting)
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
@@ -265,6 +265,10 @@ class Oracle:
         GAMEPADS: _gamepads,
         UPDATE: _update,
     }
+
+
+def _few(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, itertools.islice(ids, 5)))
 
 
 def _members(value: Any) -> dict[str, Any]:

@@ -39,7 +39,7 @@ _SPARK = mock(
     *("simspark/server", "--listen", ANY),
     *("--agent-port", "{agent_port}", "--monitor-port", "{monitor_port}"),
 )
-_CALLS = [("echo", "[1, null]"), ("nothing", "[]"), ("fail", "[]"), ("subtract", "[5, 3]")]
+_CALLS = [("echo", "[1, null]"), ("nothing",), ("fail",), ("subtract", "5", "3")]
 
 PEERS: dict[str, Pair] = {
     "deltarobot": (

@@ -14,7 +14,7 @@ import pytest
 
 from conformance.definitions import protocols
 from conformance.harness import links
-from conformance.judging import captures
+from conformance.judging import captures, recordings
 from conformance.live import relay as relays
 from conformance.live.relay import Disturbance, Relay
 from conformance.live.secured import security
@@ -54,6 +54,23 @@ def test_sound_peers_are_found_sound(
     assert done.left == []
     capture = captures.read(done.folder / "session.jsonl")
     assert {event.sender for event in capture.events if event.data} == set(roles)
+
+
+def test_what_had_not_come_when_a_session_ended_is_inconclusive(place: Place) -> None:
+    words = ("--patience", "0.2", "--call", "nothing", "--call", "echo", "1")
+    done = pair(place, "runtime/rpc-server", server=("--fault", "nil-unanswered"), client=words)
+    assert done.code == 0, done.out + done.err
+    assert violated(done, "rpc-server") == violated(done, "rpc-client") == set()
+    verdicts = {
+        entry["id"]: (entry["verdict"], entry["reason"])
+        for entry in report(done, "rpc-server")["requirements"]
+    }
+    verdict, reason = verdicts["rpc.each-answered"]
+    assert verdict == "inconclusive"
+    assert "had no answer when the client left" in reason
+    [left] = recordings.read(done.folder / "session.jsonl").inconclusive
+    assert left.message in reason
+    assert f"rpc-server, connection 1: rpc.each-answered (inconclusive): {left.message}" in done.err
 
 
 def test_what_stalls_on_the_way_is_marked_and_blamed_on_nobody(place: Place) -> None:

@@ -306,3 +306,10 @@ def test_wrong_words(
     assert main([word.replace("{pcap}", str(path)) for word in words]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_what_had_not_come_when_a_session_ended_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(golden("runtime") / "session-rpc-client-leaves.jsonl")]) == 0
+    told = capsys.readouterr().out
+    assert "rpc.each-answered (inconclusive): 1 had no answer when the client left" in told
+    assert "0 findings, 1 inconclusive" in told

@@ -152,9 +152,10 @@ class Oracle:
 
     def closed(self, sender: str) -> Iterator[Finding]:
         created = sender == AGENT and self._walks[AGENT].state is Phase.CREATED
-        if created and not self._gone and self._waited >= _PATIENT:
+        if created and not self._gone and self._waited:
             what = f"the agent left after {self._waited} messages with perceptors, without init"
-            yield Finding("agents.init-second", what)
+            early = self._waited < _PATIENT
+            yield Finding("agents.init-second", what, inconclusive=early)
         self._gone.add(sender)
 
     # An agent

@@ -20,7 +20,7 @@ from conformance.course import Walk
 from conformance.judging.judge import Finding
 from conformance.vexide import courses
 from conformance.vexide.codec import name_of
-from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Session
+from conformance.vexide.courses import FRONTEND, SIMULATOR, Contact, Execution, Run, Session
 from conformance.vexide.dialects import dialect
 
 COURSES = courses.COURSES
@@ -84,6 +84,9 @@ class Oracle:
             what = "the stream ended, and the Handshake of version 1 was not answered"
             yield Finding("handshake.answered", what)
         self._lines += sender == FRONTEND
+        if sender == SIMULATOR and self._run.state is Run.STARTED:
+            what = "the stream ended after StartExecution without Exited, and nothing had shown"
+            yield Finding("exit.exited-sent", what, inconclusive=True)
         yield from self._run.step(sender, courses.END)
 
     def _order(self, sender: str, name: str) -> Iterator[Finding]:
