@@ -51,8 +51,11 @@ class Oracle(Interface):
         """A well-framed message that the protocol lists for another role (foreign) or for none."""
         ...
 
-    def broken(self, sender: str) -> None:
-        """Bytes that are not a message; the codec has said what they violate."""
+    def broken(self, sender: str) -> bool | None:
+        """Bytes that are not a message; the codec has said what they violate.
+
+        True where they violate nothing, because they answer what is not a message either.
+        """
         ...
 
     def closed(self, sender: str) -> Iterable[Finding]:
@@ -145,9 +148,9 @@ class Judge:
             if sender in self._ending and self._ending - {sender}:
                 return
             requirement = frame.requirement or self._protocol.schema_requirement
+            if self._oracle and self._oracle.broken(sender):
+                return
             self.spoiled = self.spoiled or sender in self._judged
-            if self._oracle:
-                self._oracle.broken(sender)
             yield Finding(requirement, frame.error or "bytes that are not a message")
             return
         if frame.error and sender in self._judged:

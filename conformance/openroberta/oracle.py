@@ -20,7 +20,7 @@ from typing import Any
 
 from conformance.course import Course, Violates, Walk
 from conformance.judging.judge import Finding
-from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, is_error
+from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, TLS_HELLO, is_error
 from conformance.recent import Recent
 
 ROBOT, LAB = "robot", "lab"
@@ -170,6 +170,7 @@ class Oracle:
         self._deaf = False  # the robot has gone, or sent what cannot be followed
         self._lost = False  # so did the lab
         self._strayed = False  # an answer came that nothing was asked for, and the robot takes it
+        self._foreign = False  # the robot sent what is not HTTP; its answer need not be HTTP either
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender == LAB:
@@ -188,12 +189,15 @@ class Oracle:
             self._asked.append(_Asked(name))
         elif sender == ROBOT:
             self._deaf = True
+            self._foreign = self._foreign or name == TLS_HELLO
         elif "status" in value:
             yield from self._answer(name, value)
 
-    def broken(self, sender: str) -> None:
+    def broken(self, sender: str) -> bool:
         self._deaf = self._deaf or sender == ROBOT
+        self._foreign = self._foreign or sender == ROBOT
         self._lost = self._lost or sender == LAB
+        return sender == LAB and self._foreign
 
     def closed(self, sender: str) -> Iterator[Finding]:
         asked = self._asked.popleft() if self._asked else None

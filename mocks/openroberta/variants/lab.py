@@ -64,6 +64,17 @@ class AnswersInChunks(Lab):
         return {**answer, "headers": {**kept, "transfer-encoding": "chunked"}}
 
 
+@variant("answers-the-foreign-without-a-status", of="http.messages")
+class AnswersTheForeignWithoutAStatus(Lab):
+    """Answers what is not HTTP with a bare page, as HTTP/0.9 has it and simple servers do."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if frame.name is None:
+            served.write(b"<!DOCTYPE HTML>\n<html><p>Error code: 400</p></html>\n")
+            return False
+        return await super().take(frame, served)
+
+
 @variant("requires-a-length", of="robustness.chunked-requests")
 class RequiresALength(Lab):
     """Refuses a request whose body comes in chunks with the status that HTTP has for that."""
