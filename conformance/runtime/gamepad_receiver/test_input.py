@@ -134,7 +134,7 @@ BEYOND: list[tuple[dict[str, Any], dict[str, float]]] = [
 ]
 
 
-@requirement("catalog.clamped")
+@requirement("catalog.clamped-data")
 async def test_clamped(iut: Iut) -> None:
     """An axis beyond its bounds is stored as the bound; the others stay as they are."""
     async with gamepad_tester(iut) as tester:
@@ -142,7 +142,7 @@ async def test_clamped(iut: Iut) -> None:
             await tester.plays({"0": pad(**axes)}, "0", stored, None)
 
 
-@requirement("catalog.clamp-warning")
+@requirement("catalog.clamped-data")
 async def test_clamp_warning(iut: Iut) -> None:
     """There is a warning whenever an axis was clamped."""
     async with gamepad_tester(iut) as tester:
@@ -152,7 +152,7 @@ async def test_clamp_warning(iut: Iut) -> None:
             await tester.buffer("0")
             tester.warnings.clear()
             before = process.stderr.text if process else ""
-            await tester.plays({"0": pad(**axes)}, "0", stored, "catalog.clamped")
+            await tester.plays({"0": pad(**axes)}, "0", stored, None)
             deadline = tester.session.now + tester.session.seconds("response")
             while True:
                 if tester.warnings or (process and process.stderr.text != before):

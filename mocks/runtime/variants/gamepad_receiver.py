@@ -17,6 +17,14 @@ class ButtonsElsewhere(Receiver):
         pass
 
 
+@variant("data-as-they-come", of="catalog.clamped-data")
+class DataAsTheyCome(Receiver):
+    """Stores axes as they come, beyond their bounds as well."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        return value
+
+
 @variant("named-by-index", of="buffers.shared-memory")
 class NamedByIndex(Receiver):
     """Names its objects by the index alone, so that one instance at a time can have them."""

@@ -266,11 +266,7 @@ class BoundsOfBooleans(Asked):
 
 
 # An owner that clamps silently violates catalog.clamped-data.
-@fault(
-    "clamped-silently",
-    violates="catalog.clamp-warning",
-    roles=("buffer-consumer", "gamepad-receiver"),
-)
+@fault("clamped-silently", violates="catalog.clamp-warning", roles=("buffer-consumer",))
 class ClampedSilently(Peer):
     """Clamps without a warning."""
 

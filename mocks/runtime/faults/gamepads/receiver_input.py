@@ -153,7 +153,7 @@ class SinceTheStart(Receiver):
         return time.monotonic()
 
 
-@fault("unclamped", violates="catalog.clamped")
+@fault("unclamped", violates="catalog.clamped-data")
 class Unclamped(Receiver):
     """Stores axes as they come."""
 
@@ -161,7 +161,7 @@ class Unclamped(Receiver):
         return value
 
 
-@fault("lower-unclamped", violates="catalog.clamped", subtle=True)
+@fault("lower-unclamped", violates="catalog.clamped-data", subtle=True)
 class LowerUnclamped(Receiver):
     """Does not clamp at the lower bound."""
 
@@ -169,7 +169,15 @@ class LowerUnclamped(Receiver):
         return super().clamp(replace(param, lower=float("-inf")), value, warnings)
 
 
-@fault("one-warning", violates="catalog.clamp-warning", subtle=True)
+@fault("clamped-silently", violates="catalog.clamped-data")
+class ClampedSilently(Receiver):
+    """Clamps without a warning."""
+
+    def warn(self, text: str, warnings: list[str]) -> None:
+        pass
+
+
+@fault("one-warning", violates="catalog.clamped-data", subtle=True)
 class OneWarning(Receiver):
     """Warns the first time only."""
 
