@@ -1,5 +1,6 @@
 """What a server may lawfully do otherwise towards agents, trainers and in its game."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -68,6 +69,14 @@ class NoGameState(Server):
 
     def perceive_game(self, agent: Agent, robot: Robot) -> str:
         return ""
+
+
+@variant("nameless-game-state", of="agents.perceptors")
+class NamelessGameState(Server):
+    """Tells agents the time and the play mode in GS, and neither their number nor their side."""
+
+    def perceive_game(self, agent: Agent, robot: Robot) -> str:
+        return re.sub(r" ?\((unum|team) [^)]*\)", "", super().perceive_game(agent, robot))
 
 
 @variant("deaf-robots", of="agents.heard")

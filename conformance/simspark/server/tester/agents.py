@@ -69,10 +69,11 @@ async def create(iut: Iut, session: Session) -> None:
 async def _taken_in(iut: Iut, session: Session) -> None:
     """Wait until the game state tells an agent its number and side.
 
-    Raises Inconclusive where it tells other things only, Violation where no perceptors come. A
-    server whose agents perceive no GS at all, which the specification does not name, tells neither.
+    Raises Inconclusive where it has told them to others and not to this one, Violation where no
+    perceptors come. The specification does not name GS: a server may send none, or without them.
     """
-    usual = iut.memory.get("players are numbered", True)
+    known = iut.memory.get("players are numbered")
+    usual = known is None or known
     patience = 3 * session.seconds("response") if usual else session.seconds("quiet")
     deadline = session.now + patience
     while name_of(session) is None:
@@ -87,9 +88,10 @@ async def _taken_in(iut: Iut, session: Session) -> None:
         await perceptors(session)
     if len(groups) > ENOUGH:
         iut.memory.setdefault("players are numbered", False)
-    if any(item[:1] == ["GS"] for message in groups for item in message.value):
+    if known and any(item[:1] == ["GS"] for message in groups for item in message.value):
         raise Inconclusive(
-            "the game state (GS) tells the agent no number and team: its init had no effect"
+            "the game state (GS) tells other agents their number and team, and not this one: its "
+            "init had no effect"
         )
 
 
