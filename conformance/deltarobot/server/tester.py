@@ -81,11 +81,17 @@ class ServerTester(Tester):
         if await closes_upon(session, closing):
             return
         expected = f"an end of transmission to be understood after {after}"
-        if await session.until_closed(2 * session.seconds("response")):
-            raise Inconclusive(f"expected {expected}; it was, after {session.now:.1f} s")
+        late = await session.until_closed(2 * session.seconds("response"))
         async with opened(iut) as plain:
             if not await closes_upon(plain, closing):
                 raise Inconclusive("it does not always close upon an end of transmission")
+        if late:
+            # One that has understood nothing may well give up a client after a while.
+            if (reason := _last_word(session)) is not None and _last_word(plain) is None:
+                raise Violation(
+                    expected, f"the server ended the session {session.now:.1f} s on: {reason!r}"
+                )
+            raise Inconclusive(f"expected {expected}; it was, after {session.now:.1f} s")
         came = "the server did not close the connection, as it does without that"
         raise Violation(expected, came)
 
@@ -124,6 +130,12 @@ class ServerTester(Tester):
 
 
 TESTER = ServerTester()
+
+
+def _last_word(session: Session) -> str | None:
+    """The reason of the server's own end of transmission; None where it sent none."""
+    ends = (m.value["reason"] for m in session.received if m.name == "EndOfTransmission")
+    return next((str(reason)[:200] for reason in ends), None)
 
 
 async def drained(session: Session, seconds: float) -> None:
