@@ -56,7 +56,7 @@ SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
 )
 
 LONGEST = 900.0  # seconds that one run of the suite may take
-AT_A_TIME = 4  # tests of a run, which wait for most of their time
+AT_A_TIME = 2  # tests of a run: with twice as many runs as there are cores, these are kept busy
 _ENDING = 5.0  # seconds that an interrupted run has to end what it started
 _MARK = "CONFORMANCE_PROOF"
 _AND = "+"  # between the names of a pair
