@@ -56,7 +56,6 @@ SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
 )
 
 LONGEST = 900.0  # seconds that one run of the suite may take
-AT_A_TIME = 2  # tests of a run: with twice as many runs as there are cores, these are kept busy
 _ENDING = 5.0  # seconds that an interrupted run has to end what it started
 _MARK = "CONFORMANCE_PROOF"
 _AND = "+"  # between the names of a pair
@@ -99,8 +98,7 @@ class Trial:
 
     def words(self, report: Path) -> list[str]:
         """The command that repeats it."""
-        words = ["run", self.role, "--transport", self.transport, "-n", str(AT_A_TIME)]
-        words += ["--report", str(report)]
+        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
         if self.kind == PAIR:
             words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
         elif self.kind:
