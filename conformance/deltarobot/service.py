@@ -225,6 +225,7 @@ async def lives_on(iut: Iut, session: Session, after: str) -> None:
     """
     serving = (await habits(iut)).serves
     if not session.ended and serving and not await tester.of(session).served(session):
-        check(session.ended, f"the session to go on or to end after {after}", "it hangs")
+        hangs = f"it hangs{session.instance.describe_end()}"
+        check(session.ended, f"the session to go on or to end after {after}", hangs)
     await unharmed(session, after)
     await tester.of(session).next_is_served(iut, session, after)

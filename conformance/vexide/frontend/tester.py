@@ -207,7 +207,8 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
     await session.unharmed(after)
     if alive is None:
         known.require_start()
-    check(bool(alive), f"the frontend to serve its session after {after}", "it hangs")
+    hangs = f"it hangs{session.instance.describe_end()}"
+    check(bool(alive), f"the frontend to serve its session after {after}", hangs)
 
 
 async def plays_on(iut: Iut, session: Session) -> None:
