@@ -1,5 +1,6 @@
 """The tester of an update publisher: connects devices, and finds what the updates say of them."""
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,14 @@ from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
 
-ONE, OTHER, LARGEST = "47223664828696452137", "12884901889", str(2**88 - 1)
 ROUNDS = 5  # updates in which something has to show
 LINGERING = 1.0  # seconds that a device may still be in updates once it has gone
+
+
+def new_uids() -> tuple[str, str, str]:
+    """UIDs that no device has had: beyond 64 bits, beyond 32, and of all 88."""
+    one, other, largest = (str(2**bits - 1 - secrets.randbits(24)) for bits in (66, 34, 88))
+    return one, other, largest
 
 
 async def connect(
