@@ -249,6 +249,30 @@ def test_an_archive_is_judged_as_the_capture(
     assert code == (1 if found else 0)
 
 
+@pytest.mark.parametrize("content", [{"size": 17}, {"size": 0, "text": ""}, {"text": '{"cmd": "'}])
+def test_a_response_that_was_not_kept_is_told_and_not_judged(
+    content: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Browsers keep no bodies unless they are told to, and proxies keep part of one that broke."""
+    first, second, *_ = entries(captures.read(golden("openroberta") / "session-wrong-path.jsonl"))
+    length = {"name": "Content-Length", "value": "17"}
+    second["response"] |= {"content": content, "headers": [length]}
+    assert main(["check", "openroberta", str(archive(tmp_path / "a.har", first, second))]) == 0
+    assert "entry 2: it has no whole response" in capsys.readouterr().out
+
+
+def test_the_time_to_connect_does_not_make_a_response_late(tmp_path: Path) -> None:
+    """As mitmproxy has it, which connects while it waits and names no connections."""
+    exchanges = entries(captures.read(golden("openroberta") / "session-wrong-path.jsonl"))
+    for number, exchange in enumerate(exchanges):
+        del exchange["connection"]
+        exchange["startedDateTime"] = f"2026-01-01T00:00:00.{number:03}000+00:00"
+        exchange["timings"] = {"connect": 20.0, "ssl": -1.0, "send": 0.2, "wait": 0.2, "receive": 0}
+        exchange["time"] = 20.4
+    path = archive(tmp_path / "mitm.har", *exchanges)
+    assert main(["check", "openroberta", str(path)]) == 0
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"log": {}}', '{"log": {"entries": [{}]}}'])
 def test_a_broken_archive_is_one_line(
     content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -40,7 +40,7 @@ def read(path: Path, protocol: Protocol, side: Side) -> Foreign:
         except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
             raise CaptureError(f"{path}:{number}: no entry of HAR: {error!r}") from error
         if not exchanges[-1].told:
-            left_out.append(f"entry {number}: it has no response")
+            left_out.append(f"entry {number}: it has no whole response")
     exchanges.sort(key=lambda each: each.at)
     timed = _timed(exchanges, side)
     found = capture(protocol, [event for _, event in timed], "read from an archive of HTTP")
@@ -61,11 +61,33 @@ class _Exchange:
 
 def _exchange(number: int, entry: Mapping[str, Any]) -> _Exchange:
     at = datetime.datetime.fromisoformat(entry["startedDateTime"]).timestamp()
-    until = at + max(0.0, float(entry["time"])) / 1000
+    until = at + _took(entry) / 1000
     request, response = entry["request"], entry["response"]
-    told = _response(response, request["method"]) if response["status"] else b""
+    whole = response["status"] and _whole(response, request["method"])
+    told = _response(response, request["method"]) if whole else b""
     connection = str(entry.get("connection", ""))
     return _Exchange(number, connection, at, until, _request(request), told)
+
+
+def _took(entry: Mapping[str, Any]) -> float:
+    """Milliseconds from a request to the end of its response.
+
+    Some count the time to connect although that went by meanwhile, or before.
+    """
+    timings = entry.get("timings") or {}
+    parts = [float(timings.get(name, -1)) for name in ("send", "wait", "receive")]
+    took = max(0.0, float(entry["time"]))
+    return min(took, sum(parts)) if min(parts) >= 0 else took
+
+
+def _whole(response: Mapping[str, Any], method: str) -> bool:
+    """Whether the body of a response was kept, and had come to its end."""
+    fields = {str(each["name"]).lower(): str(each["value"]) for each in response["headers"]}
+    content = response.get("content") or {}
+    length = fields.get("content-length", "")
+    if method == "HEAD" or "content-encoding" in fields or not length.isdecimal():
+        return bool(content.get("text")) or not int(content.get("size") or 0) > 0
+    return len(_body(content)) >= int(length)
 
 
 def _timed(exchanges: Sequence[_Exchange], side: Side) -> list[tuple[int, Event]]:
