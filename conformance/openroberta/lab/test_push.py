@@ -134,7 +134,7 @@ async def test_lost_connection(iut: Iut) -> None:
             await exchange.session.taken()
             await exchange.session.close()
         # Until then a lab may not have noticed what was lost.
-        await (await robot.push()).between("Repeat", 0, latest)
+        await (await robot.push()).between("Repeat", 0, latest, "offline.no-disconnect")
         if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.no-disconnect")
 

@@ -17,6 +17,7 @@ from conformance.vexide.tester import received
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two looks at what the user sees
+_A_RESPONSE = 4  # lines that a slow frontend reads in the time that it has for a response
 
 
 # A session, step by step
@@ -60,8 +61,10 @@ async def begun(session: Session) -> Message:
 
 def patience(session: Session, lines: int) -> float:
     """How long it may take until that many lines are read: slow reading is not wrong."""
-    most = session.instance.configuration.max_wait / 2
-    return max(session.seconds("response"), min(lines * session.seconds("response"), most))
+    response = session.seconds("response")
+    # Where the test has failed already, no line is waited for by itself.
+    reading = 0 if session.hasty else lines * response / _A_RESPONSE
+    return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
 async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
@@ -84,11 +87,11 @@ async def _started(session: Session, lines: int = 1) -> Message | None:
         return await session.watch(START, within=within)
     message = await session.watch(START)
     # Where the first press came before Ready had been read, the second one counts.
-    for _ in range(2):
+    for seconds in (within, session.seconds("response")):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")
-            message = await session.watch(START, within=within)
+            message = await session.watch(START, within=seconds)
     return message
 
 

@@ -11,6 +11,9 @@ from conformance.wire import Message
 EARLIEST = {"register_hold": 0.8, "push_hold": 0.5}
 LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 
+_ENDS = {"Register": "register.aborted", "Push": "push.answered"}
+"""What is violated by a request whose time ends without an answer."""
+
 TRIES = 3  # of what only its time tells
 
 
@@ -73,17 +76,21 @@ class Exchange:
         if message is not None:
             raise self.wrong(f"no answer within {seconds:.2f} s", message)
 
-    async def between(self, name: str, earliest: float, latest: float) -> float:
+    async def between(
+        self, name: str, earliest: float, latest: float, requirement: str | None = None
+    ) -> float:
         """Seconds until its answer, which has this name. Raises Violation where it is out of time.
 
-        What is late, but not too late, decides nothing; that is for the test to say.
+        What is late, but not too late, decides nothing; that is for the test to say. That none
+        comes violates the ``requirement``, by default the one that says how its time ends.
         """
         left = latest - (self.session.now - self.asked)
         message = await self.session.watch(within=max(left, 0))
         if message is None:
             what = "the connection was closed" if self.session.ended else "nothing came"
             expected = f"{name} as the answer to {self.name}"
-            raise self.failed(expected, f"{what} within {latest:.1f} s")
+            about = requirement or _ENDS.get(self.name)
+            raise self.failed(expected, f"{what} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message)
