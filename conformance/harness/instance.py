@@ -122,8 +122,10 @@ T = TypeVar("T")
 class Instance:
     """One running IUT: a process of ours, or a program that was started by hand."""
 
-    def __init__(self, configuration: Configuration, kind: str) -> None:
+    def __init__(self, configuration: Configuration, kind: str, serves: bool | None = None) -> None:
+        """``serves``: whether it is to listen, where that is not what its role does."""
         self.role = configuration.role
+        self.serves = self.role.serves if serves is None else serves
         self.configuration = configuration
         self.kind = kind
         self.process: Process | None = None
@@ -211,7 +213,7 @@ class Instance:
             fixed = self._fixed()
             for channel in self.role.channels or ("",):
                 port = 0
-                if self.role.serves and not fixed:
+                if self.serves and not fixed:
                     reserved = links.reserved_port(_SOCKETS[self.kind])
                     port = self._stack.enter_context(reserved)
                 address = await self._reserve(channel, fixed.get(channel, f"{LOOPBACK}:{port}"))
@@ -226,7 +228,7 @@ class Instance:
         return dict(zip(channels, given.split(","), strict=True)) if given else {}
 
     async def _reserve(self, channel: str, address: str) -> str:
-        if self.role.serves:
+        if self.serves:
             if self._fixed() and not links.free(address, _SOCKETS.get(self.kind)):
                 raise Unreachable(f"somebody else has {address}, so that the IUT cannot")
             self._addresses[channel] = address
@@ -262,6 +264,29 @@ class Instance:
         if channel in self._listeners:
             return await self._accept(self._listeners[channel])
         return await self._connect(self._addresses[channel])
+
+    async def met(self) -> bool:
+        """Whether it connects, or sends, to any address of ours, or else listens at the first."""
+
+        async def comes(listener: AnyListener) -> None:
+            link = await listener.accept()
+            if link.datagrams:
+                await link.read()
+            await link.close()
+
+        listening = [asyncio.create_task(comes(each)) for each in self._listeners.values()]
+        try:
+            if self.serves:
+                await (await self.link(next(iter(self.role.channels), ""))).close()
+            else:
+                anyone = asyncio.wait(listening, return_when=asyncio.FIRST_COMPLETED)
+                await self._within_startup(anyone, "it did not connect")
+        except Unreachable:
+            return False
+        finally:
+            for task in listening:
+                task.cancel()
+        return True
 
     async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:

@@ -3,15 +3,18 @@
 If it does not, one message says what to do, and no test is run.
 """
 
+import asyncio
 import importlib
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from conformance.iut import Iut
+from conformance.running import other_role
 from conformance.running.results import Result, conclude
 from conformance.running.testbed import Testbed
-from conformance.verdicts import Conclusion, Inconclusive, Unreachable, Verdict
+from conformance.verdicts import Conclusion, Unreachable, Verdict
 
 SMOKE = "smoke"
 FIRST = 60  # bytes that are shown of what came
@@ -46,10 +49,12 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     error: Conclusion | None = None
     taken: Collection[str] | None = None
     try:
-        taken = await package.smoke(iut)
+        taken = await _unless_other_role(iut, package.smoke(iut))
     except Conclusion as conclusion:
         error = await _never_started(iut) or conclusion
-    error = _other_role(iut) or error
+    if isinstance(error, Unreachable):
+        error = await other_role.inverted(iut) or error
+    error = other_role.spoken(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)
     came = (event.data for session in iut.sessions for event in session.theirs if event.data)
     first = repr(next(came, b"")[:FIRST])
@@ -60,6 +65,23 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     elif first != "b''" and first not in result.detail:
         result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
     return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))
+
+
+async def _unless_other_role(
+    iut: Iut, smoke: Coroutine[Any, Any, Collection[str] | None]
+) -> Collection[str] | None:
+    """What a smoke session returns; it ends early where the IUT plays the other role."""
+    holding = asyncio.create_task(smoke)
+    noticing = asyncio.create_task(other_role.noticed(iut))
+    try:
+        await asyncio.wait({holding, noticing}, return_when=asyncio.FIRST_COMPLETED)
+        if not holding.done():
+            raise noticing.result()
+    finally:
+        for task in (holding, noticing):
+            task.cancel()
+        await asyncio.gather(holding, noticing, return_exceptions=True)
+    return holding.result()
 
 
 async def _never_started(iut: Iut) -> Unreachable | None:
@@ -78,23 +100,3 @@ async def _never_started(iut: Iut) -> Unreachable | None:
         if process and await process.wait(iut.configuration.seconds("startup")):
             return Unreachable(f"it ends before it takes part{instance.describe_end()}")
     return None
-
-
-def _other_role(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that plays the other role; the judge has found what that violates."""
-    role = iut.role
-    foreign = next((session.judge.foreign for session in iut.sessions if session.judge.foreign), "")
-    messages = iut.configuration.protocol.messages
-    # Where the other role sends nothing, what came does not show that the IUT plays it.
-    if not foreign or not any(sender == role.peer for sender, _ in messages):
-        return None
-    own = {name for sender, name in messages if sender == role.name}
-    own -= {name for sender, name in messages if sender != role.name}
-    if any(message.name in own for session in iut.sessions for message in session.received):
-        return None  # it plays its own role, whatever else it sends
-    senders = [sender for sender, name in messages if name == foreign]
-    other = role.peer if role.peer in senders else senders[0]
-    return Inconclusive(
-        f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
-        f"test it as {role.protocol}/{other}"
-    )

@@ -74,6 +74,15 @@ class Testbed:
             return await self._ahead.take(program)
         return await self._start(program)
 
+    async def inverted(self) -> bool:
+        """Whether the IUT connects where it is to listen, or listens where it is to connect."""
+        instance = Instance(self.configuration, self.transport, serves=not self.role.serves)
+        try:
+            await instance.start(None, {})
+            return await instance.met()
+        finally:
+            await instance.stop()
+
     async def _start(self, program: str | None) -> Instance:
         instance = Instance(self.configuration, self.transport)
         try:
