@@ -31,6 +31,7 @@ LIMIT = 2 * 1024 * 1024  # bytes of contents that are held; the largest that a t
 _ONE_WRITE = HEADER.size + LENGTH.size
 
 _UNDEFINED = "frame.undefined-sizes"
+LENGTHS = "frame.variable-length"
 
 
 @cache
@@ -103,6 +104,7 @@ class Decoder:
         self._coming = 0  # how much that is
         self._skipping = 0  # bytes of an oversized message that are still to come
         self._oversized = ""
+        self._ragged = False  # the contents of a message before did not end where they should
         self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -161,14 +163,18 @@ class Decoder:
                 break
             entry = known.get(identifier)
             if entry is not None:
-                frames.append(Frame(data[at:stop], entry.name, entry.read(data, start, stop)))
+                value = entry.read(data, start, stop)
+                self._ragged = self._ragged or "rest" in value
+                frames.append(Frame(data[at:stop], entry.name, value))
             else:
                 value = {"identifier": f"{identifier:#06x}", "data": data[start:stop].hex()}
                 frames.append(Frame(data[at:stop], UNKNOWN, value))
             at = stop
         if self.lost and at < end:
             self._wanted = 0
-            frames.append(Frame(data[at:], error=self.lost, requirement=_UNDEFINED))
+            # What comes next is read from a wrong place, then.
+            about = LENGTHS if self._ragged else _UNDEFINED
+            frames.append(Frame(data[at:], error=self.lost, requirement=about))
             return b""
         return data[at:]
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.course import ANY, Course, Step, Violates, Walk
-from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, layouts
+from conformance.deltarobot.codec import LENGTHS, OVERSIZED, TRUNCATED, layouts
 from conformance.judging.judge import Finding
 from conformance.recent import Recent
 
@@ -98,6 +98,8 @@ class _Side:
     closed: bool = False
     disturbed: bool = False
     """It has given the other one a reason to end the connection without a word."""
+    ragged: bool = False
+    """It has sent contents that do not end where their parts do, so that their end is in doubt."""
 
     @property
     def phase(self) -> StrEnum:
@@ -142,6 +144,10 @@ class Oracle:
             yield Finding("messages.own-direction", f"a {sender} sent {name}, which is its peer's")
         elif name == OVERSIZED:
             side.disturbed = True
+        elif side.ragged:
+            side.disturbed = True
+            what = "what comes behind a curve whose length is not that of points makes no sense"
+            yield Finding(LENGTHS, what)
         elif value["identifier"].endswith("000"):
             side.disturbed = True
             yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
@@ -260,7 +266,7 @@ class Oracle:
     def _curve(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("exercise.curve-structure")
         if "rest" in value:
-            self._sides[SERVER].disturbed = True
+            self._sides[SERVER].disturbed = self._sides[SERVER].ragged = True
         yield from ()
 
     def _goes_on(self, name: str) -> Iterator[Finding]:

@@ -17,7 +17,8 @@ from conformance.harness import unread
 CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
-_SETTLE = 0.02  # seconds that a piece of a split write may wait to be read by the peer
+_SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
+_UNREAD = 0.02  # the same of a peer that has not read one in that time
 
 
 class Link:
@@ -37,6 +38,7 @@ class Link:
         self._reader = reader
         self._writer = writer
         self._unread = unread
+        self._settle = _SETTLE
 
     async def read(self) -> bytes:
         try:
@@ -77,12 +79,15 @@ class Link:
         It is a pause where the system does not tell what is unread. No verdict rests on it.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + _SETTLE
+        deadline = loop.time() + self._settle
         if self._unread is None:
             await asyncio.sleep(0.001)
             return
         # No event says that a peer has read.
-        while self._unread() > 0 and loop.time() < deadline:  # noqa: ASYNC110
+        while self._unread() > 0:
+            if loop.time() > deadline:
+                self._settle = _UNREAD
+                return
             await asyncio.sleep(0.0002)
 
     def finish(self) -> None:

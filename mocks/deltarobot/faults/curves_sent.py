@@ -80,8 +80,7 @@ class CurveLengthBigEndian(Server):
         self.write(data[:2] + data[5:1:-1] + data[6:])
 
 
-# From its curve on the stream is out of step, and what is read may be anything.
-@fault("curve-length-in-points", violates="frame.variable-length", company=4)
+@fault("curve-length-in-points", violates="frame.variable-length")
 class CurveLengthInPoints(Server):
     """Sends the number of points as the length of the curve."""
 
@@ -90,8 +89,7 @@ class CurveLengthInPoints(Server):
         self.write(data[:2] + len(curve).to_bytes(4, "little") + data[6:])
 
 
-# From its curve on the stream is out of step, and what is read may be anything.
-@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True, company=4)
+@fault("curve-counts-its-header", violates="frame.variable-length", subtle=True)
 class CurveCountsItsHeader(Server):
     """Counts identifier and length in the length of the curve."""
 
