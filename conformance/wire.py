@@ -169,12 +169,14 @@ class Wire:
                 f"{len(data)} bytes were still not read after {limit:g} s",
             ) from None
 
-    def answer(self, name: str, make: Callable[[Message], Any]) -> None:
+    def answer(self, name: str, make: Callable[[Message], Any], since: int | None = None) -> None:
         """From now on answer every message of a name at once with the message that `make` makes.
 
         For what a peer has to do throughout every test, such as keeping a connection alive.
+        ``since``: the index of the first message that is answered, if it has come already.
         """
-        self._answering.append(asyncio.create_task(self._answer(name, make, len(self.received))))
+        index = len(self.received) if since is None else since
+        self._answering.append(asyncio.create_task(self._answer(name, make, index)))
 
     async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
         while not (self._ended or self._flooded):

@@ -35,8 +35,10 @@ async def answer_handshake(
     session: Session, *handshake: Any, segmentation: Segmentation | None = None
 ) -> None:
     """Our handshake, or what is left of it, without waiting for the IUT's."""
-    tester.of(session).attend(session)
+    before = len(session.received)
     await session.send(*(handshake or HANDSHAKE), segmentation=segmentation)
+    # Not sooner: a pong in the midst of our handshake would come before it is finished.
+    tester.of(session).attend(session, since=before)
 
 
 async def greeted(

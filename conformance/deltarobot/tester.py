@@ -66,8 +66,8 @@ class Tester(ABC):
 
     # What some need to do and others do not
 
-    def attend(self, session: Session) -> None:  # noqa: B027
-        """From now on do what a peer has to do all the time."""
+    def attend(self, session: Session, since: int) -> None:  # noqa: B027
+        """From now on do what a peer has to do all the time, also for what came ``since``."""
 
     async def prompt(self, session: Session) -> None:  # noqa: B027
         """Give the IUT a reason to show whether it serves."""

@@ -34,8 +34,8 @@ class ServerTester(Tester):
     script: ClassVar = [*OF_EACH_SIZE.values(), *reversed(OF_EACH_SIZE.values())]
     asks = False
 
-    def attend(self, session: Session) -> None:
-        session.answer("Ping", lambda message: pong(message.value["number"]))
+    def attend(self, session: Session, since: int) -> None:
+        session.answer("Ping", lambda message: pong(message.value["number"]), since)
 
     async def served(self, session: Session) -> bool:
         """Whether a ping or exercise data come, by themselves or because an exercise begins."""
