@@ -70,8 +70,8 @@ class Server(Session):
     PROCEDURES = PROCEDURES
 
     def __init__(self, number: int = 1) -> None:
-        super().__init__()
         self.number = number
+        super().__init__()
         self._running: set[asyncio.Task[None]] = set()
 
     async def leave(self) -> None:

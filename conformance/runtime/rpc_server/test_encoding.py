@@ -60,6 +60,19 @@ async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
 
 
 @requirement("encoding.segmentation")
+async def test_pieces_of_a_later_connection(iut: Iut) -> None:
+    """On a later connection, too, requests may come in pieces."""
+    async with iut.instance() as instance:
+        async with iut.connect(instance) as session:
+            echo = await echoing(iut, session)
+            await echo.call(session, 1)
+        async with iut.connect(instance) as session:
+            requests = (echo.request(number, *PARAMS) for number in (1, 2, 3))
+            await session.send(*requests, segmentation=byte_by_byte)
+            await _echoed(session, [1, 2, 3], "in pieces, on a later connection")
+
+
+@requirement("encoding.segmentation")
 async def test_together(iut: Iut) -> None:
     """Requests that come in one write, the last one cut, are all answered."""
     async with iut.session() as session:

@@ -69,6 +69,17 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 
 @requirement("frame.segmentation")
+async def test_byte_by_byte_of_a_later_monitor(iut: Iut) -> None:
+    """A command of a monitor that comes after another counts, too, where every byte comes alone."""
+    async with iut.instance() as instance:
+        async with watching(iut, instance) as watch:
+            await _scores(watch, _score(1, 2), 1, 2, "the first monitor")
+        async with watching(iut, instance) as watch:
+            await watch.session.send_bytes(_score(3, 4), segmentation=byte_by_byte)
+            await _shows(watch, 3, 4, "a later monitor, whose command came byte by byte")
+
+
+@requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
     """Of several messages in one write each counts, the first and the last."""
     async with watching(iut) as watch:

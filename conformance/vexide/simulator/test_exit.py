@@ -2,17 +2,14 @@
 
 import base64
 import binascii
-import contextlib
 import tempfile
-from collections.abc import AsyncIterator
 
 import pytest
 
 from conformance.cases import absent, check, requirement
-from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, hello, motor, raw
 from conformance.vexide.simulator.plain import (
@@ -25,7 +22,7 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import EXECUTION, probed
-from conformance.vexide.simulator.tester import make_ready, shake_hands, start
+from conformance.vexide.simulator.tester import another_session, make_ready, shake_hands, start
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
@@ -183,24 +180,6 @@ async def test_end_of_input(iut: Iut, when: str) -> None:
         await session.finish()
         check(await session.until_closed(), "the end of the session", "the stream stayed open")
         await session.unharmed("the end of its input")
-
-
-@contextlib.asynccontextmanager
-async def another_session(iut: Iut, running: Instance) -> AsyncIterator[Session]:
-    """A further session with a simulator. Raises NotExercised where it serves only one."""
-    process = running.process
-    try:
-        async with iut.connect(running) as session:
-            yield session
-    except (Unreachable, Violation) as error:
-        served = isinstance(error, Violation) and session.received
-        alive = isinstance(error, Violation) and (process is None or not process.exit)
-        if served or alive or (process and process.crashed):
-            raise
-        raise NotExercised(
-            "the simulator serves one session and accepts no other; one that accepts several "
-            f"would show whether they are independent{running.describe_end()}"
-        ) from error
 
 
 @requirement("session.independent")

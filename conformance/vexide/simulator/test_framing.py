@@ -10,7 +10,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, split_at, whole
+from conformance.segmentation import Segmentation, byte_by_byte, split_at, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import encode
@@ -18,7 +18,12 @@ from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
 from conformance.vexide.simulator.reading import holds, motors_reported, probed
-from conformance.vexide.simulator.tester import make_ready, shake_hands, start
+from conformance.vexide.simulator.tester import (
+    another_session,
+    make_ready,
+    shake_hands,
+    start,
+)
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
@@ -54,6 +59,22 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
         await session.expect("Ready")
         await session.send(START)
         check(await shows(iut, session), "the program to run", "a cut StartExecution had no effect")
+
+
+@requirement("framing.segmentation")
+async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
+    """In a second session with the same simulator, too, lines may arrive in pieces."""
+    program = await visible_program(iut)
+    async with iut.instance(program) as running:
+        async with iut.connect(running) as session:
+            await make_ready(session)
+            await session.close()
+        async with another_session(iut, running, byte_by_byte) as session:
+            await shake_hands(session)
+            await session.send(motor(session, 1), competition())
+            await session.expect("Ready", to="after lines that came byte by byte")
+            await session.send(START)
+            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
 
 
 @requirement("framing.segmentation")

@@ -1,11 +1,15 @@
 """The tester of a simulator: plays the frontend, step by step."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.cases import check
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.vexide.commands import START, competition, hello
 from conformance.vexide.simulator.plain import own_program
 from conformance.vexide.simulator.reading import EXECUTION, goes_on
@@ -70,3 +74,23 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
 def either(iut: Iut, program: str) -> str | None:
     """A declared program, or the IUT's own choice: it may show the same."""
     return program if program in iut.configuration.programs else None
+
+
+@contextlib.asynccontextmanager
+async def another_session(
+    iut: Iut, running: Instance, segmentation: Segmentation | None = None
+) -> AsyncIterator[Session]:
+    """A further session with a simulator. Raises NotExercised where it serves only one."""
+    process = running.process
+    try:
+        async with iut.connect(running, segmentation=segmentation) as session:
+            yield session
+    except (Unreachable, Violation) as error:
+        served = isinstance(error, Violation) and session.received
+        alive = isinstance(error, Violation) and (process is None or not process.exit)
+        if served or alive or (process and process.crashed):
+            raise
+        raise NotExercised(
+            "the simulator serves one session and accepts no other; one that accepts several "
+            f"would show whether they are independent{running.describe_end()}"
+        ) from error

@@ -81,6 +81,15 @@ class AReadIsARequest(Server):
         return PerRead(super().make_decoder)
 
 
+@fault("later-reads-are-requests", violates="encoding.segmentation", subtle=True)
+class LaterReadsAreRequests(Server):
+    """Does so on all connections but the first."""
+
+    def make_decoder(self) -> Decoder:
+        made = super().make_decoder
+        return made() if self.number == 1 else PerRead(made)
+
+
 @fault("first-of-a-read", violates="encoding.segmentation", subtle=True)
 class FirstRequestOfARead(Server):
     """Takes the first request of a read only."""

@@ -81,6 +81,17 @@ class OneBuffer(Server):
         return monitor
 
 
+@fault("later-monitors-in-whole-messages", violates="frame.segmentation", subtle=True)
+class LaterMonitorsInWholeMessages(Server):
+    """Takes what one read brings for whole messages, of all monitors but the first."""
+
+    def new_monitor(self) -> Monitor:
+        monitor = super().new_monitor()
+        if monitor.number > 1:
+            monitor.decoder = PerRead(self.make_decoder)
+        return monitor
+
+
 class AgentsReadOtherwise(Server):
     """A server that reads with another decoder what agents send."""
 

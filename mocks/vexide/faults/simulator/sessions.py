@@ -77,6 +77,20 @@ class OneSession(Simulator):
             super().load()
 
 
+@fault(
+    "later-pieces-lost",
+    violates="framing.segmentation",
+    subtle=True,
+    needs={"transport": "tcp"},
+)
+class LaterPiecesLost(Simulator):
+    """Loses what comes alone of a line, but for its end, from the second session on."""
+
+    def receive(self, data: bytes) -> None:
+        if self.number == 1 or b"\n" in data:
+            super().receive(data)
+
+
 @fault("second-start-dies", violates="robustness.second-start")
 class SecondStartDies(Simulator):
     """Dies of a StartExecution while the program runs."""
