@@ -6,6 +6,7 @@ from typing import Any
 from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
 from conformance.running.selection import LEFT_OUT
+from conformance.running.smoke import SMOKE
 from conformance.verdicts import Verdict, merge, violated
 
 
@@ -44,7 +45,7 @@ def decide(
     """A requirement as in report.json: its verdict, the reason for it, and the tests of it."""
     deciding = [result for result in results if result["requirement"] == requirement.id]
     against = [entry for entry in findings if entry["requirement"] == requirement.id]
-    verdicts = [Verdict(result["verdict"]) for result in deciding]
+    verdicts = [Verdict(result["verdict"]) for result in deciding if _shows(result, run)]
     verdicts += [Verdict(entry["verdict"]) for entry in against]
     if any(requirement.id in result["exercised"] for result in results):
         verdicts.append(Verdict.PASS)
@@ -75,6 +76,12 @@ def decide(
         "tests": [result["id"] for result in deciding],
     }
     return {**entry, "note": requirement.note} if requirement.note else entry
+
+
+def _shows(result: Mapping[str, Any], run: Run) -> bool:
+    """Whether a result shows anything: a smoke session that held without a message does not."""
+    silent = run.configuration.role.transports != ("none",) and not result["got"]
+    return not (silent and result["id"] == SMOKE and result["verdict"] == Verdict.PASS)
 
 
 def _why_not(requirement: Requirement, run: Run) -> str:

@@ -153,11 +153,19 @@ async def operated(
         except Unoperated as missing:
             known.append(str(missing))
             await _unasked(session)
+            process = session.instance.process
+            if process and process.exit and not session.received:
+                end = session.instance.describe_end()
+                raise Unreachable(f"it ends without sending anything{end}") from missing
             raise
 
 
 async def _unasked(session: Session) -> None:
     """Wait for some of the messages that an IUT sends by itself."""
+    process = session.instance.process
+    if process and process.exit:
+        await session.watch()
+        return
     within = session.seconds("startup") + session.seconds("response")
     while len(session.received) < _SOME and await session.watch(within=within):
         within = session.seconds("response")
