@@ -32,6 +32,14 @@ class Answer:
     warnings: tuple[str, ...] = ()
 
     @property
+    def why(self) -> str:
+        """The error in words, for the end of a sentence."""
+        if self.error is None:
+            return "it did not say why"
+        text = self.error if isinstance(self.error, str) else json.dumps(self.error)
+        return text[:_SHOWN]
+
+    @property
     def told(self) -> dict[str, Any]:
         """The outcome as the transcript keeps it."""
         told = {"result": self.result, "error": self.error, "warnings": [*self.warnings] or None}

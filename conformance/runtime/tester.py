@@ -193,7 +193,7 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
         # It has closed its standard output, and may go on to send.
         raise Unoperated(f"needs the operation '{operation}', which nothing answers") from None
     if not answer.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answer.error}"[:400])
+        raise Inconclusive(f"the operation '{operation}' failed: {answer.why}"[:400])
     return answer.result
 
 

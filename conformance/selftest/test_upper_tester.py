@@ -96,3 +96,16 @@ async def test_hooks(printed: str, expected: Answer) -> None:
     command = shlex.join([sys.executable, "-c", f"print({printed!r}, end='')"])
     configuration = Configuration(CONSUMER, hooks={"list": command})
     assert await UpperTester(CONSUMER, configuration, {}, None)("list") == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("no such device", "no such device"),
+        ({"code": 7, "message": None}, '{"code": 7, "message": null}'),
+        (None, "it did not say why"),
+        ("a" * 1000, "a" * 200),
+    ],
+)
+def test_errors_in_words(error: Any, words: str) -> None:
+    assert Answer(False, error=error).why == words

@@ -18,7 +18,7 @@ async def do(session: Session, operation: str, **arguments: Any) -> None:
     """An operation of the application. Raises NotExercised, and Inconclusive where it fails."""
     answered = await session.instance.upper(operation, **arguments)
     if not answered.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+        raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
 
 
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:

@@ -86,7 +86,7 @@ async def test_shown(iut: Iut) -> None:
         for _ in range(2):
             answered = await tester.instance.upper("shown")
             if not answered.ok:
-                raise Inconclusive(f"the operation 'shown' failed: {answered.error}")
+                raise Inconclusive(f"the operation 'shown' failed: {answered.why}")
             token = asked.data.get("token")
             shown = str(answered.result).strip()
             check(shown == token, f"the token {token!r} to be shown", f"{shown[:80]!r} is")

@@ -45,7 +45,7 @@ async def test_clamped(iut: Iut) -> None:
             answer = await tester.tested("set_value", **buffer.arguments, param=name, value=value)
             image = await buffer.look()
             image.holds({f"write.params.{name}": bound})
-            check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.error}")
+            check(answer.ok, f"{name} = {value} to be clamped", f"it was refused: {answer.why}")
             bits = image["control.write"] | buffer.bits([name])
             image.holds({"control.write": bits}, "set-value.bit")
 

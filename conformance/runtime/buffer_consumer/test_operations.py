@@ -200,7 +200,7 @@ async def test_writes_under_contention(iut: Iut) -> None:
                     for number in range(start, start + BATCH)
                 )
                 for answer in await asyncio.gather(*asked):
-                    check(answer.ok, "set_value to succeed", f"it failed: {answer.error}")
+                    check(answer.ok, "set_value to succeed", f"it failed: {answer.why}")
 
         writing = asyncio.create_task(write())
         before, looks, over, since = 0, 0, False, time.time()

@@ -19,7 +19,7 @@ async def set_value(
     answer = await buffer.tester.ask("set_value", **buffer.arguments, param=name, value=value)
     if not answer.ok:
         expected = f"set_value of {name} = {value!r} to succeed"
-        raise Violation(expected, f"it failed: {str(answer.error)[:300]}", about)
+        raise Violation(expected, f"it failed: {answer.why}", about)
     return answer
 
 
@@ -30,7 +30,7 @@ async def reads(
     answer = await buffer.tester.ask("get_value", **buffer.arguments, param=name)
     if not answer.ok or not same(value, answer.result, buffer.peripheral[name].kind):
         place = buffer.place(f"read.params.{name}")
-        came = f"answered {str(answer.result)[:200]}" if answer.ok else f"failed: {answer.error}"
+        came = f"answered {str(answer.result)[:200]}" if answer.ok else f"failed: {answer.why}"
         raise Violation(
             f"get_value of {name} to answer {value!r}, which is in {place}", f"it {came}", about
         )

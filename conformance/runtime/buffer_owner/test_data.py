@@ -305,4 +305,4 @@ async def subscribe(tester: Tester, buffer: Buffer, uid: int, names: list[str], 
     more = {"params": names, "delay": delay}
     answer = await tester.with_uid("set_sub", uid, **buffer.arguments, **more)
     if not answer.ok:
-        raise Inconclusive(f"set_sub failed with the UID {uid}: {str(answer.error)[:300]}")
+        raise Inconclusive(f"set_sub failed with the UID {uid}: {answer.why}")

@@ -14,7 +14,7 @@ async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> 
     """Connect a peripheral again, or disconnect it; its buffer has to stay, with all its bytes."""
     operation = "connect" if whether else "disconnect"
     answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
-    check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.error}")
+    check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.why}")
     buffer.kept()
 
 

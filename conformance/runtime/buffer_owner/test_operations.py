@@ -133,7 +133,7 @@ async def test_nothing_else(iut: Iut) -> None:
         for name, operation in (await offered(tester, buffer)).items():
             before = await buffer.fill()
             answer = await run(tester, buffer, name)
-            check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.error}")
+            check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.why}")
             (await buffer.look()).only(before, operation.changes)
         (await other.look()).only(beside, ())
 
@@ -167,7 +167,7 @@ async def test_contention(iut: Iut, name: str, block: str) -> None:
             for _ in range(ROUNDS // 50):
                 asked = (tester.session.instance.upper(name, **buffer.arguments) for _ in range(50))
                 for answer in await asyncio.gather(*asked):
-                    check(answer.ok, f"the operation '{name}' to succeed", f"{answer.error}")
+                    check(answer.ok, f"the operation '{name}' to succeed", f"{answer.why}")
                     if answer.result:
                         taken.append(answer.result)
 

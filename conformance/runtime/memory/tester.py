@@ -104,14 +104,14 @@ class Tester:
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
             expected = f"the operation '{operation}' to succeed"
-            raise Violation(expected, f"it failed: {str(answer.error)[:300]}")
+            raise Violation(expected, f"it failed: {answer.why}")
         return answer
 
     async def means(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test only needs. Raises Inconclusive where it fails."""
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
-            said = str(answer.error)[:300]
+            said = answer.why
             raise Inconclusive(f"the operation '{operation}' failed: {said}")
         return answer
 
@@ -158,7 +158,7 @@ class Tester:
         chosen = new_uid() if uid is None else uid
         answer = await self.with_uid("connect", chosen, type=type_)
         if not answer.ok:
-            raise Inconclusive(f"the operation 'connect' failed: {str(answer.error)[:300]}")
+            raise Inconclusive(f"the operation 'connect' failed: {answer.why}")
         told = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
         if not isinstance(told, str):
             raise Inconclusive("the operation 'connect' does not tell the name of the buffer")

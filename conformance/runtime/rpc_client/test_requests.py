@@ -107,7 +107,7 @@ async def test_notification(iut: Iut, count: int) -> None:
     params: list[Any] = [1, "two", {"three": [None]}][:count]
     async with calling(iut) as caller:
         answer = await caller.notify("method", *params)
-        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
+        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.why}")
         came = await caller.next(
             NOTIFICATION,
             REQUEST,
@@ -142,7 +142,7 @@ async def test_notifying_ends_while_calls_wait(iut: Iut) -> None:
 async def _notifies(caller: Caller) -> None:
     for number in range(3):
         answer = await caller.notify("method", number)
-        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.error}")
+        check(answer.ok, "the operation 'notify' to succeed", f"it failed: {answer.why}")
 
 
 @requirement("encoding.messagepack")

@@ -107,7 +107,7 @@ async def user(session: Session, operation: str, **arguments: Any) -> Any:
     """What the user does; its result. Raises NotExercised, or Inconclusive where it fails."""
     answered = await session.instance.upper(operation, **arguments)
     if not answered.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+        raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
     return answered.result
 
 

@@ -126,7 +126,7 @@ class RobotsTester:
         """The result of an operation. Raises Inconclusive where it fails, again and again."""
         answered = await self.insists(operation, **arguments)
         if not answered.ok:
-            raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+            raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
         return answered.result
 
     async def state(self, robot: Robot) -> Mapping[str, Any]:

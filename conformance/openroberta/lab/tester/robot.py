@@ -159,7 +159,7 @@ class Robot:
         finally:
             doing.cancel()
         if not answered.ok:
-            raise Inconclusive(f"the operation '{operation}' failed: {answered.error}")
+            raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
         return Commanded(answered.result, message, exchange, came - done)
 
     async def _done(self, operation: str) -> tuple[Any, float]:
