@@ -105,7 +105,7 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
     async with established(iut) as tester:
         await tester.session.send(
             expressions(
-                "(time (now 11))(See )(ACC (n torso) (a nan -nan inf))"
+                "(time (now 11))(GS)(See )(ACC (n torso) (a nan -nan inf))"
                 "(GYR (n torso) (rt 0 -0.00 1e-05))"
             )
         )
