@@ -1,7 +1,7 @@
 """Test cases for a monitor or trainer: the suite plays its server."""
 
 from conformance.iut import Iut
-from conformance.simspark.monitor.tester import introduced
+from conformance.simspark.monitor.tester import introduced, misread
 from conformance.verdicts import Violation
 
 SMOKE = "text.s-expressions"
@@ -19,3 +19,8 @@ async def smoke(iut: Iut) -> None:
             raise Violation(died.expected, died.came, about) from died
         if tester.session.ended:
             raise Violation("the monitor to stay", "it closed the connection at once", about)
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who has some of the values of a plain simulation wrong."""
+    return await misread(iut)

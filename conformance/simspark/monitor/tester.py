@@ -180,6 +180,25 @@ async def introduced(
         yield tester
 
 
+async def misread(iut: Iut) -> str:
+    """The requirement that a monitor violates which has some plain values wrong; else empty.
+
+    One that has all of them wrong may have misread the stream, which other requirements are about.
+    """
+    right = []
+    with contextlib.suppress(Inconclusive, NotExercised):
+        async with introduced(iut) as tester:
+            await tester.tick(more="(score_left 3)(score_right 4)")
+            await tester.tick()
+            for name, value in (("time", tester.time), ("score_left", 3), ("score_right", 4)):
+                try:
+                    await tester.knows(**{name: value})
+                    right.append(True)
+                except Violation:
+                    right.append(False)
+    return "monitors.understood" if len(set(right)) == 2 else ""
+
+
 async def survives(iut: Iut, data: bytes, what: str) -> None:
     """Raise Violation unless the monitor closes upon these bytes, or follows what comes next."""
     async with introduced(iut) as tester:

@@ -119,6 +119,20 @@ class Forgets(_Viewing):
     view_of_its_own = _Forgetting
 
 
+class _WholeSeconds(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        if "time" in self.state:
+            self.state["time"] = str(int(float(self.state["time"])))
+
+
+@fault("whole-seconds", violates="monitors.understood", subtle=True)
+class WholeSeconds(_Viewing):
+    """Cuts the time to whole seconds."""
+
+    view_of_its_own = _WholeSeconds
+
+
 class _InOrder(View):
     def take(self, value: Any) -> None:
         super().take(value)
