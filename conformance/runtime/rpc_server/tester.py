@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,9 +114,13 @@ async def _absent(session: Session, name: str) -> str:
     if error is None or result is not None:
         return ""
     unknown, _ = await call(session, 121, ABSENT, *_PROBES[name])
-    one, other = _outline(error, name), _outline(unknown, ABSENT)
-    same = difflib.SequenceMatcher(None, one, other).ratio() > _ALIKE
-    return shown(error) if same else ""
+    return shown(error) if same_error(error, name, unknown, ABSENT) else ""
+
+
+def same_error(error: Any, name: str, other: Any, other_name: str) -> bool:
+    """Whether errors upon calls of two procedures say the same of them."""
+    texts = _outline(error, name), _outline(other, other_name)
+    return difflib.SequenceMatcher(None, *texts).ratio() > _ALIKE
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,21 @@ def usual(iut: Iut) -> str:
 
 
 def _outline(error: Any, name: str) -> str:
-    """An error's text without what differs from one procedure, or call, to another."""
-    return re.sub(r"\d", "", json.dumps(error).replace(name, ""))
+    """The texts of an error without what differs from one procedure, or call, to another."""
+    # Keys and brackets, which two errors of one server share, would hide what they say.
+    return re.sub(r"\d", "", " ".join(_texts(error)).replace(name, ""))
+
+
+def _texts(error: Any) -> Iterator[str]:
+    match error:
+        case dict():
+            for key in sorted(error, key=str):
+                yield from _texts(error[key])
+        case list():
+            for item in error:
+                yield from _texts(item)
+        case _:
+            yield error if isinstance(error, str) else json.dumps(error)
 
 
 def names(iut: Iut) -> list[str]:
