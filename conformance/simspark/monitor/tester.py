@@ -192,7 +192,7 @@ async def misread(iut: Iut) -> str:
             await tester.tick()
             for name, value in (("time", tester.time), ("score_left", 3), ("score_right", 4)):
                 try:
-                    await tester.knows(**{name: value})
+                    await tester.knows(None, **{name: value})
                     right.append(True)
                 except Violation:
                     right.append(False)
