@@ -10,10 +10,12 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
-from conformance.runtime.tester import Connections, connected, ended
+from conformance.runtime.tester import Connections, Unoperated, connected, ended
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
+
+_OPERATED = "a client is operated"  # its name in what tests have found out
 
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
@@ -75,8 +77,12 @@ class Caller(Connections):
         """The request that the client sends because of an operation, which waits for our answer.
 
         Raises Violation where none comes, of rpc.request-form where what comes is not one, and of
-        rpc.request-id or rpc.ids-differ, without which responses could not be told apart.
+        rpc.request-id or rpc.ids-differ, without which responses could not be told apart; and
+        Unoperated where nothing that is asked of the client is answered in any way.
         """
+        needed = Unoperated("needs the operation 'call', which nothing answers")
+        if self.session.memory.get(_OPERATED) is False:
+            raise needed
         waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
         if running.done() and not waiting.done() and (error := running.exception()):
@@ -85,12 +91,26 @@ class Caller(Connections):
         try:
             message = await waiting
         except Violation as missing:
+            if not (self.received or running.done() or await self._operated()):
+                raise needed from missing
             raise Violation(missing.expected, f"{missing.came}{_outcome(running)}") from missing
+        self.session.memory[_OPERATED] = True
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._count(message)
         return message
+
+    async def _operated(self) -> bool:
+        """Whether anything does its operations, found out once in a run."""
+        memory = self.session.memory
+        if _OPERATED not in memory:
+            asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
+            await asyncio.wait({asking}, timeout=self.session.seconds("response"))
+            # It may be answered that it is not offered.
+            memory.setdefault(_OPERATED, asking.done())
+            await ended([asking])
+        return bool(memory[_OPERATED])
 
     def _count(self, message: Message) -> None:
         """Take note of the id of a request. Raises Violation where it can have no response."""
@@ -134,10 +154,15 @@ class Caller(Connections):
         return [Call(session, made, request, self._ids) for made, session, request in found]
 
     async def notify(self, method: str, *params: Any) -> Answer:
-        """Notify a procedure. Raises Violation where that does not end."""
+        """Notify a procedure. Raises Violation where that does not end, and Unoperated."""
         operation = self.session.operate("notify", method=method, params=list(params))
         self._running.append(asyncio.create_task(operation))
-        return await self._ended(self._running[-1], "the operation 'notify' to end at once")
+        try:
+            return await self._ended(self._running[-1], "the operation 'notify' to end at once")
+        except Violation as missing:
+            if self.received or await self._operated():
+                raise
+            raise Unoperated("needs the operation 'notify', which nothing answers") from missing
 
     def _method(self, request: Message) -> str:
         """The name in a request, also one that is not a string, which is a finding of its own."""
