@@ -62,8 +62,10 @@ class Call:
 class Caller(Connections):
     """A client that can be made to call."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, memory: dict[str, Any]) -> None:
+        """``memory`` is what tests have found out about the client in this run."""
         super().__init__(session)
+        self._memory = memory
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
 
@@ -81,7 +83,7 @@ class Caller(Connections):
         Unoperated where nothing that is asked of the client is answered in any way.
         """
         needed = Unoperated("needs the operation 'call', which nothing answers")
-        if self.session.memory.get(_OPERATED) is False:
+        if self._memory.get(_OPERATED) is False:
             raise needed
         waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +96,7 @@ class Caller(Connections):
             if not (self.received or running.done() or await self._operated()):
                 raise needed from missing
             raise Violation(missing.expected, f"{missing.came}{_outcome(running)}") from missing
-        self.session.memory[_OPERATED] = True
+        self._memory[_OPERATED] = True
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
@@ -103,7 +105,7 @@ class Caller(Connections):
 
     async def _operated(self) -> bool:
         """Whether anything does its operations, found out once in a run."""
-        memory = self.session.memory
+        memory = self._memory
         if _OPERATED not in memory:
             asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
             await asyncio.wait({asking}, timeout=self.session.seconds("response"))
@@ -240,7 +242,7 @@ def _outcome(running: asyncio.Task[Answer]) -> str:
 async def calling(iut: Iut) -> AsyncIterator[Caller]:
     """A session with a client whose calls are given up at its end."""
     async with connected(iut, "notify", method=PROMPT, params=[]) as session:
-        caller = Caller(session)
+        caller = Caller(session, iut.memory)
         async with caller.accepting(iut):
             try:
                 yield caller
