@@ -219,6 +219,9 @@ async def _observe(iut: Iut) -> Habit:
         alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
         try:
             await tester.knows("a plain group of perceptors")
+            # It may keep angles in a form of its own, such as whole degrees.
+            await tester.tell(angle=-3.25)
+            await tester.knows_angle(-3.25, "a plain group of perceptors")
         except (Violation, NotExercised, Inconclusive):
             return Habit(acts, alone, knows=False)
         return Habit(acts, alone, knows=True)

@@ -107,6 +107,18 @@ class Spacious(Agent):
 # What it knows
 
 
+@variant("hinges-in-whole-degrees", of="agents.understood")
+class HingesInWholeDegrees(Agent):
+    """Keeps the angles of its hinges in whole degrees."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        try:
+            whole = str(round(float(text)))
+        except (ValueError, TypeError, OverflowError):
+            whole = str(text)
+        super().perceive_hinge(name, whole)
+
+
 @variant("keeps-no-hinges", of="agents.understood")
 class KeepsNoHinges(Agent):
     """Keeps no hinges."""
