@@ -195,6 +195,21 @@ async def test_cycle_writes(iut: Iut) -> None:
         check(not await cycle(tester, buffer, "DEV_WRITE"), "no DEV_WRITE", "one was sent again")
 
 
+@requirement("cycle.dev-write")
+async def test_cycle_reads_and_writes(iut: Iut) -> None:
+    """A cycle in which bits of both bitmaps are set sends a DEV_READ and a DEV_WRITE."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        value = sample(buffer.peripheral["target"], 1)
+        read, write = buffer.bits(["angle"]), buffer.bits(["target"])
+        fields = {"write.params.target": value, "control.read": read, "control.write": write}
+        await buffer.put(fields)
+        answer = await tester.means("cycle", **buffer.arguments)
+        sent = {m.get("message") for m in answer.result or () if isinstance(m, dict)}
+        check(sent == {"DEV_READ", "DEV_WRITE"}, "a DEV_READ and a DEV_WRITE", f"{sent} came")
+        (await buffer.look()).holds({"control.read": 0, "control.write": 0})
+
+
 async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:
     """The messages of a name that one cycle sends."""
     answer = await tester.means("cycle", **buffer.arguments)

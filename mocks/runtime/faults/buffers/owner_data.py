@@ -192,6 +192,14 @@ class OneWriteACycle(Owner):
         return messages
 
 
+@fault("reads-instead-of-writing", violates="cycle.dev-write", subtle=True)
+class ReadsInsteadOfWriting(Owner):
+    """Sends one message a cycle, and forgets what is to be written where there is to be read."""
+
+    async def cycle(self, buffer: Buffer) -> list[dict[str, Any]]:
+        return (await super().cycle(buffer))[:1]
+
+
 @fault("second-element-kept", violates="set-data.values", subtle=True)
 class SecondElementKept(Owner):
     """Leaves the second value of an array as it was, but for the first time."""
