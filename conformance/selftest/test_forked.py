@@ -103,7 +103,8 @@ async def test_a_fork_server_that_was_killed_is_replaced() -> None:
 async def test_a_command_of_another_kind_is_not_forked() -> None:
     with pytest.raises(Unreachable, match="no-such-program cannot be started"):
         await Process.start(["no-such-program"], env={}, cwd="", standard=True)
-    process = await Process.start([sys.executable, "-c", ""], env={}, cwd="", standard=True)
+    waits = [sys.executable, "-c", "input()"]
+    process = await Process.start(waits, env={}, cwd="", standard=True)
     try:
         assert not forked_off(process.pid)
     finally:
