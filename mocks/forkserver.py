@@ -1,88 +1,15 @@
 """Forks mocks from a process that has imported them: `python -m mocks.forkserver FD`.
 
-A test run starts hundreds of mocks, and most of what a mock computes in its life is its imports.
-The descriptor is a socket on which each datagram asks for one mock:
-
-    the JSON object {"arguments": […], "env": {…}, "cwd": "…"}, and four descriptors with it: the
-    mock's standard streams, and a socket on which its life is told in lines:
-    its process id, then how it ended, as a shell has it: its exit code, or minus its signal
-
-Each mock is the leader of a session of its own. It is killed when the other side closes the socket
-of its life; the fork server ends when nobody is left who could ask.
+A test run starts hundreds of mocks. The descriptor is the socket of `mocks.forking`.
 """
 
 import contextlib
-import json
-import os
-import select
-import signal
 import socket
 import sys
-import traceback
-from typing import Any, NoReturn
 
 from mocks import __main__ as mock
 from mocks import deviations
-
-LIMIT = 1024 * 1024  # bytes of a request: the environment of a process is most of it
-STREAMS = 3
-
-
-class ForkServer:
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
-        self._lives: dict[int, socket.socket] = {}
-        self._woken, wake = socket.socketpair()
-        wake.setblocking(False)
-        self._woken.setblocking(False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake.detach())
-
-    def serve(self) -> None:
-        while True:
-            lives = {life: pid for pid, life in self._lives.items()}
-            ready, _, _ = select.select([self._requests, self._woken, *lives], [], [])
-            if self._woken in ready:
-                self._reap()
-            for life in ready:
-                if (pid := lives.get(life)) in self._lives:
-                    self._kill(pid)
-            if self._requests in ready and not self._answer():
-                break
-        for pid in list(self._lives):
-            self._kill(pid)
-
-    def _answer(self) -> bool:
-        """Fork one mock; False where nobody is left who asks."""
-        data, descriptors, _, _ = socket.recv_fds(self._requests, LIMIT, STREAMS + 1)
-        if not data:
-            return False
-        *streams, life = descriptors
-        wanted = json.loads(data)
-        _import(wanted["arguments"])
-        pid = os.fork()
-        if not pid:
-            _live(wanted, streams, life)
-        for stream in streams:
-            os.close(stream)
-        self._lives[pid] = socket.socket(fileno=life)
-        return True
-
-    def _reap(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            self._woken.recv(LIMIT)
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if not pid:
-                    break
-                with self._lives.pop(pid) as life, contextlib.suppress(OSError):
-                    life.send(b"%d\n" % os.waitstatus_to_exitcode(status))
-
-    @staticmethod
-    def _kill(pid: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+from mocks.forking import ForkServer
 
 
 def _import(arguments: list[str]) -> None:
@@ -94,32 +21,5 @@ def _import(arguments: list[str]) -> None:
             deviations.variants(arguments[0])
 
 
-def _live(wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
-    """The life of one mock, in its own process."""
-    status = 1
-    try:
-        os.setsid()
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        os.environ.clear()
-        os.environ.update(wanted["env"])
-        os.chdir(wanted["cwd"])
-        # Nothing of the fork server or of its other mocks stays open here.
-        os.dup2(life, STREAMS)
-        os.closerange(STREAMS + 1, os.sysconf("SC_OPEN_MAX"))
-        os.write(STREAMS, b"%d\n" % os.getpid())
-        os.close(STREAMS)
-        mock.play(wanted["arguments"])
-    except SystemExit as ended:
-        status = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        mock.flush()
-        os._exit(status)
-
-
 if __name__ == "__main__":
-    ForkServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+    ForkServer(socket.socket(fileno=int(sys.argv[1])), mock.play, _import).serve()

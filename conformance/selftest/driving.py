@@ -15,7 +15,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from conformance.harness.process import peak
+from conformance.selftest.warm import Forked
 
+COMMAND = [sys.executable, "-m", "conformance"]
 SIMULATOR = "vexide/simulator"
 BRIEF = ("--timing", "startup=2", "--timing", "response=0.5", "--timing", "program=1")
 ONE_TEST = ("-k", "answered_once")
@@ -137,7 +139,7 @@ class Place:
         self, *words: str, cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> Done:
         """Run the command to its end."""
-        return self.execute([sys.executable, "-m", "conformance", *words], cwd, env)
+        return self.execute([*COMMAND, *words], cwd, env)
 
     def execute(
         self,
@@ -150,17 +152,25 @@ class Place:
         """Run a command to its end, or to that signal once a file appears. Raises TimeoutError."""
         temporary = self.folder / "tmp"
         temporary.mkdir(exist_ok=True)
-        inherited = {key: value for key, value in os.environ.items() if not _of_a_run(key)}
+        inherited = _inherited()
         began = time.monotonic()
         with (self.folder / "out").open("w") as out, (self.folder / "err").open("w") as err:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                cwd=cwd or self.folder,
-                env={**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})},
-            )
+            told = {**inherited, "TMPDIR": str(temporary), _MARK: self.mark, **(env or {})}
+            # What is imported may read the environment, and does so once.
+            forked = words[:3] == COMMAND and inherited == _INHERITED and not env
+            process: subprocess.Popen[bytes] | Forked
+            if forked:
+                files = (out.fileno(), err.fileno())
+                process = Forked(words[3:], told, str(cwd or self.folder), *files)
+            else:
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    cwd=cwd or self.folder,
+                    env=told,
+                )
             if until:
                 _await_file(until)
                 process.send_signal(ended_by)
@@ -190,9 +200,13 @@ class Place:
         return found
 
 
-def _of_a_run(variable: str) -> bool:
-    """Whether a variable would tell the command of whoever runs the self-tests."""
-    return variable.startswith(("PYTEST_", "GITHUB_", "CONFORMANCE_"))
+def _inherited() -> dict[str, str]:
+    """The environment, without what would tell the command of whoever runs the self-tests."""
+    of_a_run = ("PYTEST_", "GITHUB_", "CONFORMANCE_")
+    return {key: value for key, value in os.environ.items() if not key.startswith(of_a_run)}
+
+
+_INHERITED = _inherited()
 
 
 def _await_file(path: Path) -> None:
@@ -203,7 +217,7 @@ def _await_file(path: Path) -> None:
         time.sleep(0.02)
 
 
-def _await(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+def _await(process: subprocess.Popen[bytes] | Forked) -> tuple[int, int]:
     """The exit code of a process and its largest resident size in bytes.
 
     That is sampled: what ``wait4`` says of it begins with the size of the process that forked it.

@@ -1,0 +1,83 @@
+"""The command ``conformance``, forked from a process that has imported it, for tests that run it.
+
+`python -m conformance.selftest.warm FD` is that process; the descriptor is the socket of
+`mocks.forking`. A run that is forked shares nothing with others but what is imported.
+"""
+
+import atexit
+import functools
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import NoReturn
+
+from conformance import cli
+from mocks.forking import ForkServer
+
+_IMPORTED = ("conformance.commands.run", "conformance.plugin", "conformance.reporting")
+
+
+class Forked:
+    """A command that was forked, as `subprocess.Popen` has a process."""
+
+    def __init__(self, words: list[str], env: Mapping[str, str], cwd: str, out: int, err: int):
+        self.args = words
+        ours, theirs = socket.socketpair()
+        with theirs, open(os.devnull, "rb") as nothing:
+            request = json.dumps({"arguments": words, "env": dict(env), "cwd": cwd}).encode()
+            socket.send_fds(_asking(), [request], [nothing.fileno(), out, err, theirs.fileno()])
+        with ours:
+            self._life = ours.makefile("r")
+        self.pid = int(self._life.readline())
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> int:
+        with self._life:
+            return int(self._life.readline())
+
+
+@functools.cache
+def _asking() -> socket.socket:
+    """Where commands are asked for; the process is started with the first."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "conformance.selftest.warm", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+    atexit.register(server.wait)
+    atexit.register(ours.close)  # first
+    return ours
+
+
+def _play(words: list[str]) -> NoReturn:
+    sys.argv[1:] = words
+    try:
+        sys.exit(cli.main())
+    finally:
+        atexit._run_exitfuncs()  # which a fork server leaves out
+
+
+def _import() -> None:
+    for name in _IMPORTED:
+        package = importlib.import_module(name)
+        for found in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{name}."):
+            importlib.import_module(found.name)
+
+
+if __name__ == "__main__":
+    _import()
+    ForkServer(socket.socket(fileno=int(sys.argv[1])), _play).serve()

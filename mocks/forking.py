@@ -1,0 +1,121 @@
+"""Forks processes from one that has imported what they need, as most of a short life is imports.
+
+A fork server has a socket on which each datagram asks for one process:
+
+    the JSON object {"arguments": […], "env": {…}, "cwd": "…"}, and four descriptors with it: the
+    standard streams of the process, and a socket on which its life is told in lines:
+    its process id, then how it ended, as a shell has it: its exit code, or minus its signal
+
+Each process is the leader of a session of its own. It is killed when the other side closes the
+socket of its life; the fork server ends when nobody is left who could ask.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+LIMIT = 1024 * 1024  # bytes of a request: the environment of a process is most of it
+STREAMS = 3
+
+
+class ForkServer:
+    """Serves requests; ``play`` is the whole life of a process, given its arguments.
+
+    ``prepare`` is called with the same before, to import here what it will.
+    """
+
+    def __init__(
+        self,
+        requests: socket.socket,
+        play: Callable[[list[str]], object],
+        prepare: Callable[[list[str]], None] = lambda arguments: None,
+    ) -> None:
+        self._requests = requests
+        self._play = play
+        self._prepare = prepare
+        self._lives: dict[int, socket.socket] = {}
+        self._woken, wake = socket.socketpair()
+        wake.setblocking(False)
+        self._woken.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake.detach())
+
+    def serve(self) -> None:
+        while True:
+            lives = {life: pid for pid, life in self._lives.items()}
+            ready, _, _ = select.select([self._requests, self._woken, *lives], [], [])
+            if self._woken in ready:
+                self._reap()
+            for life in ready:
+                if (pid := lives.get(life)) in self._lives:
+                    self._kill(pid)
+            if self._requests in ready and not self._answer():
+                break
+        for pid in list(self._lives):
+            self._kill(pid)
+
+    def _answer(self) -> bool:
+        """Fork one process; False where nobody is left who asks."""
+        data, descriptors, _, _ = socket.recv_fds(self._requests, LIMIT, STREAMS + 1)
+        if not data:
+            return False
+        *streams, life = descriptors
+        wanted = json.loads(data)
+        self._prepare(wanted["arguments"])
+        pid = os.fork()
+        if not pid:
+            self._live(wanted, streams, life)
+        for stream in streams:
+            os.close(stream)
+        self._lives[pid] = socket.socket(fileno=life)
+        return True
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._woken.recv(LIMIT)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    break
+                with self._lives.pop(pid) as life, contextlib.suppress(OSError):
+                    life.send(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+    def _live(self, wanted: dict[str, Any], streams: list[int], life: int) -> NoReturn:
+        """The life of one process, in it."""
+        status = 1
+        try:
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+            os.environ.clear()
+            os.environ.update(wanted["env"])
+            os.chdir(wanted["cwd"])
+            # Nothing of the fork server or of its other processes stays open here.
+            os.dup2(life, STREAMS)
+            os.closerange(STREAMS + 1, os.sysconf("SC_OPEN_MAX"))
+            os.write(STREAMS, b"%d\n" % os.getpid())
+            os.close(STREAMS)
+            self._play(wanted["arguments"])
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            if not sys.stdout.closed:
+                sys.stdout.flush()
+            os._exit(status)
+
+    @staticmethod
+    def _kill(pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
