@@ -1,202 +1,22 @@
-"""What is wrong once, and what may only follow from it: sorts the failures of a run by their cause.
+"""The causes of what has failed in a run, with what follows from each and what shows it.
 
-A cause is a violated requirement, or the death of the IUT. What is presumed (``presumes`` in
-requirements.yaml) and fails in the same evidence explains what rests on it: that is shown under it,
-and is inconclusive. The same evidence is a session that violates both, messages that have not come
-for either, nor at all, or the plainest exchange there is, where that fails already. A death, of
-which several requirements fail, stands for one of them: the others may follow from it, where they
-are concluded from nothing but that end. Whatever fails elsewhere, too, has failed there by itself,
-and is never hidden.
+A cause is a violated requirement, the death of the IUT, or that its answers came late.
 """
 
 import math
-import re
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from conformance.conclusions.following import Results, alike
 from conformance.configuration import Configuration
-from conformance.definitions.protocol import Protocol
-from conformance.harness import last_words
-from conformance.running.patience import never_came
 from conformance.verdicts import Verdict, violated
 
 _BAD = (Verdict.FAIL, Verdict.WARN)
-_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
-"""What an error tells of the one input that it met: what it quotes, and its numbers."""
 _OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
 
-Results = Sequence[dict[str, Any]]
 Entries = Sequence[Mapping[str, Any]]
-
-
-def settle(results: Results, protocol: Protocol) -> None:
-    """Mark in results, and in their findings, what may follow from what they presume.
-
-    They get ``follows``, the id of that requirement; a result that has failed is then inconclusive.
-    """
-    _settle_bases(results)
-    _settle_sessions(results, protocol)
-    _settle_absences(results, protocol)
-    _settle_deaths(results, protocol)
-
-
-def _settle_bases(results: Results) -> None:
-    """What fails where the plainest exchange fails already, which a requirement fails for."""
-    failed = {one["requirement"]: one for one in results if one["verdict"] in _BAD}
-    for result in results:
-        if result["verdict"] in _BAD and result["rests"] in failed:
-            _demote(result, result["rests"], failed[result["rests"]]["detail"])
-
-
-def _settle_sessions(results: Results, protocol: Protocol) -> None:
-    """What violates a requirement where the same session violates one that it presumes."""
-    for result in results:
-        found = result["findings"]
-        for finding in found:
-            earlier = (other for other in found if _stands_before(other, finding))
-            finding["follows"] = _explained(finding["requirement"], earlier, protocol)
-            # The test has failed in this session, and what is found in it rests on that.
-            shown = result["offending"] is None and result["transcript"] == finding["transcript"]
-            if shown and result["verdict"] in _BAD:
-                decided = result["requirement"] in presumes(finding["requirement"], protocol)
-                finding["follows"] = finding["follows"] or decided * result["requirement"]
-        if result["verdict"] not in _BAD:
-            continue
-        elsewhere = (
-            finding for finding in found if finding["requirement"] != result["requirement"]
-        )
-        if follows := _explained(result["requirement"], elsewhere, protocol):
-            said = next(entry["message"] for entry in found if entry["requirement"] == follows)
-            _demote(result, follows, said)
-
-
-def _settle_absences(results: Results, protocol: Protocol) -> None:
-    """What lacks messages that lack already where a requirement fails that it presumes."""
-    came = {name for result in results for name in result["got"]}
-    lacking: dict[str, dict[str, Any]] = {}
-    # What nothing explains comes before what it explains.
-    for result in sorted(results, key=lambda one: len(presumes(one["requirement"], protocol))):
-        for name in presumes(result["requirement"], protocol):
-            basis = lacking.get(name)
-            if basis and any(never_came(one, basis["missing"], came) for one in result["missing"]):
-                _demote(result, name, basis["detail"])
-                break
-        else:
-            if result["missing"] and result["verdict"] in _BAD:
-                lacking.setdefault(result["requirement"], result)
-        for finding in result["findings"]:
-            # What a test concludes of another requirement, from the same absence.
-            rests = result["follows"] in presumes(finding["requirement"], protocol)
-            if finding["concluded"] and result["follows"] and rests:
-                finding["follows"] = finding["follows"] or result["follows"]
-
-
-def _demote(result: dict[str, Any], follows: str, said: str) -> None:
-    """Mark what may follow from a violation of which so much is said."""
-    result["verdict"] = Verdict.INCONCLUSIVE
-    result["follows"] = follows
-    result["detail"] += f" (may follow from {follows}: {said})"
-
-
-def _settle_deaths(results: Results, protocol: Protocol) -> None:
-    """Of the tests that met the same death after the same message, one requirement fails."""
-    for met in _alike(results):
-        bad = [result for result in met if result["verdict"] in _BAD and result["death"]["met"]]
-        stands = _deadly(bad, protocol)
-        for result in met:
-            for finding in result["findings"]:
-                if finding["at_death"] and finding["requirement"] != stands:
-                    finding["follows"] = finding["follows"] or stands
-        for result in bad:
-            if result["requirement"] != stands:
-                _demote(result, stands, f"the same end, after {result['death']['after']}")
-
-
-def _deadly(met: Results, protocol: Protocol) -> str:
-    """The requirement that stands for a death: one that fails and that others presume, if any."""
-
-    def order(result: Mapping[str, Any]) -> tuple[bool, int, int]:
-        name = result["requirement"]
-        resting = sum(name in presumes(other["requirement"], protocol) for other in met)
-        # The shortest session shows best what it died of.
-        return result["verdict"] != Verdict.FAIL, -resting, result["death"]["events"]
-
-    return str(min(met, key=order)["requirement"]) if met else ""
-
-
-def _alike(results: Results) -> list[list[dict[str, Any]]]:
-    """The tests that met the same death, which is told to be after the message that they share."""
-    survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for result in results:
-        if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
-            death = result["death"]
-            # Where nothing was said only the messages tell one death from another.
-            words = _in_general(death["said"]) or _suspect([result], survived)
-            groups.setdefault((death["how"], words), []).append(result)
-    alike = []
-    for left in groups.values():
-        while left:
-            deadly = _suspect(left, survived)
-            # One error that is named is one, whatever brought it about.
-            named = last_words.named(left[0]["death"]["said"])
-            met = [result for result in left if named or deadly in (*result["told"], "")]
-            for result in met:
-                result["death"]["after"] = deadly
-            alike.append(met)
-            left = [result for result in left if result not in met]
-    return alike
-
-
-def _in_general(said: str) -> str:
-    """An error without what it tells of its input, such as the name behind the second colon."""
-    text = _VARIES.sub("…", said)
-    error, _, name = text.rpartition(": ")
-    return error if ": " in error and " " not in name else text
-
-
-def _suspect(died: Results, survived: Mapping[str, int]) -> str:
-    """The kind of message that most probably kills: it is in these tests, and seldom survived.
-
-    The measure is Ochiai's, as for the parts of a program that failing tests have in common. Of
-    what is alike the latest is taken.
-    """
-    sent = Counter(kind for result in died for kind in set(result["told"]))
-    latest = [kind for result in died for kind in result["told"]]
-
-    def suspicion(kind: str) -> tuple[float, int]:
-        return sent[kind] ** 2 / (sent[kind] + survived.get(kind, 0)), latest.index(kind)
-
-    return max(sent, key=suspicion, default="")
-
-
-def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a finding is of the same transcript, and not later in it."""
-    same = one is not other and one["transcript"] == other["transcript"]
-    return same and None not in (one["event"], other["event"]) and one["event"] <= other["event"]
-
-
-def _explained(requirement: str, findings: Iterable[Mapping[str, Any]], protocol: Protocol) -> str:
-    """The requirement among those of the findings that this one presumes; else nothing."""
-    presumed = set(presumes(requirement, protocol))
-    return next(
-        (entry["requirement"] for entry in findings if entry["requirement"] in presumed), ""
-    )
-
-
-def presumes(requirement: str, protocol: Protocol) -> list[str]:
-    """What a requirement rests on, directly or by way of others."""
-    found: list[str] = []
-    left = [requirement]
-    while left:
-        entry = protocol.requirements.get(left.pop())
-        new = [name for name in (entry.presumes if entry else ()) if name not in found]
-        found += new
-        left += new
-    return [name for name in found if name != requirement]
 
 
 def causes(
@@ -218,7 +38,7 @@ def causes(
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
     """The deaths of the IUT, those together that are of the same words and after the same."""
-    for met in _alike(results):
+    for met in alike(results):
         first = min(
             met,
             key=lambda result: (

@@ -7,8 +7,9 @@ from typing import Any
 
 from conformance import __version__
 from conformance.conclusions import known_failures, stored
-from conformance.conclusions.causes import causes, settle
+from conformance.conclusions.causes import causes
 from conformance.conclusions.comparison import compare
+from conformance.conclusions.following import settle
 from conformance.conclusions.outcome import Run, counted, headline, lead, outcome, word
 from conformance.conclusions.requirement_verdicts import decide, findings_of, judged
 from conformance.configuration import Configuration

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import cli, configuration
-from conformance.conclusions.causes import presumes
+from conformance.conclusions.following import presumes
 from conformance.definitions import protocols
 from conformance.harness import forked
 from conformance.harness.instance import transport

@@ -18,7 +18,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from conformance.conclusions.causes import presumes
+from conformance.conclusions.following import presumes
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
 from conformance.configuration import Configuration, ConfigurationError

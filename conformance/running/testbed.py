@@ -9,7 +9,7 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Self, TypeVar
 
-from conformance.conclusions.causes import presumes
+from conformance.conclusions.following import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from conformance.conclusions.causes import causes, presumes, settle
+from conformance.conclusions.causes import causes
+from conformance.conclusions.following import presumes, settle
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
