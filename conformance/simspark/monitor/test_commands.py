@@ -46,6 +46,7 @@ async def _trained(iut: Iut) -> None:
         await _judge_unfinished(tester)
         iut.memory["sent"] = _words(session)
         iut.memory["asked for"] = answers
+        iut.memory["spoiled"] = session.judge.spoiled
 
 
 async def _quiet(session: Session) -> None:
@@ -98,6 +99,8 @@ async def test_commands(iut: Iut, statement: str) -> None:
     failed = [answers[word] for word in wanted or answers if answers.get(word)]
     if failed:
         raise Inconclusive(f"the operation 'command' failed for {what}: {failed[0]:.200}")
+    if answers and iut.memory.get("spoiled"):
+        raise Inconclusive(f"what came cannot be cut into messages, among them perhaps the {what}")
     if answers:
         raise Violation(f"the {what} that it was asked to send", "it did not come")
     hook = iut.role.hooks["command"]
