@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 
 from conformance.harness.links import AddressError, Link, parse_address
 
@@ -48,7 +49,7 @@ class DatagramLink(Link):
                 own.send(data)
         return not self._transport.is_closing()
 
-    async def taken(self) -> None:
+    async def taken(self, within: float = math.inf) -> None:
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:

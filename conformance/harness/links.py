@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import re
 import socket
@@ -73,20 +74,23 @@ class Link:
             return False
         return not self._writer.is_closing()
 
-    async def taken(self) -> None:
+    async def taken(self, within: float = math.inf) -> None:
         """Wait until the peer has probably read what was written, so that a split write is split.
 
+        It is not waited longer than ``within``, which is what a peer may still have patience for.
         It is a pause where the system does not tell what is unread. No verdict rests on it.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._settle
+        allowed = min(self._settle, within)
+        deadline = loop.time() + allowed
         if self._unread is None:
             await asyncio.sleep(0.001)
             return
         # No event says that a peer has read.
         while self._unread() > 0:
             if loop.time() > deadline:
-                self._settle = _UNREAD
+                if allowed == self._settle:
+                    self._settle = _UNREAD
                 return
             await asyncio.sleep(0.0002)
 
@@ -125,7 +129,7 @@ class NoWire(Link):
     async def write(self, data: bytes) -> bool:
         raise TypeError("an IUT without a wire cannot be written to")
 
-    async def taken(self) -> None:
+    async def taken(self, within: float = math.inf) -> None:
         pass
 
     def finish(self) -> None:

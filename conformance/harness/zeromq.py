@@ -6,6 +6,7 @@ before the payload, and read a publisher as a SUB.
 """
 
 import asyncio
+import math
 from typing import Any
 
 import zmq
@@ -44,7 +45,7 @@ class ZeroLink(Link):
         await self._socket.send_multipart([*self._before, data])
         return True
 
-    async def taken(self) -> None:
+    async def taken(self, within: float = math.inf) -> None:
         await asyncio.sleep(0.001)
 
     def finish(self) -> None:
