@@ -99,8 +99,7 @@ async def test_closed_after_each(iut: Iut, length: bool) -> None:
         headers = {**value["headers"], "Connection": "close"}
         if not length:
             del headers["content-length"]
-        await asked.session.send({**value, "headers": headers})
-        await asked.end()
+        await asked.raw(encode({**value, "headers": headers}), ends=True)
 
     await conversation(iut, answers)
 
