@@ -17,7 +17,8 @@ from conformance.verdicts import Violation
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
 PART = "a part of a message"
-_IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest
+_IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
+_A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +141,10 @@ class Wire:
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)
-        began = self.now
+        until = self.now + _IN_PIECES
         for number, piece in enumerate(pieces):
             if number:
-                await self._link.taken(within=max(0.0, began + _IN_PIECES - self.now))
+                await self._link.taken(within=max(0.0, until + number * _A_PIECE - self.now))
             whole_message = next((frame for frame in frames if frame.raw == piece), None)
             self._record(
                 Event(
