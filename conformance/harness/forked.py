@@ -79,21 +79,25 @@ def serve() -> socket.socket:
     Processes that are forked off this one afterwards ask the same.
     """
     global _asking
-    if _asking is not None:
-        return _asking
+    _asking = _asking or start("mocks.forkserver")
+    return _asking
+
+
+def start(module: str) -> socket.socket:
+    """Start a fork server, which a module is when it is run; where it takes requests."""
     # Requests are taken whole, so that several processes can ask on one socket.
-    _asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         server = subprocess.Popen(
-            [sys.executable, "-m", "mocks.forkserver", str(theirs.fileno())],
+            [sys.executable, "-m", module, str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
-    atexit.register(_end, _asking, server)
-    return _asking
+    atexit.register(_end, asking, server)
+    return asking
 
 
 def _end(asking: socket.socket, server: subprocess.Popen[bytes]) -> None:

@@ -12,12 +12,12 @@ import os
 import pkgutil
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
 from typing import NoReturn
 
 from conformance import cli
+from conformance.harness import forked
 from mocks.forking import ForkServer
 
 _IMPORTED = ("conformance.commands.run", "conformance.plugin", "conformance.reporting")
@@ -50,17 +50,7 @@ class Forked:
 @functools.cache
 def _asking() -> socket.socket:
     """Where commands are asked for; the process is started with the first."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "conformance.selftest.warm", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-        )
-    atexit.register(server.wait)
-    atexit.register(ours.close)  # first
-    return ours
+    return forked.start("conformance.selftest.warm")
 
 
 def _play(words: list[str]) -> NoReturn:
