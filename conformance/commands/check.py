@@ -62,15 +62,13 @@ def _judge(args: argparse.Namespace) -> int:
         wrong += len(session.contradictions)
         for contradiction in session.contradictions:
             print(f"{session.where(contradiction.event)}: capture: {one_line(contradiction.text)}")
-        for finding in session.findings:
-            level = session.level(finding)
-            counted[level] += 1
+        left += len(session.inconclusive)
+        for finding in (*session.findings, *session.inconclusive):
+            level = "inconclusive" if finding.inconclusive else session.level(finding)
+            if not finding.inconclusive:
+                counted[level] += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
-        for finding in session.inconclusive:
-            left += 1
-            text = one_line(finding.message, 400)
-            print(f"{session.where(finding.event)}: {finding.requirement} (inconclusive): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
     print(_summary(read, messages, counted, wrong, left))

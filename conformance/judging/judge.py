@@ -96,13 +96,17 @@ class Judge:
         self._ending: set[str] = set()
         """Those whose stream has ended."""
         self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
-        self.findings: list[Finding] = []
-        self.inconclusive: list[Finding] = []
-        """Those that violate nothing."""
+        self.found: list[Finding] = []
+        """All findings, also those that are inconclusive."""
         self.spoiled = False
         """Bytes came that are not a message: whatever else is found may only follow from that."""
         self.foreign = ""
         """A message that came although only the other role may send it, if one did."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What this session has violated so far."""
+        return [finding for finding in self.found if not finding.inconclusive]
 
     @property
     def exercised(self) -> set[str]:
@@ -198,8 +202,7 @@ class Judge:
                 continue
             found[key] += 1
             if found[key] == 1:
-                kept = self.inconclusive if finding.inconclusive else self.findings
-                kept.append(replace(finding, event=index))
+                self.found.append(replace(finding, event=index))
 
 
 class Connections:
@@ -233,7 +236,7 @@ class Connections:
         self._transport = ""
         self._judges: dict[int | None, Judge] = {}
         self._latest: dict[tuple[int | None, str], int] = {}
-        self._told: dict[int | None, tuple[int, int]] = {}
+        self._told: dict[int | None, int] = {}
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self.spoiled = False
         self.foreign = ""
@@ -263,9 +266,8 @@ class Connections:
             for frame in frames:
                 judge.frame(self._latest[event.connection, event.sender], event.sender, frame)
             judge.closed(index, event.sender)
-        before, open_before = self._told.get(event.connection, (0, 0))
-        found = judge.findings[before:] + judge.inconclusive[open_before:]
-        self._told[event.connection] = len(judge.findings), len(judge.inconclusive)
+        found = judge.found[self._told.get(event.connection, 0) :]
+        self._told[event.connection] = len(judge.found)
         return frames, found
 
     def _begun(self, event: Event) -> Judge:
@@ -316,14 +318,18 @@ class Connections:
 class Judged:
     """What a recorded session has shown, as a `Judge` has it of one connection.
 
-    ``findings`` carry the indices of its events; those that are ``inconclusive`` stand apart.
+    All findings carry the indices of its events.
     """
 
-    findings: list[Finding]
-    inconclusive: list[Finding]
+    found: list[Finding]
     exercised: set[str]
     spoiled: bool
     foreign: str
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Those that are violations."""
+        return [finding for finding in self.found if not finding.inconclusive]
 
 
 def judge_capture(
@@ -345,14 +351,12 @@ def judge_capture(
         running=bool(capture.extra.get("running")),
         conversation=conversation,
     )
-    findings: list[Finding] = []
+    found: list[Finding] = []
     for index, event in enumerate(capture.events):
-        frames, found = connections.take(index, event)
-        findings += found
+        frames, more = connections.take(index, event)
+        found += more
         if took and event.sender is not None:
             took(index, frames)
     exercised = set().union(*connections.end().values())
-    findings.sort(key=lambda finding: finding.event or 0)
-    wrong = [finding for finding in findings if not finding.inconclusive]
-    left = [finding for finding in findings if finding.inconclusive]
-    return Judged(wrong, left, exercised, connections.spoiled, connections.foreign)
+    found.sort(key=lambda finding: finding.event or 0)
+    return Judged(found, exercised, connections.spoiled, connections.foreign)

@@ -89,7 +89,7 @@ def judged(
     said = _Said(capture, told)
     judge = judge_capture(protocol, capture, both, conversation, said.took)
     findings = []
-    for finding in [*judge.findings, *judge.inconclusive]:
+    for finding in judge.found:
         sender = capture.events[finding.event or 0].sender
         known = protocol.requirements.get(finding.requirement)
         if known is None or sender not in known.binds:
