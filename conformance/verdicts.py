@@ -35,6 +35,10 @@ def merge(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_EXERCISED)
 
 
+VIOLATIONS = (Verdict.FAIL, Verdict.WARN)
+"""The verdicts of violated statements."""
+
+
 def violated(level: str) -> Verdict:
     """The verdict of a violated statement of this level."""
     return Verdict.FAIL if level == "must" else Verdict.WARN

@@ -24,7 +24,7 @@ from conformance.reporting.text import one_line
 from conformance.running.replay import replay
 from conformance.running.testbed import Testbed
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Verdict, Violation, violated
+from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +111,7 @@ def _tell(
         requirement, verdict = _verdict(played, conclusion)
         verdicts.append(verdict)
         print(f"{verdict}: {f'{requirement}: ' if requirement else ''}{one_line(conclusion, 1000)}")
-    bad = (Verdict.FAIL, Verdict.WARN) if args.strict else (Verdict.FAIL,)
+    bad = VIOLATIONS if args.strict else (Verdict.FAIL,)
     if any(verdict in bad for verdict in verdicts):
         return NONCONFORMANT
     if Verdict.WARN in verdicts:

@@ -11,9 +11,8 @@ from typing import Any
 
 from conformance.conclusions.following import Results, alike
 from conformance.configuration import Configuration
-from conformance.verdicts import Verdict, violated
+from conformance.verdicts import VIOLATIONS, Verdict, violated
 
-_BAD = (Verdict.FAIL, Verdict.WARN)
 _OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
 
 Entries = Sequence[Mapping[str, Any]]
@@ -28,7 +27,7 @@ def causes(
     violations = [
         cause
         for entry in requirements
-        if entry["verdict"] in _BAD
+        if entry["verdict"] in VIOLATIONS
         and (cause := _violation(entry, results, findings, explained, configuration))
     ]
     order = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
@@ -42,7 +41,7 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
         first = min(
             met,
             key=lambda result: (
-                result["verdict"] not in _BAD,
+                result["verdict"] not in VIOLATIONS,
                 not result["counterexample"],
                 result["death"]["events"],
             ),
@@ -85,7 +84,7 @@ def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[s
 
 def _worst(met: Entries) -> str:
     verdicts = [result["verdict"] for result in met]
-    return next((word for word in _BAD if word in verdicts), Verdict.INCONCLUSIVE)
+    return next((word for word in VIOLATIONS if word in verdicts), Verdict.INCONCLUSIVE)
 
 
 def _violation(
@@ -96,11 +95,11 @@ def _violation(
     configuration: Configuration,
 ) -> dict[str, Any] | None:
     """A violated requirement; None where all that shows it are tests that met a death."""
-    failed = [r for r in results if r["requirement"] == entry["id"] and r["verdict"] in _BAD]
+    failed = [r for r in results if r["requirement"] == entry["id"] and r["verdict"] in VIOLATIONS]
     found = [
         finding
         for finding in findings
-        if finding["requirement"] == entry["id"] and finding["verdict"] in _BAD
+        if finding["requirement"] == entry["id"] and finding["verdict"] in VIOLATIONS
     ]
     if not found and failed and all(result["id"] in explained for result in failed):
         return None

@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conformance.running.selection import LEFT_OUT
-from conformance.verdicts import Verdict
+from conformance.verdicts import VIOLATIONS, Verdict
 
 Report = Mapping[str, Any]
 
-_WRONG = (Verdict.FAIL, Verdict.WARN)
 _RANKS = {Verdict.FAIL: 3, Verdict.WARN: 2, Verdict.KNOWN: 1}
-_DECIDED = (Verdict.PASS, *_WRONG, Verdict.KNOWN)
+_DECIDED = (Verdict.PASS, *VIOLATIONS, Verdict.KNOWN)
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,9 @@ def _new(name: str, old: Report) -> str:
 
 
 def _kind(was: str, verdict: str) -> str:
-    if verdict in _WRONG and _rank(verdict) > _rank(was):
+    if verdict in VIOLATIONS and _rank(verdict) > _rank(was):
         return "regressions"
-    if was in (*_WRONG, Verdict.KNOWN) and verdict == Verdict.PASS:
+    if was in (*VIOLATIONS, Verdict.KNOWN) and verdict == Verdict.PASS:
         return "fixes"
     if was in _DECIDED and verdict not in _DECIDED:
         return "lost"

@@ -16,9 +16,8 @@ from typing import Any
 from conformance.definitions.protocol import Protocol
 from conformance.harness import last_words
 from conformance.running.patience import never_came
-from conformance.verdicts import Verdict
+from conformance.verdicts import VIOLATIONS, Verdict
 
-_BAD = (Verdict.FAIL, Verdict.WARN)
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
 """What an error tells of the one input that it met: what it quotes, and its numbers."""
 
@@ -38,9 +37,9 @@ def settle(results: Results, protocol: Protocol) -> None:
 
 def _settle_bases(results: Results) -> None:
     """What fails where the plainest exchange fails already, which a requirement fails for."""
-    failed = {one["requirement"]: one for one in results if one["verdict"] in _BAD}
+    failed = {one["requirement"]: one for one in results if one["verdict"] in VIOLATIONS}
     for result in results:
-        if result["verdict"] in _BAD and result["rests"] in failed:
+        if result["verdict"] in VIOLATIONS and result["rests"] in failed:
             _demote(result, result["rests"], failed[result["rests"]]["detail"])
 
 
@@ -53,10 +52,10 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
             finding["follows"] = _explained(finding["requirement"], earlier, protocol)
             # The test has failed in this session, and what is found in it rests on that.
             shown = result["offending"] is None and result["transcript"] == finding["transcript"]
-            if shown and result["verdict"] in _BAD:
+            if shown and result["verdict"] in VIOLATIONS:
                 decided = result["requirement"] in presumes(finding["requirement"], protocol)
                 finding["follows"] = finding["follows"] or decided * result["requirement"]
-        if result["verdict"] not in _BAD:
+        if result["verdict"] not in VIOLATIONS:
             continue
         elsewhere = (
             finding for finding in found if finding["requirement"] != result["requirement"]
@@ -78,7 +77,7 @@ def _settle_absences(results: Results, protocol: Protocol) -> None:
                 _demote(result, name, basis["detail"])
                 break
         else:
-            if result["missing"] and result["verdict"] in _BAD:
+            if result["missing"] and result["verdict"] in VIOLATIONS:
                 lacking.setdefault(result["requirement"], result)
         for finding in result["findings"]:
             # What a test concludes of another requirement, from the same absence.
@@ -97,7 +96,9 @@ def _demote(result: dict[str, Any], follows: str, said: str) -> None:
 def _settle_deaths(results: Results, protocol: Protocol) -> None:
     """Of the tests that met the same death after the same message, one requirement fails."""
     for met in alike(results):
-        bad = [result for result in met if result["verdict"] in _BAD and result["death"]["met"]]
+        bad = [
+            result for result in met if result["verdict"] in VIOLATIONS and result["death"]["met"]
+        ]
         stands = _deadly(bad, protocol)
         for result in met:
             for finding in result["findings"]:
@@ -125,7 +126,7 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
     survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in results:
-        if result["death"] and result["verdict"] in (*_BAD, Verdict.INCONCLUSIVE):
+        if result["death"] and result["verdict"] in (*VIOLATIONS, Verdict.INCONCLUSIVE):
             death = result["death"]
             # Where nothing was said only the messages tell one death from another.
             words = _in_general(death["said"]) or _suspect([result], survived)

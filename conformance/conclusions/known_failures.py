@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.configuration import ConfigurationError, KnownFailure
-from conformance.verdicts import Verdict
+from conformance.verdicts import VIOLATIONS, Verdict
 
 
 def apply(
@@ -71,7 +71,7 @@ def _claim(
         return f"expired on {known.until}"
     if entry["verdict"] == Verdict.PASS:
         return "passes now"
-    if entry["verdict"] not in (Verdict.FAIL, Verdict.WARN):
+    if entry["verdict"] not in VIOLATIONS:
         return None
     if other := next((text for text in said if known.message not in text), ""):
         return f"fails in another way: {other}"
@@ -84,8 +84,11 @@ def _said_of(
     requirement: str, results: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """How each failed test and each finding says that a requirement is violated."""
-    bad = (Verdict.FAIL, Verdict.WARN)
-    said = [r["detail"] for r in results if r["requirement"] == requirement and r["verdict"] in bad]
+    said = [
+        result["detail"]
+        for result in results
+        if result["requirement"] == requirement and result["verdict"] in VIOLATIONS
+    ]
     return said + [entry["message"] for entry in findings if entry["requirement"] == requirement]
 
 
@@ -97,5 +100,5 @@ def _mark(
     """Give what shows a known failure that verdict, too, so that no reader takes it for news."""
     known = {entry["id"] for entry in requirements if entry["verdict"] == Verdict.KNOWN}
     for shown in (*results, *findings):
-        if shown["requirement"] in known and shown["verdict"] in (Verdict.FAIL, Verdict.WARN):
+        if shown["requirement"] in known and shown["verdict"] in VIOLATIONS:
             shown["verdict"] = Verdict.KNOWN

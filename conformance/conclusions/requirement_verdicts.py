@@ -7,7 +7,7 @@ from conformance.conclusions.outcome import Run
 from conformance.definitions.protocol import Requirement
 from conformance.running.selection import LEFT_OUT
 from conformance.running.smoke import SMOKE
-from conformance.verdicts import Verdict, merge, violated
+from conformance.verdicts import VIOLATIONS, Verdict, merge, violated
 
 
 def findings_of(
@@ -51,7 +51,7 @@ def decide(
         verdicts.append(Verdict.PASS)
     verdict = merge(verdicts)
     reason = ""
-    if verdict in (Verdict.FAIL, Verdict.WARN):
+    if verdict in VIOLATIONS:
         said = [r["detail"] for r in deciding if r["verdict"] in ("fail", "warn")]
         bad = [entry["message"] for entry in against if entry["verdict"] in ("fail", "warn")]
         reason = (said + bad)[0]

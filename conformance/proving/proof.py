@@ -40,7 +40,7 @@ from conformance.judging import captures
 from conformance.proving import mutants
 from conformance.reporting import page
 from conformance.running.collection import cases
-from conformance.verdicts import Verdict
+from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.deviations import COMPANY, deviating, faults, variants
 from mocks.mutants import APPLIED, Mutant
 
@@ -59,7 +59,6 @@ LONGEST = 900.0  # seconds that one run of the suite may take
 _ENDING = 5.0  # seconds that an interrupted run has to end what it started
 _MARK = "CONFORMANCE_PROOF"
 _AND = "+"  # between the names of a pair
-_WRONG = (Verdict.FAIL, Verdict.WARN)
 
 
 @dataclass
@@ -321,12 +320,12 @@ class _Running:
             return True
         verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
         if not trial.kind:
-            bad = (*_WRONG, Verdict.INCONCLUSIVE)
+            bad = (*VIOLATIONS, Verdict.INCONCLUSIVE)
             trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
             sound = report["verdict"] == "conformant" and not trial.others
             trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
             return True
-        violated = [name for name, verdict in verdicts.items() if verdict in _WRONG]
+        violated = [name for name, verdict in verdicts.items() if verdict in VIOLATIONS]
         own = (trial.requirement, trial.second)
         trial.others = [name for name in violated if name not in own]
         if trial.kind == VARIANT:

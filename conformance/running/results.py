@@ -13,6 +13,7 @@ from conformance.judging.judge import Finding
 from conformance.running.transcripts import Transcripts
 from conformance.session import Session
 from conformance.verdicts import (
+    VIOLATIONS,
     Conclusion,
     Inconclusive,
     Late,
@@ -26,7 +27,6 @@ from conformance.verdicts import (
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
 
 ALIKE = 3  # findings of one requirement that are reported besides those of the decisive sessions
-_BAD = (Verdict.FAIL, Verdict.WARN)
 
 
 @dataclass
@@ -125,7 +125,7 @@ def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str,
         if not (how := session.death):
             continue
         ends = [index for index, event in enumerate(session.events) if event.event == "closed"]
-        decided = result.verdict in (*_BAD, Verdict.INCONCLUSIVE)
+        decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
         yield {
             "how": how,
             "after": session.told[-1] if session.told else "",
@@ -148,7 +148,7 @@ def _keep(
     result.offending = written.place(sessions, session, result.offending)
     for finding in result.findings:
         finding["transcript"], finding["event"] = written.path, result.offending
-    if counterexample and result.verdict in _BAD:
+    if counterexample and result.verdict in VIOLATIONS:
         result.counterexample = f"counterexamples/{files.name}.jsonl"
         # What a replay needs to tell whether it comes out the same.
         shown = {"expected": result.expected, "came": result.came, "offending": result.offending}

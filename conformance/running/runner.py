@@ -32,7 +32,7 @@ from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
 from conformance.running.testbed import Testbed
-from conformance.verdicts import NotExercised, Verdict
+from conformance.verdicts import VIOLATIONS, NotExercised, Verdict
 
 LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
@@ -202,7 +202,7 @@ class Runner:
         conclude(result, error, iut, decides, self.folder)
         if result.problem and error:
             result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
-        if result.verdict in (Verdict.FAIL, Verdict.WARN) and result.offending is None:
+        if result.verdict in VIOLATIONS and result.offending is None:
             result.rests = await iut.basis()
         result.reproduce = self._reproduce(item.name)
         report = pytest.TestReport(
@@ -247,7 +247,7 @@ class Runner:
 
     def _tell(self, result: Result) -> None:
         self._run.tests.append(result.to_json())
-        self._wrong += result.verdict in (Verdict.FAIL, Verdict.WARN) or bool(result.findings)
+        self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
         if sys.stderr.isatty():
             self._progress(result.id)
         if result.unreached and not self.configuration.command:
