@@ -39,6 +39,12 @@ class Answer:
         text = self.error if isinstance(self.error, str) else json.dumps(self.error)
         return text[:_SHOWN]
 
+    def required(self, operation: str) -> Any:
+        """Its result, which a test cannot do without. Raises Inconclusive where it failed."""
+        if not self.ok:
+            raise Inconclusive(f"the operation '{operation}' failed: {self.why}")
+        return self.result
+
     @property
     def told(self) -> dict[str, Any]:
         """The outcome as the transcript keeps it."""

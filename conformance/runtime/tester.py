@@ -192,9 +192,7 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
             raise
         # It has closed its standard output, and may go on to send.
         raise Unoperated(f"needs the operation '{operation}', which nothing answers") from None
-    if not answer.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answer.why}"[:400])
-    return answer.result
+    return answer.required(operation)
 
 
 def _patience(session: Session) -> float:

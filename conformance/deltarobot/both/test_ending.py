@@ -51,7 +51,7 @@ async def _close(session: Session) -> None:
     by_line = instance.configuration.upper_tester == "stdio" and instance.process
     try:
         answer = await instance.upper("close")
-        done, error = answer.ok, str(answer.error)
+        done, error = answer.ok, answer.why
     except Inconclusive as none:
         # An application may go away with its connection, before it has answered.
         done, error = False, str(none)

@@ -16,9 +16,7 @@ SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 async def do(session: Session, operation: str, **arguments: Any) -> None:
     """An operation of the application. Raises NotExercised, and Inconclusive where it fails."""
-    answered = await session.instance.upper(operation, **arguments)
-    if not answered.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
+    (await session.instance.upper(operation, **arguments)).required(operation)
 
 
 async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> Message:

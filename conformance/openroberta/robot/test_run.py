@@ -237,9 +237,7 @@ async def test_exit_values(iut: Iut) -> None:
     async with playing(iut) as tester:
         push, told = await tester.link(), 0
         for value in (0, 7, 0, 143, 1):
-            chosen = await tester.instance.upper("exit", value=value)
-            if not chosen.ok:
-                raise Inconclusive(f"the operation 'exit' failed: {chosen.error}")
+            (await tester.instance.upper("exit", value=value)).required("exit")
             push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
                 continue

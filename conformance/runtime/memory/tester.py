@@ -110,9 +110,7 @@ class Tester:
     async def means(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test only needs. Raises Inconclusive where it fails."""
         answer = await self.ask(operation, **arguments)
-        if not answer.ok:
-            said = answer.why
-            raise Inconclusive(f"the operation '{operation}' failed: {said}")
+        answer.required(operation)
         return answer
 
     async def load(self, name: str | Path = ROBOT) -> None:
@@ -157,9 +155,8 @@ class Tester:
     async def _connected(self, type_: str, uid: int | None = None) -> Buffer:
         chosen = new_uid() if uid is None else uid
         answer = await self.with_uid("connect", chosen, type=type_)
-        if not answer.ok:
-            raise Inconclusive(f"the operation 'connect' failed: {answer.why}")
-        told = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
+        result = answer.required("connect")
+        told = result.get("buffer") if isinstance(result, dict) else result
         if not isinstance(told, str):
             raise Inconclusive("the operation 'connect' does not tell the name of the buffer")
         return await self.open(told, type_)

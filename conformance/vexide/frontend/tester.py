@@ -105,10 +105,7 @@ def before(session: Session, name: str, mark: Message) -> list[Message]:
 
 async def user(session: Session, operation: str, **arguments: Any) -> Any:
     """What the user does; its result. Raises NotExercised, or Inconclusive where it fails."""
-    answered = await session.instance.upper(operation, **arguments)
-    if not answered.ok:
-        raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
-    return answered.result
+    return (await session.instance.upper(operation, **arguments)).required(operation)
 
 
 async def outcome(session: Session, lines: int = 1) -> str | None:

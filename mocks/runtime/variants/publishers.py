@@ -100,16 +100,17 @@ class RepeatsLeftOut(log_publisher.Publisher):
         self.before = told
 
 
+_OWN = "18446744073709551617"
+
+
 @variant("devices-of-its-own", of="update.all-uids")
 class DevicesOfItsOwn(update_publisher.Publisher):
     """Has a device with an alias beside those that it is told of, whose values change."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.connect("18446744073709551617", {"level": 0}, "built in")
+        self.connect(_OWN, {"level": 0}, "built in")
 
     def update(self) -> None:
-        self.change(
-            "18446744073709551617", {"level": self.devices["18446744073709551617"]["level"] + 1}
-        )
+        self.change(_OWN, {"level": self.devices[_OWN]["level"] + 1})
         super().update()

@@ -124,10 +124,7 @@ class RobotsTester:
 
     async def user(self, operation: str, **arguments: Any) -> Any:
         """The result of an operation. Raises Inconclusive where it fails, again and again."""
-        answered = await self.insists(operation, **arguments)
-        if not answered.ok:
-            raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
-        return answered.result
+        return (await self.insists(operation, **arguments)).required(operation)
 
     async def state(self, robot: Robot) -> Mapping[str, Any]:
         """What the user sees of a robot. Raises Inconclusive where that cannot be read."""

@@ -117,7 +117,7 @@ class Robot:
             if message is not None and refused < _REFUSED:
                 raise exchange.wrong(expected, message, requirement)
             if message is not None or loop.time() > deadline:
-                why = f"the operation 'pair' failed: {entered.error}"
+                why = f"the operation 'pair' failed: {entered.why}"
                 if not await self.tester.pairs():
                     raise Inconclusive(why)
                 raise exchange.failed(expected, why, requirement)
@@ -158,9 +158,7 @@ class Robot:
             answered, done = await doing
         finally:
             doing.cancel()
-        if not answered.ok:
-            raise Inconclusive(f"the operation '{operation}' failed: {answered.why}")
-        return Commanded(answered.result, message, exchange, came - done)
+        return Commanded(answered.required(operation), message, exchange, came - done)
 
     async def _done(self, operation: str) -> tuple[Any, float]:
         """The answer to an operation that is tried again while it fails, and when it was done."""
