@@ -112,7 +112,6 @@ TRIES = 5  # requests that are refused, one after another
 STORM = 0.05  # seconds that three tries take at least
 
 REFUSALS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
-    "abort": lambda asked: asked.command("abort"),
     "error": lambda asked: asked.refuse(500),
     "closed": lambda asked: asked.session.close(),
 }

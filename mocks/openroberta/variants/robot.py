@@ -86,6 +86,21 @@ class StopsWhenAborted(Robot):
         return command
 
 
+@variant("again-at-once-when-aborted", of="robustness.no-storm")
+class AgainAtOnceWhenAborted(Robot):
+    """Registers again without a pause when it was aborted: the lab has held that request."""
+
+    latest = ""
+
+    async def register(self) -> str:
+        self.latest = await super().register()
+        return self.latest
+
+    async def pause(self) -> None:
+        if self.latest != "abort":
+            await super().pause()
+
+
 @variant("lower-case-token", of="token.alphabet")
 class LowerCaseToken(Robot):
     """Has a long token of small letters."""

@@ -96,21 +96,6 @@ class Storms(Robot):
         pass
 
 
-@fault("storms-when-aborted", violates="robustness.no-storm", subtle=True)
-class StormsWhenAborted(Robot):
-    """Registers again at once when it was aborted."""
-
-    latest = ""
-
-    async def register(self) -> str:
-        self.latest = await super().register()
-        return self.latest
-
-    async def pause(self) -> None:
-        if self.latest != "abort":
-            await super().pause()
-
-
 @fault("storms-when-alone", violates="robustness.no-storm", subtle=True)
 class StormsWhenAlone(Robot):
     """Pushes again at once where its lab has closed the connection."""
