@@ -126,11 +126,12 @@ def _follow(args: argparse.Namespace) -> int:
         if not line.strip():
             continue
         event = captures.event(path, number + 1, line)
-        _, found = judge.take(number, event)
+        frames, found = judge.take(number, event)
         if role and event.sender != role:
             found = []
         marks = ladder_text.marks(found, protocol).values()
-        print("\n".join(drawn.event(event, [text for each in marks for text in each])), flush=True)
+        rungs = drawn.event(captures.named(event, frames), [one for each in marks for one in each])
+        print("\n".join(rungs), flush=True)
     return 0
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.definitions.protocol import Protocol
+from conformance.judging import captures
 from conformance.judging.apart import Apart, Gone, Here
 from conformance.judging.captures import Event, Writer
 from conformance.judging.judge import Connections, Finding
@@ -105,13 +106,15 @@ class Bench:
     def take(self, events: Sequence[Event]) -> list[Told]:
         """Judge these events; what there is to tell of them."""
         for event in events:
-            index = self._record(event)
             self._at = event.at
+            frames: Sequence[Frame] = ()
             try:
-                self._take(index, event)
+                frames = self._take(self._place(event), event)
             except Exception as error:
                 # Whatever is wrong with judging one connection, the others are judged.
                 self._leave(event, f"judging failed: {type(error).__name__}: {error}")
+            if self._writer and self._recorded <= RECORDED:
+                self._writer.add(captures.named(event, frames))
         if self._writer:
             self._writer.flush()
         told, self._told = self._told, []
@@ -130,14 +133,15 @@ class Bench:
         self.shown = Shown(seen, self._left, exercised, self._messages)
         return self.shown
 
-    def _take(self, index: int, event: Event) -> None:
+    def _take(self, index: int, event: Event) -> Sequence[Frame]:
+        """Judge an event; the frames that it completes."""
         number = event.connection
         if event.event == _LATE:
             self._leave(event, "judging fell behind")
         elif event.event == "connected":
             self._open[number] = set()
         if number not in self._open:
-            return
+            return ()
         frames, found = self._connections.take(index, event)
         if event.sender is not None:
             self._messages[event.sender] += sum(frame.name is not None for frame in frames)
@@ -150,6 +154,7 @@ class Bench:
         if event.event == CUT or len(self._open[number]) == 2:
             del self._open[number]
             self._connections.forget(number)
+        return frames
 
     def _leave(self, event: Event, why: str) -> None:
         self._open.pop(event.connection, None)
@@ -159,13 +164,12 @@ class Bench:
         if len(self._left) < MOST:
             self._left.append(told)
 
-    def _record(self, event: Event) -> int:
+    def _place(self, event: Event) -> int:
+        """The place of an event in the recording, where it has room, or else of the last one."""
         self._recorded += len(event.data or b"")
         if self._writer is None:
             return 0
-        if self._recorded > RECORDED:
-            return self._writer.events - 1
-        return self._writer.add(event)
+        return self._writer.events - (self._recorded > RECORDED)
 
     def _keep(self, party: str, number: int, finding: Finding) -> None:
         key = (party, finding.requirement, finding.message)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.exits import WrongUsage
 
 VERSION = 1
@@ -97,6 +98,13 @@ class Capture:
         """The transport of the session, where its beginning says so; else empty."""
         begun = (event for event in self.events if event.event == "connected")
         return next((str(event.details.get("transport", "")) for event in begun), "")
+
+
+def named(event: Event, frames: Sequence[Frame]) -> Event:
+    """The event with its message, where these frames, which it has completed, are that one only."""
+    if len(frames) != 1 or frames[0].raw != event.data or event.message is not None:
+        return event
+    return replace(event, message=frames[0].name, value=frames[0].value)
 
 
 def read(path: Path) -> Capture:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Contradiction:
 class Recording:
     """A recorded session with its findings; ``messages`` counts those of the judged roles.
 
+    Events of ``capture`` whose bytes are one message have its name and value, also where the file
+    does not say so.
     ``lines`` are the places of its events in its file: lines, or what a foreign file has instead.
     ``left_out`` says what of it was not judged.
     """
@@ -103,7 +105,7 @@ def judged(
     return Recording(
         path,
         protocol,
-        capture,
+        replace(capture, events=tuple(said.events)),
         told,
         tuple(finding for finding in findings if not finding.inconclusive),
         tuple(finding for finding in findings if finding.inconclusive),
@@ -149,12 +151,14 @@ class _Said:
     def __init__(self, capture: Capture, judged: tuple[str, ...]) -> None:
         self._capture = capture
         self._judged = judged
+        self.events = list(capture.events)
         self.messages = 0
         self.contradictions: list[Contradiction] = []
 
     def took(self, index: int, frames: Sequence[Frame]) -> None:
         """The bytes of an event have completed these frames."""
         event = self._capture.events[index]
+        self.events[index] = captures.named(event, frames)
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
         if event.sender in self._judged:
             self.messages += len(named)

@@ -54,6 +54,8 @@ def test_sound_peers_are_found_sound(
     assert done.left == []
     capture = captures.read(done.folder / "session.jsonl")
     assert {event.sender for event in capture.events if event.data} == set(roles)
+    # Whoever reads it is told what each of these bytes are.
+    assert {event.sender for event in capture.events if event.message} == set(roles)
 
 
 def test_what_had_not_come_when_a_session_ended_is_inconclusive(place: Place) -> None:
