@@ -159,7 +159,10 @@ async def test_other_paths(iut: Iut) -> None:
         robot.headers = _ONCE
         for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
             exchange = await robot.ask(path, robot.object("register"))
-            message = await exchange.answer()
+            seconds = tester.seconds("response")
+            message = await exchange.session.watch(within=seconds)
+            if message is None:
+                raise exchange.failed(f"status 404 at {path}", f"nothing came in {seconds:g} s")
             status = message.value["status"]
             check(status == 404, f"status 404 at {path}", f"{status} came", message.event)
         await served(tester, robot, "a wrong path")

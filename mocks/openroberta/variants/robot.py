@@ -8,7 +8,7 @@ from conformance.codec import Frame
 from conformance.openroberta import naming
 from mocks.deviations import variant
 from mocks.openroberta.http import Caller
-from mocks.openroberta.robot import Robot
+from mocks.openroberta.robot import COMMANDS, Robot
 
 _HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
 
@@ -264,3 +264,12 @@ class AsksTwice(Robot):
         if value["path"] == naming.DOWNLOAD:
             await super().ask(value, patience)
         return await super().ask(value, patience)
+
+
+@variant("registers-after-the-unknown", of="robustness.unknown-command")
+class RegistersAfterTheUnknown(Robot):
+    """Registers again upon a command that it does not know, as after an answer that is none."""
+
+    def command(self, answer: Frame | None) -> str:
+        command = super().command(answer)
+        return command if command in COMMANDS else "abort"
