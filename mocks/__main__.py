@@ -7,6 +7,7 @@ sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
 import argparse
 import asyncio
+import functools
 import os
 import signal
 from typing import Any, NoReturn
@@ -15,7 +16,11 @@ from conformance.definitions import locate
 from mocks import deviations, playing
 from mocks.run import Lines, Run
 
+PROGRAM = "python -m mocks"
 USAGE, UNREACHED = 2, 3
+
+parser = functools.cache(playing.parser)
+"""Those that are forked find it here already."""
 
 
 def main(argv: list[str]) -> int:
@@ -23,7 +28,7 @@ def main(argv: list[str]) -> int:
     # As `conformance mock` starts it, for somebody who looks at it.
     shown = argv[:1] == ["--shown"]
     words = argv[1:] if shown else argv
-    program = "conformance mock" if shown else "python -m mocks"
+    program = "conformance mock" if shown else PROGRAM
     if not words or words[0].startswith("-"):
         print(f"usage: {program} PROTOCOL/ROLE [--help | options]")
         print(f"roles: {', '.join(deviations.roles())}")
@@ -40,7 +45,7 @@ def main(argv: list[str]) -> int:
 
 def _run(program: str, role: str, arguments: list[str]) -> int:
     module = deviations.role_module(role)
-    args = playing.parser(role, module, program).parse_args(arguments)
+    args = parser(role, module, program).parse_args(arguments)
     lines = Lines(args.log, lambda: sys.stderr, quiet=args.quiet)
     # The first line of its output, unless that is the wire or belongs to the upper tester.
     free = args.listen and not getattr(args, "upper_tester", False)

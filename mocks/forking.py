@@ -11,6 +11,7 @@ socket of its life; the fork server ends when nobody is left who could ask.
 """
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -69,6 +70,8 @@ class ForkServer:
         *streams, life = descriptors
         wanted = json.loads(data)
         self._prepare(wanted["arguments"])
+        # A look for garbage in what is here already would copy all of it.
+        gc.freeze()
         pid = os.fork()
         if not pid:
             self._live(wanted, streams, life)

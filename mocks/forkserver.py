@@ -15,7 +15,7 @@ from mocks.forking import ForkServer
 def _import(arguments: list[str]) -> None:
     """Import what this mock will, and all that are like it. The mock itself tells what fails."""
     with contextlib.suppress(Exception):
-        deviations.role_module(arguments[0])
+        mock.parser(arguments[0], deviations.role_module(arguments[0]), mock.PROGRAM)
         if {"--fault", "--variant"} & set(arguments):
             deviations.faults(arguments[0])
             deviations.variants(arguments[0])

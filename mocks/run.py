@@ -185,7 +185,9 @@ class Lines:
 def as_text(entry: Entry) -> str:
     whose = "" if entry.connection is None else f"{entry.connection}: "
     text = entry.text if len(entry.text) <= LONGEST else f"{entry.text[:LONGEST]}…"
-    return whose + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return whose + text
 
 
 def as_json(entry: Entry) -> str:

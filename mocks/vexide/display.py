@@ -51,7 +51,9 @@ class Display:
         lines = []
         for top in range(0, HEIGHT, CELL_HEIGHT):
             size = 3 * WIDTH
-            rows = [self._shown[y * size :][:size] for y in range(top, top + CELL_HEIGHT)]
+            starts = range(top * size, (top + CELL_HEIGHT) * size, size)
+            # Most rows look like their neighbours.
+            rows = {bytes(self._shown[start : start + size]) for start in starts}
             peaks = [
                 max(max(row[left : left + 3 * CELL_WIDTH]) for row in rows)
                 for left in range(0, size, 3 * CELL_WIDTH)
@@ -93,7 +95,10 @@ class Display:
             first = ((y - top) * stride + columns.start - left) * 4
             pixels = buffer[first : first + len(columns) * 4]
             # A pixel of the robot's memory: blue, green, red and a byte that means nothing.
-            colors = b"".join(pixels[i : i + 3][::-1] for i in range(0, len(pixels) - 3, 4))
+            whole = len(pixels) // 4
+            colors = bytearray(3 * whole)
+            for byte in range(3):
+                colors[byte::3] = pixels[2 - byte : 4 * whole : 4]
             start = 3 * (y * WIDTH + columns.start)
             self._target[start : start + len(colors)] = colors
 

@@ -14,9 +14,11 @@ class Terminal:
         self._lines: deque[str] = deque(maxlen=KEPT)
 
     def say(self, text: str) -> None:
-        line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-        self._lines.append(line)
-        print(line, file=self._out, flush=True)
+        if not text.isprintable():
+            shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+            text = "".join(shown)
+        self._lines.append(text)
+        print(text, file=self._out, flush=True)
 
     def picture(self, text: str) -> None:
         for line in text.split("\n"):
