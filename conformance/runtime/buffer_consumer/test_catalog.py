@@ -7,7 +7,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.answers import same
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import around_bounds, sample
 from conformance.runtime.memory.tester import memory_tester
 
 # Parameter, value, and what is stored of it.
@@ -68,6 +68,18 @@ async def test_clamped_without_control_block(iut: Iut) -> None:
         for value, bound in ((101, 100), (-1, 0), (2**31 - 1, 100)):
             await set_value(buffer, "level", value, None)
             (await buffer.look()).holds({"write.params.level": bound})
+
+
+@requirement("catalog.clamped")
+async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
+    """Bounds of every type hold where they are far from zero, on one side of it, or one number."""
+    async with memory_tester(iut, "bounds.yaml") as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.make(type_)
+            for param in buffer.peripheral.params:
+                for value, stored in around_bounds(param):
+                    await set_value(buffer, param.name, value, None)
+                    (await buffer.look()).holds({f"write.params.{param.name}": stored})
 
 
 @requirement("catalog.clamp-warning")

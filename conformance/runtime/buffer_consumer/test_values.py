@@ -7,7 +7,7 @@ from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.catalog import REAL
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
 
 EXTREMES: dict[str, list[Any]] = {
@@ -38,13 +38,16 @@ async def test_get_value(iut: Iut) -> None:
 
 @requirement("get-value.value")
 async def test_get_value_of_every_type(iut: Iut) -> None:
-    """get_value gets the value of every type, of single values and arrays."""
+    """get_value gets the value of every type to the ends of its range, single or in an array."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
             image = await buffer.look()
             for param in buffer.peripheral.params:
                 await reads(buffer, param.name, image[f"read.params.{param.name}"])
+                for value in extremes(param):
+                    await buffer.put({f"read.params.{param.name}": value})
+                    await reads(buffer, param.name, value)
 
 
 @requirement("get-value.value")
@@ -62,15 +65,14 @@ async def test_get_value_after_set_value(iut: Iut) -> None:
 
 @requirement("set-value.value")
 async def test_set_value(iut: Iut) -> None:
-    """set_value puts a value of any type into the write block, and then another."""
+    """set_value puts values of any type into the write block, to the ends of its range."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
             for param in buffer.peripheral.params:
-                for number in (3, 4):
-                    value = sample(param, number)
+                for value in (sample(param, 3), sample(param, 4), *extremes(param)):
                     await set_value(buffer, param.name, value)
-                (await buffer.look()).holds({f"write.params.{param.name}": value})
+                    (await buffer.look()).holds({f"write.params.{param.name}": value})
 
 
 @requirement("set-value.value")

@@ -2,7 +2,7 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import around_bounds, sample
 from conformance.runtime.memory.tester import memory_tester
 
 
@@ -19,6 +19,19 @@ async def test_clamped_data(iut: Iut) -> None:
             answer = await tester.tested("set_data", **buffer.arguments, values={name: value})
             (await buffer.look()).holds({f"read.params.{name}": bound})
             check(bool(answer.warnings), f"a warning about {name}, {value}", "there was none")
+
+
+@requirement("catalog.clamped-data")
+async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
+    """Bounds of every type hold where they are far from zero, on one side of it, or one number."""
+    async with memory_tester(iut, "bounds.yaml") as tester:
+        for type_ in tester.catalog:
+            buffer = await tester.connect(type_)
+            for param in buffer.peripheral.params:
+                for value, stored in around_bounds(param):
+                    only = {param.name: value}
+                    await tester.tested("set_data", **buffer.arguments, values=only)
+                    (await buffer.look()).holds({f"read.params.{param.name}": stored})
 
 
 @requirement("catalog.no-limit")

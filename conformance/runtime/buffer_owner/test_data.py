@@ -9,7 +9,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.samples import UID, fitted, sample
+from conformance.runtime.memory.samples import UID, extremes, fitted, sample
 from conformance.runtime.memory.taking import clears, takes
 from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Inconclusive
@@ -42,7 +42,7 @@ async def test_values(iut: Iut) -> None:
 
 @requirement("set-data.values")
 async def test_values_of_every_type(iut: Iut) -> None:
-    """Parameters of every type, single ones and arrays, are set at once, each to its own value."""
+    """Parameters of every type are set at once, and then singly to the ends of their ranges."""
     async with memory_tester(iut, "types.yaml") as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
@@ -51,6 +51,11 @@ async def test_values_of_every_type(iut: Iut) -> None:
                 values = {param.name: sample(param, number + i) for i, param in enumerate(params)}
                 await tester.tested("set_data", **buffer.arguments, values=values)
                 (await buffer.look()).holds({f"read.params.{n}": v for n, v in values.items()})
+            for param in params:
+                for value in extremes(param):
+                    only = {param.name: value}
+                    await tester.tested("set_data", **buffer.arguments, values=only)
+                    (await buffer.look()).holds({f"read.params.{param.name}": value})
 
 
 @requirement("set-data.values")

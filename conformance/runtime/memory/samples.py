@@ -1,9 +1,11 @@
-"""Values for the parameters of a catalog: within their bounds, and all different."""
+"""Values for the parameters of a catalog: within their bounds, and all different; at the ends."""
 
+import ctypes
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from conformance.runtime.memory.catalog import BOOLEAN, INTEGER, OTHER, Parameter, Peripheral
+from conformance.runtime.memory.catalog import BOOLEAN, INTEGER, OTHER, REAL, Parameter, Peripheral
 from conformance.runtime.memory.layout import Layout
 
 UID = 0x000C_17_0123456789ABCDEF
@@ -29,6 +31,44 @@ def _one(param: Parameter, number: int) -> Any:
         return int(max(low, 0)) + 1 + number % 90
     room = min(param.upper - low, 64.0)
     return low + room * (1 + number % 30) / 32
+
+
+def extremes(param: Parameter) -> list[Any]:
+    """The values at the ends of what the type of a parameter holds; each is in each element once.
+
+    A number is one that a double has exactly, also where the type has integers of 64 bits, since
+    some languages have no others in JSON. There are none where no value of the type is known.
+    """
+    ends = _ends(param)
+    if param.count is None:
+        return ends
+    return [
+        [ends[(index + shift) % len(ends)] for index in range(param.count)]
+        for shift in range(len(ends))
+    ]
+
+
+def _ends(param: Parameter) -> list[Any]:
+    if param.kind == BOOLEAN:
+        return [True, False]
+    if param.kind == REAL:
+        return [-(2.0**100), 2.0**-20, 2.0**100]
+    if param.kind == OTHER:
+        return []
+    of: Any = getattr(ctypes, f"c_{param.type}")
+    bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
+    greatest = (1 << (bits - signed)) - 1
+    greatest -= greatest >> 53  # of more than 53 bits only the first 53
+    return [-(1 << (bits - 1)), -1, greatest] if signed else [greatest, 0]
+
+
+def around_bounds(param: Parameter) -> Iterator[tuple[Any, Any]]:
+    """Values next to the bounds of a parameter and at them, each with what is stored of it."""
+    step = 1 if param.kind == INTEGER else 0.5
+    one = int if param.kind == INTEGER else float
+    for value in (param.lower - step, param.lower, param.upper, param.upper + step):
+        if math.isfinite(value):
+            yield one(value), one(max(param.lower, min(param.upper, value)))
 
 
 def fitted(value: int, layout: Layout, field: str = "control.uid") -> int:

@@ -3,7 +3,7 @@
 from conformance.cases import check
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
 
 
@@ -26,10 +26,11 @@ async def takes(iut: Iut, operation: str, block: str) -> None:
             "track",
         ]
         every = [*shared, *own, "light"]
-        for number, names in enumerate((every, ["light"], [own[-1], "track"], ["angle"], [])):
-            values = {name: sample(buffer.peripheral[name], number + 5) for name in names}
+        asked: tuple[list[str], ...] = (every, ["light"], [own[-1], "track"], ["angle"], [])
+        given = [{n: sample(buffer.peripheral[n], 5 + i) for n in ns} for i, ns in enumerate(asked)]
+        for values in (*given, {name: extremes(buffer.peripheral[name])[0] for name in every}):
             fields = {f"{block}.params.{name}": value for name, value in values.items()}
-            await buffer.put({**fields, bitmap: buffer.bits(names)})
+            await buffer.put({**fields, bitmap: buffer.bits(values)})
             answer = await tester.means(operation, **buffer.arguments)
             answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
 

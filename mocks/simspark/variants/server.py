@@ -63,6 +63,15 @@ class AMessageEach(Server):
         return whole + last
 
 
+@variant("angles-before-names", of="agents.joints")
+class AnglesBeforeNames(Server):
+    """Tells the angle of a hinge before its name."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        text = super().perceptors(agent, robot, marks)
+        return re.sub(r"\(HJ (\(n [^)]*\)) (\(ax [^)]*\))\)", r"(HJ \2 \1)", text)
+
+
 @variant("no-game-state", of="agents.perceptors")
 class NoGameState(Server):
     """Has no perceptor GS: it tells no agent its number and side."""

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -117,7 +118,7 @@ def name_of(agent: Session) -> Name | None:
     for message in agent.received:
         for item in message.value if message.name in PERCEPTORS else ():
             if item[:1] == ["GS"]:
-                found |= {part[0]: part[1] for part in item[1:] if len(part) == 2}
+                found |= parts(item)
         if "unum" in found and "team" in found:
             unum, team = found["unum"], str(found["team"]).capitalize()
             return Name(int(unum), team) if str(unum).isdecimal() else None
@@ -146,11 +147,19 @@ async def fresh(agent: Session) -> Message:
 def hinge(message: Message, name: str) -> float | None:
     """The degrees of a hinge perceptor in a group of perceptors; None where it has none."""
     for perceptor in message.value:
-        match perceptor:
-            case ["HJ", ["n", str(found), *_], ["ax", str(text)]] if found == name:
-                with contextlib.suppress(ValueError):
-                    return float(text)
+        told = parts(perceptor)
+        if perceptor[:1] == ["HJ"] and told.get("n") == name:
+            with contextlib.suppress(KeyError, ValueError):
+                return float(told["ax"])
     return None
+
+
+def parts(perceptor: list[Any]) -> dict[str, str]:
+    """What a perceptor tells by name, in whatever order it does."""
+    named = [part for part in perceptor[1:] if isinstance(part, list) and len(part) > 1]
+    return {
+        name: value for name, value, *_ in named if isinstance(name, str) and isinstance(value, str)
+    }
 
 
 def hinge_names(iut: Iut) -> tuple[str, str]:

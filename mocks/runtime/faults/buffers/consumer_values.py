@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
@@ -72,6 +73,15 @@ class RefusedBeyondBounds(Consumer):
         if warnings:
             raise ValueError(warnings[0])
         return clamped
+
+
+@fault("lower-bounds-of-16-bits", violates="catalog.clamped", subtle=True)
+class LowerBoundsOf16Bits(Consumer):
+    """Takes a lower bound that does not fit into 16 bits for none."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        lower = param.lower if param.lower >= -(2**15) else -inf
+        return super().clamp(replace(param, lower=lower), value, warnings)
 
 
 @fault("upper-bound-for-both", violates="catalog.clamped", subtle=True)
@@ -207,6 +217,26 @@ class SignsLost(Consumer):
     def value(self, buffer: Buffer, name: str) -> Any:
         value = super().value(buffer, name)
         return -value if value == -(2**63) else value
+
+
+@fault("words-without-signs", violates="get-value.value", subtle=True)
+class WordsWithoutSigns(Consumer):
+    """Reads the integers of 16 bits in an array as if none were negative."""
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        value, param = super().value(buffer, name), buffer.peripheral[name]
+        words = param.count is not None and param.type in ("short", "int16")
+        return [number % 2**16 for number in value] if words else value
+
+
+@fault("true-in-all-bits", violates="set-value.value", subtle=True)
+class TrueInAllBits(Consumer):
+    """Writes a boolean that is true as 255."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        super().put(
+            buffer, field, bytes(255 * byte for byte in raw) if field.type == "bool" else raw
+        )
 
 
 @fault("first-of-an-array", violates="set-value.value", subtle=True)

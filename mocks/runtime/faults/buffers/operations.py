@@ -88,6 +88,19 @@ class ZeroIsNoUpdate(Asked):
         return {n: v for n, v in (await super().get_update(buffer)).items() if v is not False}
 
 
+@fault("updates-without-signs", violates="get-update.values", subtle=True)
+class UpdatesWithoutSigns(Asked):
+    """Answers the bytes of a changed array as if none were negative."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        values = await super().get_update(buffer)
+        signed = {param.name for param in buffer.peripheral.params if param.type == "int8"}
+        return {
+            name: [number % 256 for number in value] if name in signed else value
+            for name, value in values.items()
+        }
+
+
 @fault("update-bits-kept", violates="get-update.clears")
 class UpdateBitsKept(Asked):
     """Leaves the Update bitmap as it is."""

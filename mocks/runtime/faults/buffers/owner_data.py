@@ -26,6 +26,15 @@ class ZeroIsNoBound(Owner):
         return super().clamp(replace(param, lower=param.lower or -math.inf), value, warnings)
 
 
+@fault("bounds-at-least-zero", violates="catalog.clamped-data", subtle=True)
+class BoundsAtLeastZero(Owner):
+    """Takes an upper bound below zero for none."""
+
+    def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
+        upper = param.upper if param.upper >= 0 else math.inf
+        return super().clamp(replace(param, upper=upper), value, warnings)
+
+
 @fault("clamped-silently", violates="catalog.clamped-data", subtle=True)
 class ClampedSilently(Owner):
     """Clamps sensed values without a warning."""
@@ -40,6 +49,18 @@ class FirstValueOnly(Owner):
 
     async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
         return await super().set_data(buffer, dict(list(values.items())[:1]))
+
+
+@fault("words-of-15-bits", violates="set-data.values", subtle=True)
+class WordsOf15Bits(Owner):
+    """Stores no number of 16 bits above 32767."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        words = {param.name for param in buffer.peripheral.params if param.type == "uint16"}
+        fitted = {
+            name: v % 2**15 if name in words and v == int(v) else v for name, v in values.items()
+        }
+        return await super().set_data(buffer, fitted)
 
 
 @fault("array-without-its-last", violates="set-data.values", subtle=True)
