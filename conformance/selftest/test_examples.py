@@ -27,18 +27,26 @@ def example(language: str) -> str:
     return found[1]
 
 
-def status(command: str, folder: Path) -> int:
-    """The exit status of a command, with `conformance` on its path."""
+def status(command: str, folder: Path) -> tuple[int, str]:
+    """The exit status of a command, with `conformance` on its path, and its standard error."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
-    return subprocess.run(
-        command, shell=True, cwd=folder, env=environment, timeout=120, check=False
-    ).returncode
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_other_languages(language: str, tmp_path: Path) -> None:
-    """It compiles, plays a whole session, and the status of the mock tells how that was."""
+    """It compiles, plays a whole session, and the mock tells whether that was sound."""
     tool, file, commands = LANGUAGES[language]
     if not shutil.which(tool):
         pytest.skip(f"{tool} is not installed")
@@ -46,13 +54,15 @@ def test_other_languages(language: str, tmp_path: Path) -> None:
     for text, expected in ((code, 0), (code.replace("extensions", "additions"), 1)):
         (tmp_path / file).write_text(text, "utf-8")
         *compiled, ran = [status(command, tmp_path) for command in commands]
-        assert not any(compiled)
-        assert ran == expected
+        assert not any(failed for failed, _ in compiled)
+        ended, said = ran
+        assert ended == expected, said
+        assert ("violates" in said) == bool(expected)
 
 
 def test_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(FRONTEND + example("python"), "utf-8")
-    assert status(f"{sys.executable} -m pytest -q test_mine.py", tmp_path) == 0
+    assert status(f"{sys.executable} -m pytest -q test_mine.py", tmp_path)[0] == 0
 
 
 FRONTEND = """
