@@ -16,6 +16,9 @@ _ERROR_OF = tuple(
         r"^thread .* panicked at .*?(?:',.*|:\n.*)$",
         # Go
         r"^(?:panic|fatal error): .*$",
+        # Handlers of the signals that nobody sends: their line stands among those of a log
+        r"^.*\bsignal (?:4|6|7|8|11)\b.*$",
+        r"^.*(?:\bSIG(?:ILL|ABRT|BUS|FPE|SEGV)\b|[Ss]egmentation fault).*$",
     )
 )
 _CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)  # Java: the last is the first cause

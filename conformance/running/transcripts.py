@@ -10,7 +10,7 @@ from conformance.judging.captures import Capture, Event, write
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript that are written, and more up to the last marked event
-FLOOD = KEPT // 8
+FLOOD = KEPT // 64
 MOST = 4 * KEPT  # bytes that are written at most
 _LINE = 100  # bytes that an event takes beside its data
 

@@ -82,6 +82,8 @@ exit status 2
             "terminate called after throwing an instance of 'std::out_of_range' what(): no port 21",
         ),
         (GO, "panic: runtime error: index out of range [3] with length 3"),
+        ("cycle 1\ncaught signal 11\n" + "cycle 2\n" * 3, "caught signal 11"),
+        ("cycle 1\nSegmentation fault at 0x0\ncycle 2\n", "Segmentation fault at 0x0"),
         ("cycle 1\ncycle 2\n\n", "cycle 2"),
         ("", ""),
     ],
