@@ -76,6 +76,10 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
         for setting in settings.values():
             default = "" if setting.default is None else f"{setting.default}"
             yield section, setting.name, default, setting.description
+    bound = {requirement.id for requirement in protocol.binding(role)}
+    for feature, ids in protocol.features.items():
+        if mine := [name for name in ids if name in bound]:
+            yield "[unsupported]", feature, "", f"An optional part: {', '.join(mine)}."
 
 
 def _tests(role: Role) -> int:

@@ -81,6 +81,7 @@ def test_list_names_the_settings_of_a_role(capsys: pytest.CaptureFixture[str]) -
     assert ["[hooks]", "screen"] in [row[:2] for row in rows]
     assert ["[ixit]", "ports", "auto"] in [row[:3] for row in rows]
     assert ["[timing]", "held", "How"] in [row[:3] for row in rows]
+    assert ["[unsupported]", "log-storage"] in [row[:2] for row in rows]
 
 
 def test_list_tests_and_faults() -> None:

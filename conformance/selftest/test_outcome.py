@@ -221,13 +221,14 @@ def test_an_interrupted_run() -> None:
 
 
 def test_unsupported() -> None:
-    """A claim makes a requirement not applicable, unless the IUT was seen to violate it."""
+    """A claim makes a requirement not applicable, unless it is a must that was seen violated."""
     without = report(record("a"), unsupported={"battery-voltage": "not modelled"})
     assert verdict(without, "battery.voltage") == "not-applicable"
-    broken = report(
-        record("a", against=("transport.others",)), unsupported={"transport.others": "x"}
-    )
-    assert verdict(broken, "transport.others") == "warn"
+    against = record("a", against=("transport.others", "battery.default"))
+    broken = report(against, unsupported={"transport.others": "x", "battery": "x"})
+    assert verdict(broken, "transport.others") == "not-applicable"
+    assert verdict(broken, "battery.default") == "fail"
+    assert [finding["requirement"] for finding in broken["findings"]] == ["battery.default"]
 
 
 def test_reasons_say_what_to_provide() -> None:

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -407,3 +408,26 @@ for command in commands():
     assert done.code == 0
     assert not done.report["causes"]
     assert "pass" in verdicts(done).values()
+
+
+def test_no_robot_is_told_of_an_update_that_it_lacks(place: Place) -> None:
+    """One that dies of it lives, and what else the tests ask of it is exercised."""
+    place.program(
+        "import os, sys\n"
+        "from mocks.__main__ import play\n"
+        "from mocks.openroberta import robot\n"
+        "robot.Robot.updates = lambda self: os._exit(9)\n"
+        "play(sys.argv[1:])\n"
+    )
+    usual = (resources.files("mocks.openroberta") / "robot.toml").read_text()
+    lacking = usual.replace('"-m", "mocks"', f'"{place.folder / "iut.py"}"')
+    assert lacking != usual
+    place.file("conformance.toml", f'{lacking}\n[unsupported]\nupdate = "there is none"\n')
+    done = place.run(
+        "openroberta/robot", "-k", "test_update or test_messages or when_registered_again"
+    )
+    assert_clean(done)
+    assert done.code == 0
+    assert not done.report["causes"]
+    assert done.verdict("update.gets") == "not-applicable"
+    assert done.verdict("http.messages") == "pass"

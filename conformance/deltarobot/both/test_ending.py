@@ -12,7 +12,7 @@ from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, habits, kept, ordinary, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _END = "EndOfTransmission"
@@ -63,10 +63,12 @@ async def _close(session: Session) -> None:
 
 
 def _announcement(session: Session) -> Message:
-    """Its end of transmission. Raises Inconclusive where there is none."""
+    """Its end of transmission. Raises Inconclusive where there is none, unless it claims so."""
     for message in session.received:
         if message.name == _END:
             return message
+    if why := session.instance.configuration.leaves_out("end.announced"):
+        raise NotExercised(f"it sends no end of transmission: {why}")
     raise Inconclusive("no end of transmission came (end.announced)")
 
 

@@ -45,7 +45,7 @@ async def test_requests_file_when_registered_again(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link_again(await tester.run(await tester.link()))
         if push is None:
-            raise NotExercised("this robot does not come back by itself from an update")
+            raise NotExercised("needs a robot that comes back by itself from an update")
         await tester.repeats(await tester.run(push), 1)
 
 

@@ -126,7 +126,8 @@ class LabTester:
         It is made to begin anew; what it asks until then is forgotten.
         """
         while found and found.name != "Register":
-            await (found.command("update") if found.name == "Push" else found.refuse(500))
+            told = found.name == "Push" and self.updates
+            await (found.command("update") if told else found.refuse(500))
             found = await self.watch(*POLLING, within=self.seconds("startup"))
         if found:
             self.asked, self._cursor = [found], 1
@@ -194,7 +195,7 @@ class LabTester:
         again in this run.
         """
         memory, gone = self.iut.memory, "does not come back from an update"
-        if memory.get(gone):
+        if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
         asked = await self.watch("Register", within=self.seconds("startup"))
@@ -211,6 +212,11 @@ class LabTester:
         await asked.file(self.program if data is None else data, name)
         within = self.seconds("program") + self.seconds("response")
         return await self.next("Push", within=within, requirement="run.pushes-after")
+
+    @property
+    def updates(self) -> bool:
+        """Whether it may be told update: one that claims to leave that out never is."""
+        return not self.iut.configuration.leaves_out("update.gets")
 
     @property
     def program(self) -> bytes:
