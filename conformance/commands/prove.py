@@ -87,7 +87,7 @@ def execute(args: argparse.Namespace) -> int:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for role, trials in planned.items():
-            _prove(role, trials, args.jobs)
+            _prove(role, trials, args.jobs, args.whole)
     finally:
         signal.signal(signal.SIGTERM, before)
     everything = [trial for trials in planned.values() for trial in trials]
@@ -123,8 +123,11 @@ def _roles(name: str) -> list[str]:
     return chosen
 
 
-def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
-    """Run the trials of a role; a row of the matrix is printed as soon as it is known."""
+def _prove(role: str, trials: Sequence[Trial], jobs: int, whole: bool) -> None:
+    """Run the trials of a role; a row of the matrix is printed as soon as it is known.
+
+    ``whole``: each was to be tried with all tests, so that this says nothing of a fault.
+    """
     print(role)
     if not trials:
         print("  nothing is tried: it sends no messages that could be changed\n")
@@ -140,7 +143,8 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int) -> None:
         mark = "=" if trial.kind == proof.VARIANT else "~" if trial.subtle else " "
         name = trial.name or f"(none, over {trial.transport})"
         row = f"{mark} {name:{names}}  {trial.requirement:{requirements}}  {trial.verdict}"
-        row += " by other tests" if trial.whole and trial.kind == proof.FAULT and trial.good else ""
+        elsewhere = trial.whole and not whole and trial.kind == proof.FAULT and trial.good
+        row += " by other tests" if elsewhere else ""
         also = f"  also {one_line(', '.join(trial.others), 300)}" if trial.others else ""
         print(f"{row}  {trial.seconds:.1f} s{also}", flush=True)
         if trial.detail and not trial.good:

@@ -6,7 +6,7 @@ off: that saves most of what a short run costs. A fault is first tried with the 
 its requirement, and with all of them if those miss it: the oracle judges every session, whatever
 its test was for. The sound mock and its variants are tried with all of them. A mutant, which a
 machine has made, is tried until anything finds it. Of a pair, which is two faults at once, neither
-may hide the other.
+may hide the other. What was found must be found again in the transcripts that the report links.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ from conformance.harness import forked
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep
 from conformance.judging import captures
-from conformance.proving import mutants
+from conformance.proving import evidence, mutants
 from conformance.reporting import page
 from conformance.running.collection import cases
 from conformance.verdicts import VIOLATIONS, Verdict
@@ -46,13 +46,14 @@ from mocks.mutants import APPLIED, Mutant
 
 FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
 SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
-SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN = (
+SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
     "SURVIVED",
     "wrong requirement",
     "FALSE ALARM",
     "NO RESULT",
     "SPREADS",
     "ONE HIDDEN",
+    "NOT SHOWN",
 )
 
 LONGEST = 900.0  # seconds that one run of the suite may take
@@ -324,7 +325,7 @@ class _Running:
             trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
             sound = report["verdict"] == "conformant" and not trial.others
             trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
-            return True
+            return self._shown(evidence.alarms(self._folder)) if sound else True
         violated = [name for name, verdict in verdicts.items() if verdict in VIOLATIONS]
         own = (trial.requirement, trial.second)
         trial.others = [name for name in violated if name not in own]
@@ -353,6 +354,12 @@ class _Running:
             trial.verdict, trial.detail = HIDDEN, report["headline"]
         else:
             trial.verdict = WRONG if trial.others else SURVIVED
+        return self._shown(evidence.unshown(report, self._folder)) if trial.good else True
+
+    def _shown(self, lacking: Iterator[str]) -> bool:
+        """Conclude a good trial otherwise where its transcripts do not show what the run found."""
+        if first := next(lacking, None):
+            self.trial.verdict, self.trial.detail = UNSHOWN, first
         return True
 
     def _said(self) -> str:

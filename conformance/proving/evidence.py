@@ -1,0 +1,41 @@
+"""Whether the transcripts of a run show what it has found: no less, and of the sound no more."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.judging import recordings
+from conformance.judging.judge import Finding
+
+_CONCLUDED = "expected "  # how a test's conclusion begins, which takes more than a transcript
+
+
+def unshown(report: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """The findings of the judge that are not at their event in the transcript that is linked.
+
+    Such a one is told by its requirement, its message and where it should be; and so is a cause
+    without a transcript or without a command that repeats it.
+    """
+    again: dict[str, set[tuple[str, str, int | None]]] = {}
+    for finding in report["findings"]:
+        path, message, event = finding["transcript"], finding["message"], finding["event"]
+        if message.startswith(_CONCLUDED):
+            continue
+        if path not in again:
+            again[path] = {_key(one) for one in recordings.read(folder / path).findings}
+        if (finding["requirement"], message, event) not in again[path]:
+            yield f"{finding['requirement']}: {message} is not found in {path}, event {event}"
+    for cause in report["causes"]:
+        if not cause["transcript"] or not cause["reproduce"]:
+            yield f"{cause['requirement'] or cause['kind']}: nothing shows or repeats it"
+
+
+def alarms(folder: Path) -> Iterator[str]:
+    """What is found in any transcript of a run in which nothing was."""
+    for path in sorted(folder.glob("transcripts/*.jsonl")):
+        for finding in recordings.read(path).findings:
+            yield f"{finding.requirement}: {finding.message} is found in {path.name}"
+
+
+def _key(finding: Finding) -> tuple[str, str, int | None]:
+    return finding.requirement, finding.message, finding.event
