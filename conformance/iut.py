@@ -96,16 +96,20 @@ class Iut:
         return conclusion
 
     async def basis(self) -> str:
-        """A requirement that this one presumes and that the plainest exchange violates already.
+        """A requirement that this one presumes and that the plainest exchange violates already."""
+        patience = self.testbed.patience
+        patience.basis = await self.plainly_violated()
+        return patience.basis if patience.basis in patience.presumed(self.deciding) else ""
 
-        The role's package may know that: ``basis(iut)`` is asked once in a run. Else it is empty.
+    async def plainly_violated(self) -> str:
+        """A requirement that the plainest exchange violates; else empty.
+
+        The role's package may know that: ``basis(iut)`` is asked once in a run.
         """
         find = getattr(importlib.import_module(self.role.package), "basis", None)
         if find is None:
             return ""
-        patience = self.testbed.patience
-        patience.basis = await self.once("basis", lambda: find(Iut(self.testbed, "")))
-        return patience.basis if patience.basis in patience.presumed(self.deciding) else ""
+        return await self.once("basis", lambda: find(Iut(self.testbed, "")))
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""

@@ -30,7 +30,7 @@ class Deviation:
     A fault violates `requirement`; a variant does lawfully what `requirement` leaves open, or does
     what it asks in another way. `summary` is one line of what it does.
     `subtle`: it shows only in rare circumstances (the last port, the second session, a split line).
-    `needs`: how a run must be set up for it to show at all, such as `{"transport": "tcp"}`.
+    `needs`: how a run must be set up for it to show at all: its `transport`, and IXIT values.
     `roles`: those that can have it, where they are not all whose mocks are made alike.
     `company`: how many other requirements a fault may violate besides.
     """

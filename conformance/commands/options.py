@@ -141,7 +141,10 @@ def _mock(role: Role, args: argparse.Namespace) -> Configuration:
         if name not in known:
             raise UnknownName(kind, name, list(known))
         command = (*command, f"--{kind}", name)
-        over = over or known[name].needs.get("transport")
+        needs = dict(known[name].needs)
+        shows_over = needs.pop("transport", None)
+        over = over or shows_over
+        base = replace(base, ixit={**base.ixit, **needs})
     if args.mutant:
         command = (*command, "--mutant", args.mutant)
     if over and over != transport(base):

@@ -30,6 +30,11 @@ def name(value: Any) -> str:
     return next((name for name, known in _MAPS if keys & known), OTHER)
 
 
+def notification(method: str, *params: Any) -> list[Any]:
+    """The notification that calls a procedure and asks for no response."""
+    return [2, method, list(params)]
+
+
 def mark(value: Any) -> str | None:
     """Which of the forms that JSON has not a decoded value is; None for plain JSON."""
     if isinstance(value, dict) and len(value) == 1:

@@ -42,6 +42,14 @@ def single(value: float) -> float:
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
+@requirement("receiver.form")
+async def test_form(iut: Iut) -> None:
+    """A message that is a map by itself counts, whatever may be around others."""
+    async with gamepad_tester(iut) as tester:
+        await tester.session.send({"gamepads": {"0": pad(lx=0.5)}})
+        await tester.made("0", None)
+
+
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
     """Each axis of a message is put into the parameter of its name, message after message."""
@@ -98,7 +106,7 @@ async def test_wider_forms(iut: Iut) -> None:
         for number, name in enumerate(encodings(None), 1):
             buttons = await shown_buttons(tester, number)
             axes = {**FRACTIONS, "lx": number / 64}
-            value = {"gamepads": {"0": pad(number, **axes)}}
+            value = tester.wrapped({"gamepads": {"0": pad(number, **axes)}})
             await tester.session.send_bytes(encodings(value)[name])
             try:
                 await tester.shows("0", {**axes, **buttons}, None)
@@ -197,7 +205,7 @@ async def test_odd_messages(iut: Iut) -> None:
             if isinstance(odd, bytes):
                 await tester.session.send_bytes(odd)
             else:
-                await tester.session.send(odd)
+                await tester.session.send(tester.wrapped(odd))
             await tester.session.taken()
             await still_plays(tester, number / 64, what)
 

@@ -9,6 +9,7 @@ from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.tester import ROBOT, Tester
+from conformance.runtime.shapes import notification
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
 
@@ -33,7 +34,12 @@ class GamepadTester(Tester):
 
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""
-        await self.session.send({"gamepads": dict(pads)})
+        await self.session.send(self.wrapped({"gamepads": dict(pads)}))
+
+    def wrapped(self, message: Any) -> Any:
+        """A message as the receiver takes it: by itself, or in the notification that it needs."""
+        procedure = self.session.instance.configuration.value("envelope")
+        return notification(procedure, message) if procedure else message
 
     async def buffer(self, index: str) -> Buffer | None:
         """The buffer of a gamepad, if there is one."""

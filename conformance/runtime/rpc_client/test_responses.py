@@ -122,25 +122,27 @@ RESULT = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 async def test_wider_forms(iut: Iut) -> None:
     """A response means the same with wider integers, lengths and counts, and narrower floats."""
     async with calling(iut) as caller:
+        plain = await caller.plain(RESULT)
         for name in encodings(None):
             call = await caller.call("method")
             await caller.session.send_bytes(encodings(call.answer(None, RESULT))[name])
-            await caller.succeeds(call, RESULT, f"its response in {name}")
+            await caller.succeeds(call, plain, f"its response in {name}")
 
 
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
     """A response that comes in pieces is one, wherever it is cut."""
     async with calling(iut) as caller:
+        plain = await caller.plain(RESULT)
         call = await caller.call("method")
         whole = encode(call.answer(None, RESULT))
         await caller.session.send_bytes(whole, segmentation=byte_by_byte)
-        await caller.succeeds(call, RESULT, "its response, byte by byte")
+        await caller.succeeds(call, plain, "its response, byte by byte")
         for place in range(1, len(whole), 3):
             call = await caller.call("method")
             whole = encode(call.answer(None, RESULT))
             await caller.session.send_bytes(whole, segmentation=split_at([place]))
-            await caller.succeeds(call, RESULT, f"its response, cut behind byte {place}")
+            await caller.succeeds(call, plain, f"its response, cut behind byte {place}")
 
 
 @requirement("encoding.segmentation")
@@ -150,10 +152,10 @@ async def test_together(iut: Iut) -> None:
         calls = await caller.calls(3)
         if any(call.session is not caller.session for call in calls):
             raise NotExercised("the client has a connection for each call")
-        answers = [call.answer(None, number) for number, call in enumerate(calls)]
+        answers = [call.answer(None, f"result {number}") for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):
-            await caller.succeeds(call, number, "its response, together with others")
+            await caller.succeeds(call, f"result {number}", "its response, together with others")
 
 
 @requirement("encoding.segmentation")

@@ -197,6 +197,21 @@ class Caller(Connections):
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
             raise Violation(expected, f"{came} came", event=call.request.event)
 
+    async def plain(self, result: Any) -> Any:
+        """What a call has for a result that comes in the usual way, found out once in a run.
+
+        Raises Inconclusive where it fails.
+        """
+        name = f"the result {result}"
+        if name not in self._memory:
+            call = await self.call("method")
+            await call.respond(None, result)
+            answer = await self.outcome(call)
+            if not answer.ok:
+                raise Inconclusive(f"a call with a plain result fails: {shown(answer.error)}")
+            self._memory[name] = answer.result
+        return self._memory[name]
+
     async def survives(self, call: Call, result: Any, after: str) -> None:
         """Raise Violation unless the call has this result, or the client gives up the connection.
 

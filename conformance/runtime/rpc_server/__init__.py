@@ -1,7 +1,7 @@
 """Test cases for an RPC server: the suite plays its clients."""
 
 from conformance.iut import Iut
-from conformance.runtime.rpc_server.tester import ABSENT, call
+from conformance.runtime.rpc_server.tester import ABSENT, call, misanswered
 
 SMOKE = "rpc.response-form"
 
@@ -10,3 +10,8 @@ async def smoke(iut: Iut) -> None:
     """A request is answered, whatever by."""
     async with iut.session() as session:
         await call(session, 1, ABSENT)
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who does not answer plain requests, one after another, each with its id."""
+    return await misanswered(iut)

@@ -15,11 +15,11 @@ from conformance.runtime.rpc_server.tester import (
     check_success,
     echoing,
     names,
-    notification,
     procedure,
     request,
     usual,
 )
+from conformance.runtime.shapes import notification
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 

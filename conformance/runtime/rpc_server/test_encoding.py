@@ -8,7 +8,14 @@ from conformance.cases import absent, requirement
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
-from conformance.runtime.rpc_server.tester import answers, check_success, echoing, request, usual
+from conformance.runtime.rpc_server.tester import (
+    answers,
+    check_success,
+    echoing,
+    plainly,
+    request,
+    usual,
+)
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
@@ -21,10 +28,11 @@ async def test_wider_forms(iut: Iut) -> None:
     """A request means the same with wider integers, lengths and counts, and narrower floats."""
     async with iut.session() as session:
         echo = await echoing(iut, session)
+        plain = await plainly(iut, session, PARAMS)
         for number, name in enumerate(encodings(None), 1):
             await session.send_bytes(encodings(echo.request(number, *PARAMS))[name])
             came = await answers(session, [number], f" in {name}", None)
-            check_success(came[number], PARAMS, f"echo in {name}", None)
+            check_success(came[number], plain, f"echo in {name}", None)
 
 
 @requirement("encoding.messagepack")
@@ -43,7 +51,7 @@ async def test_cut_anywhere(iut: Iut) -> None:
         for place in range(1, len(encode(echo.request(300, *PARAMS)))):
             whole = encode(echo.request(300 + place, *PARAMS))
             await session.send_bytes(whole, segmentation=split_at([place]))
-            await _echoed(session, [300 + place], f"cut behind byte {place}")
+            await _echoed(iut, session, [300 + place], f"cut behind byte {place}")
 
 
 @requirement("encoding.segmentation")
@@ -55,7 +63,7 @@ async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
     async with iut.session() as session:
         echo = await echoing(iut, session)
         await session.send(*(echo.request(n, *PARAMS) for n in (1, 2, 3)), segmentation=cut)
-        await _echoed(session, [1, 2, 3], "in small pieces")
+        await _echoed(iut, session, [1, 2, 3], "in small pieces")
         absent(await session.watch(RESPONSE), "one response for each request")
 
 
@@ -69,7 +77,7 @@ async def test_pieces_of_a_later_connection(iut: Iut) -> None:
         async with iut.connect(instance) as session:
             requests = (echo.request(number, *PARAMS) for number in (1, 2, 3))
             await session.send(*requests, segmentation=byte_by_byte)
-            await _echoed(session, [1, 2, 3], "in pieces, on a later connection")
+            await _echoed(iut, session, [1, 2, 3], "in pieces, on a later connection")
 
 
 @requirement("encoding.segmentation")
@@ -80,7 +88,7 @@ async def test_together(iut: Iut) -> None:
         numbers = range(1, 6)
         values = [echo.request(number, *PARAMS) for number in numbers]
         await session.send(*values, segmentation=split_at([-9]))
-        await _echoed(session, numbers, "in one write")
+        await _echoed(iut, session, numbers, "in one write")
 
 
 @requirement("encoding.segmentation")
@@ -95,6 +103,9 @@ async def test_long_request(iut: Iut) -> None:
         await echo.call(session, 3)
 
 
-async def _echoed(session: Session, numbers: Iterable[int], how: str) -> None:
-    for outcome in (await answers(session, numbers, f" {how}", None)).values():
-        check_success(outcome, PARAMS, f"a request {how}", None)
+async def _echoed(iut: Iut, session: Session, numbers: Iterable[int], how: str) -> None:
+    """Raise Violation unless these requests are answered as a plain one is."""
+    outcomes = await answers(session, numbers, f" {how}", None)
+    plain = await plainly(iut, session, PARAMS)
+    for outcome in outcomes.values():
+        check_success(outcome, plain, f"a request {how}", None)

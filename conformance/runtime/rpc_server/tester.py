@@ -11,7 +11,7 @@ from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.session import Session
-from conformance.verdicts import NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 ABSENT = "conformance_no_such_procedure"
@@ -25,16 +25,13 @@ _PROBES: dict[str, list[Any]] = {
 }
 """By procedure: arguments that it takes, be an echo one of any number of arguments or of one."""
 
+_MANY = 50  # requests, among which a server that loses every few of them loses one
 _ALIKE = 0.75  # of two texts, between 0 and 1: from here on they say the same
 
 
 def request(number: int, method: str, *params: Any) -> list[Any]:
     """A request; tests that are not about ids have none of 0, so as not to rest on such a one."""
     return [0, number, method, list(params)]
-
-
-def notification(method: str, *params: Any) -> list[Any]:
-    return [2, method, list(params)]
 
 
 async def answers(
@@ -50,7 +47,6 @@ async def answers(
     """
     came: dict[int, tuple[Any, Any]] = {}
     missing = list(numbers)
-    wanted = {*missing}
     strange: Message | None = None
     while missing:
         text = f"to request {missing[0]}{to}"
@@ -68,7 +64,7 @@ async def answers(
         if number in missing:
             missing.remove(number)
             came[number] = (message.value[2], message.value[3])
-        elif number not in wanted:
+        else:
             strange = message
     return came
 
@@ -150,6 +146,35 @@ async def echoing(iut: Iut, session: Session) -> Echo:
         return bool(result == ["x"])
 
     return Echo(name, await iut.once("echo", single))
+
+
+async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
+    """What an echo of these answers that is asked for in the usual way, found out once in a run.
+
+    Raises Inconclusive where that is an error.
+    """
+    echo = await echoing(iut, session)
+
+    async def asked() -> Any:
+        error, result = await echo.call(session, 123, *params)
+        if error is not None:
+            raise Inconclusive(f"a plain echo of {shown(params)} has the error {shown(error)}")
+        return result
+
+    return await iut.once(f"echo of {params}", asked)
+
+
+async def misanswered(iut: Iut) -> str:
+    """Which requirement plain requests show to be violated, one after another; else empty."""
+    async with iut.session() as session:
+        for number in range(1, _MANY):
+            await session.send(request(number, usual(iut), number))
+            answer = await session.watch(RESPONSE, within=session.seconds("response"))
+            if answer is None:
+                return "rpc.each-answered"
+            if of(answer) != number:
+                return "rpc.response-id"
+    return ""
 
 
 def usual(iut: Iut) -> str:

@@ -53,6 +53,14 @@ class Wrapped(Publisher):
         self.write(encode([2, "update", [message["sd"]]]))
 
 
+@fault("within-a-map", violates="update.form")
+class WithinAMap(Publisher):
+    """Puts an update into a map with its time."""
+
+    def send(self, message: Any) -> None:
+        self.write(encode({"time": 0.0, "update": message}))
+
+
 @fault("no-empty-aliases", violates="update.form", subtle=True)
 class NoEmptyAliases(Publisher):
     """Leaves aliases out where there are none."""

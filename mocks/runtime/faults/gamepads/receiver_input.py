@@ -4,8 +4,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from conformance.runtime.codec import Decoder
+from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.memory.catalog import Parameter
+from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import fault
 from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.peer import Buffer
@@ -17,6 +18,18 @@ class BufferOf512Bytes(Receiver):
 
     async def received(self, data: bytes) -> None:
         await super().received(data[:512])
+
+
+@fault("wrapped-only", violates="receiver.form", needs={"envelope": "update_gamepads"})
+class WrappedOnly(Receiver):
+    """Takes only input that is the argument of an RPC notification."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        frames = Decoder().feed(data)
+        if len(frames) != 1 or frames[0].name != NOTIFICATION:
+            return []
+        inner = frames[0].value[2]
+        return super().messages(encode(inner[0])) if inner else []
 
 
 @fault("sticks-swapped", violates="receiver.axes")

@@ -53,6 +53,14 @@ class BarePads(Sender):
         return super().message(pads)["gamepads"]
 
 
+@fault("wrapped", violates="gamepad.form")
+class Wrapped(Sender):
+    """Wraps a message in an RPC notification."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        return [2, "update_gamepads", [super().message(pads)]]
+
+
 @fault("no-btn-at-rest", violates="gamepad.form", subtle=True)
 class NoBtnAtRest(Sender):
     """Leaves btn out where no button is pressed."""
