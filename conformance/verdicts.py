@@ -59,7 +59,7 @@ class Violation(Conclusion):
 
     ``expected`` and ``came`` are plain sentences; ``requirement`` is None for the one that the test
     names; ``event`` is the index of the offending event in the session's transcript. ``explains``:
-    this is why bytes came that are not a message, and so counts although they did.
+    this counts although bytes came that are not a message: it is why they did, or shows elsewhere.
     """
 
     verdict = Verdict.FAIL

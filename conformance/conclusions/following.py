@@ -55,7 +55,7 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
             if shown and result["verdict"] in VIOLATIONS:
                 decided = result["requirement"] in presumes(finding["requirement"], protocol)
                 finding["follows"] = finding["follows"] or decided * result["requirement"]
-        if result["verdict"] not in VIOLATIONS:
+        if result["verdict"] not in VIOLATIONS or result["explains"]:
             continue
         elsewhere = (
             finding for finding in found if finding["requirement"] != result["requirement"]

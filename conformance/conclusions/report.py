@@ -139,7 +139,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = {"findings", "exercised", "problem", "unreached", "rests", "follows"}
+    internal = {"findings", "exercised", "problem", "unreached", "explains", "rests", "follows"}
     internal |= {"missing", "got", "told", "death", "late"}
     optional = ("expected", "came")
     return {

@@ -34,6 +34,7 @@ class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
+    ``explains``: it counts whatever bytes came (see `Violation`).
     ``rests`` is a requirement that it presumes and that the plainest exchange violates already,
     ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
@@ -55,6 +56,7 @@ class Result:
     offending: int | None = None
     reproduce: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
+    explains: bool = False
     rests: str = ""
     follows: str = ""
     missing: list[tuple[str, ...]] = field(default_factory=list)
@@ -213,6 +215,7 @@ def _apply(
         return
     result.expected, result.came = conclusion.expected, conclusion.came
     result.offending = conclusion.event
+    result.explains = conclusion.explains
     about = conclusion.requirement or decides.id
     spoilt = session is not None and session.judge.spoiled and not _on(session, about)
     if spoilt and session is not None and not conclusion.explains:

@@ -105,6 +105,15 @@ def test_a_pair_of_faults_in_different_tests_is_two_causes(protocol: Protocol) -
     assert [cause["requirement"] for cause in made(results)] == [ROOT, FAR]
 
 
+def test_what_shows_elsewhere_than_in_its_messages_is_not_hidden(protocol: Protocol) -> None:
+    results = [
+        result("root", ROOT),
+        result("a", FAR, findings=[finding(ROOT, 3)], explains=True),
+    ]
+    settle(results, protocol)
+    assert [cause["requirement"] for cause in made(results)] == [ROOT, FAR]
+
+
 def test_what_is_not_presumed_hides_nothing(protocol: Protocol) -> None:
     results = [result("a", OTHER, findings=[finding(ROOT, 3)]), result("root", ROOT)]
     settle(results, protocol)

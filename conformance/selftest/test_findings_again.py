@@ -1,4 +1,6 @@
-"""What a run finds is found again in the transcripts that its report links."""
+"""What a run finds is found again in the transcripts that its report links, and when repeated."""
+
+import shlex
 
 import pytest
 
@@ -21,3 +23,6 @@ def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Pl
     assert done.verdict(requirement) in ("fail", "warn"), done.out
     assert done.report["findings"], done.out
     assert [*unshown(done.report, done.folder)] == []
+    [cause] = [cause for cause in done.report["causes"] if cause["requirement"] == requirement]
+    again = place.conformance(*shlex.split(cause["reproduce"])[1:], "--report", str(done.folder))
+    assert again.verdict(requirement) == done.verdict(requirement)

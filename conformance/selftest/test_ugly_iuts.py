@@ -72,6 +72,7 @@ def test_server_that_never_listens(place: Place) -> None:
     assert_clean(done)
     assert done.code == 3
     assert "did not accept" in done.smoke["detail"]
+    assert "--timing startup=SECONDS" in done.smoke["detail"]
 
 
 def test_nobody_listens(place: Place) -> None:
@@ -155,6 +156,7 @@ def test_hangs(place: Place) -> None:
     assert failed(done) == ["handshake.answered"]
     assert "the process still runs" in done.smoke["detail"]
     assert LAST_WORDS in done.smoke["detail"]
+    assert "--timing startup=SECONDS" in done.smoke["detail"]
     assert not verdicts(done)
 
 
@@ -243,6 +245,8 @@ def test_floods_after_the_handshake(place: Place) -> None:
         f"next(commands()); say(HELLO, SIGNATURE, 'Ready')\nwhile True: say(*[{log!r}] * 1000)",
     )
     assert done.code in (0, 3)
+    kept = [path.stat().st_size for path in done.folder.glob("transcripts/*")]
+    assert kept and max(kept) < MEBIBYTE / 8
 
 
 def test_floods_its_stderr(place: Place) -> None:

@@ -72,11 +72,14 @@ class InThread(Mock):
 
     def ask(self, operation: str, **args: Any) -> Any:
         """Do what its user can do (`upper_tester=True`); the result. Raises MockFailed."""
-        known = self._run.operations
-        if operation not in known:
-            raise MockFailed(f"{self.role} has no operation {operation!r}; there are {[*known]}")
+        if not self._asks:
+            raise MockFailed(f"{self.role} has no operations without upper_tester=True")
 
         async def do() -> Any:
+            await self._run.offered.wait()  # it listens a moment before it takes operations
+            known = self._run.operations
+            if operation not in known:
+                raise MockFailed(f"{self.role} has no operation {operation!r}: {[*known]}")
             return await known[operation](args)
 
         try:

@@ -1,10 +1,11 @@
 """What a server takes from the stream: every encoding, however it is cut."""
 
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
-from conformance.cases import absent, requirement
+from conformance.cases import absent, however_cut, requirement
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
@@ -12,6 +13,7 @@ from conformance.runtime.rpc_server.tester import (
     answers,
     check_success,
     echoing,
+    hundred,
     plainly,
     request,
     usual,
@@ -89,6 +91,12 @@ async def test_together(iut: Iut) -> None:
         values = [echo.request(number, *PARAMS) for number in numbers]
         await session.send(*values, segmentation=split_at([-9]))
         await _echoed(iut, session, numbers, "in one write")
+
+
+@requirement("encoding.segmentation")
+async def test_hundred_together(iut: Iut) -> None:
+    """A hundred requests in one write are a hundred."""
+    await however_cut(iut, (), "encoding.segmentation", partial(hundred, iut))
 
 
 @requirement("encoding.segmentation")

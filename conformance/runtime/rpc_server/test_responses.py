@@ -15,6 +15,7 @@ from conformance.runtime.rpc_server.tester import (
     call,
     check_success,
     echoing,
+    hundred,
     names,
     of,
     procedure,
@@ -99,19 +100,8 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
 
 @requirement("rpc.pipelining")
 async def test_hundred_at_once(iut: Iut) -> None:
-    """A hundred requests in one write are all answered, each as belongs to it."""
-    numbers = [1000 + 7 * index for index in range(100)]
-
-    async def play(cut: Segmentation | None) -> None:
-        async with iut.session() as session:
-            echo = await echoing(iut, session)
-            requests = (echo.request(number, number) for number in numbers)
-            await session.send(*requests, segmentation=cut)
-            came = await answers(session, numbers, " among others", None)
-            for number in numbers:
-                check_success(came[number], [number], f"request {number}", "rpc.result")
-
-    await however_cut(iut, (), "encoding.segmentation", play)
+    """A hundred requests, sent without waiting, are all answered, each as belongs to it."""
+    await hundred(iut)
 
 
 @requirement("rpc.pipelining")

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
+from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -162,6 +163,18 @@ async def plainly(iut: Iut, session: Session, params: list[Any]) -> Any:
         return result
 
     return await iut.once(f"echo of {params}", asked)
+
+
+async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
+    """Send a hundred requests without waiting, each in a write of its own or in this way."""
+    numbers = [1000 + 7 * index for index in range(100)]
+    async with iut.session() as session:
+        echo = await echoing(iut, session)
+        requests = (echo.request(number, number) for number in numbers)
+        await session.send(*requests, segmentation=cut)
+        came = await answers(session, numbers, " among others", "rpc.pipelining")
+        for number in numbers:
+            check_success(came[number], [number], f"request {number}", "rpc.result")
 
 
 async def misanswered(iut: Iut) -> str:

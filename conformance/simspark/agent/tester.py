@@ -98,7 +98,10 @@ class Tester:
             return
         if self.session.ended:
             raise Violation(
-                f"the agent to go on after {after}", "it closed the connection", requirement
+                f"the agent to go on after {after}",
+                "it closed the connection",
+                requirement,
+                explains=True,
             )
         usual = await habit(self.iut)
         if usual.knows:
@@ -144,6 +147,7 @@ class Tester:
             f"the agent to know that {self.hinge} is at {angle:g} degrees, sent after {after}",
             f"it knows {seen!r:.60}",
             requirement,
+            explains=True,
         )
 
     async def hinges(self) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class FiveAtATime(Server):
             super().request(number, method, params)
 
 
-@fault("fifty-in-a-read", violates="rpc.pipelining", subtle=True)
+@fault("fifty-in-a-read", violates="encoding.segmentation", subtle=True)
 class FiftyInARead(Server):
     """Takes at most fifty requests from one read."""
 
