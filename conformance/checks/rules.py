@@ -137,7 +137,7 @@ def _captures(protocol: Protocol) -> Iterator[str]:
         yield from (f"{file}: {problem}" for problem in problems)
     for sender, name in protocol.messages:
         if (sender, name) not in kinds:
-            yield f"{name}: no golden capture has one of a {sender}"
+            yield f"{name}: no golden capture has one of the {sender}"
 
 
 def _golden(protocol: Protocol, capture: Capture, recording: recordings.Recording) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _both_ways(
             known = (party, frame.name) in protocol.messages
             written.append(protocol.codec.encode(frame.value) if known else frame.raw)
         except ValueError as error:
-            yield f"{frame.name} of a {party}: its value cannot be written: {error}"
+            yield f"{frame.name} of the {party}: its value cannot be written: {error}"
             return
     again = _decoded(protocol, capture, party, written)
     if _said(protocol, party, again) != _said(protocol, party, frames):

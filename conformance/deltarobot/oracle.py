@@ -141,7 +141,8 @@ class Oracle:
         yield from self._course(sender, name)
         if foreign:
             side.disturbed = True
-            yield Finding("messages.own-direction", f"a {sender} sent {name}, which is its peer's")
+            came = f"the {sender} sent {name}, which is its peer's"
+            yield Finding("messages.own-direction", came)
         elif name == OVERSIZED:
             side.disturbed = True
         elif side.ragged:

@@ -184,7 +184,7 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         if foreign:
             self._lost = self._lost or sender == LAB
-            yield Finding("http.messages", f"a {sender} sent {name}, which is its peer's")
+            yield Finding("http.messages", f"the {sender} sent {name}, which is its peer's")
         elif sender == ROBOT and name == REQUEST:
             self._asked.append(_Asked(name))
         elif sender == ROBOT:

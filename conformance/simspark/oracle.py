@@ -145,7 +145,7 @@ class Oracle:
         elif sender == AGENT and name == "Commands":
             yield Finding("monitors.only-commands-of-trainers", "an agent sent a trainer's command")
         elif foreign:
-            yield Finding("text.predicates", f"a {sender} sent {name}, which it does not have")
+            yield Finding("text.predicates", f"the {sender} sent {name}, which it does not have")
 
     def broken(self, sender: str) -> None:
         pass

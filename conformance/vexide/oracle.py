@@ -64,7 +64,7 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         yield from self._order(sender, name)
         if foreign:
-            yield Finding("roles.own-messages", f"a {sender} sent {name}, which is its peer's")
+            yield Finding("roles.own-messages", f"the {sender} sent {name}, which is its peer's")
         elif reading := dialect(sender, name, value):
             yield Finding("encoding.externally-tagged", reading)
         elif not self._agreed:
