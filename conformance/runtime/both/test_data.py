@@ -2,7 +2,7 @@
 
 from conformance.cases import requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.taking import clears, takes
+from conformance.runtime.memory.taking import clears, takes, takes_whole
 
 
 @requirement("get-update.values")
@@ -15,3 +15,9 @@ async def test_get_update(iut: Iut) -> None:
 async def test_get_update_clears(iut: Iut) -> None:
     """get_update clears all bits."""
     await clears(iut, "get_update")
+
+
+@requirement("operations.atomic")
+async def test_updates_under_contention(iut: Iut) -> None:
+    """A thousand times changes are taken while another process writes, and none is lost."""
+    await takes_whole(iut, "get_update", "read")

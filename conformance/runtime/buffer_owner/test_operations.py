@@ -1,21 +1,14 @@
 """What holds for every operation of an owner: the mutex, the valid bit, and what stays as it is."""
 
-import asyncio
 from typing import Any
-
-import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS, offered, run
+from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
+from conformance.runtime.memory.operations import offered, run
+from conformance.runtime.memory.taking import takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
-from conformance.verdicts import Violation
-
-ALWAYS = "set_valid"
-"""The operation that does not ask whether the buffer is valid."""
-ROUNDS = 1000
-STEPS = 8192  # times that is written meanwhile, at most
 
 
 @requirement("operations.mutex")
@@ -23,9 +16,9 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
     """While the tester holds the mutex, no operation changes anything or ends."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for name, operation in (await offered(tester, buffer)).items():
+        for operation in await offered(tester, buffer, (*OPERATIONS, SET_VALID)):
             await buffer.fill()
-            await waits_for_mutex(tester, buffer, name, {**buffer.arguments, **operation.arguments})
+            await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
 
 
 @requirement("operations.mutex")
@@ -43,12 +36,12 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
     """After each operation the mutex is free, also on a buffer that is invalid."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        known = await offered(tester, buffer)
+        known = await offered(tester, buffer, (*OPERATIONS, SET_VALID))
         for valid in (1, 0):
             await buffer.fill()
             await buffer.put({"valid": valid})
-            for name in known:
-                await run(tester, buffer, name)
+            for operation in known:
+                await run(tester, buffer, operation)
                 await buffer.put({"valid": valid})
 
 
@@ -79,15 +72,15 @@ async def test_invalid_buffer(iut: Iut) -> None:
         buffer = await tester.connect("arm")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         await buffer.fill()
-        known = [name for name in await offered(tester, buffer) if name != ALWAYS]
+        known = await offered(tester, buffer, OPERATIONS)
         await buffer.fill()
         before = await buffer.put({"valid": 0})
-        for name in known:
-            answer = await run(tester, buffer, name)
+        for operation in known:
+            answer = await run(tester, buffer, operation)
             (await buffer.look()).only(before, ())
             check(
                 not (answer.ok and answer.result),
-                f"the operation '{name}' on an invalid buffer to have no result",
+                f"the operation '{operation.name}' on an invalid buffer to have no result",
                 f"it answered {str(answer.result)[:200]}",
             )
 
@@ -98,11 +91,11 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
-        known = [name for name in await offered(tester, buffer) if name != ALWAYS]
+        known = await offered(tester, buffer, OPERATIONS)
         before = await buffer.fill()
         await tester.with_uid("disconnect", uid, type="arm")
-        for name in known:
-            await run(tester, buffer, name)
+        for operation in known:
+            await run(tester, buffer, operation)
         (await buffer.look()).only(before, {"valid"})
         await tester.with_uid("connect", uid, type="arm")
         buffer.kept()
@@ -115,13 +108,10 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
     """An operation on a buffer that became invalid while it waited for the mutex is aborted."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        for name in await offered(tester, buffer):
-            if name == ALWAYS:
-                continue
+        for operation in await offered(tester, buffer, OPERATIONS):
             await buffer.fill()
             await buffer.put({"valid": 1})
-            arguments = {**buffer.arguments, **OPERATIONS[name].arguments}
-            await invalidated(tester, buffer, name, arguments)
+            await invalidated(tester, buffer, operation.name, operation.on(buffer))
 
 
 @requirement("operations.nothing-else")
@@ -130,10 +120,11 @@ async def test_nothing_else(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, other = await tester.connect("arm"), await tester.connect("arm")
         beside = await other.fill()
-        for name, operation in (await offered(tester, buffer)).items():
+        for operation in await offered(tester, buffer, (*OPERATIONS, SET_VALID)):
             before = await buffer.fill()
-            answer = await run(tester, buffer, name)
-            check(answer.ok, f"the operation '{name}' to succeed", f"it failed: {answer.why}")
+            answer = await run(tester, buffer, operation)
+            told = f"the operation '{operation.name}' to succeed"
+            check(answer.ok, told, f"it failed: {answer.why}")
             (await buffer.look()).only(before, operation.changes)
         (await other.look()).only(beside, ())
 
@@ -149,76 +140,6 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 
 
 @requirement("operations.atomic")
-@pytest.mark.parametrize(("name", "block"), [("get_write", "write"), ("get_update", "read")])
-async def test_contention(iut: Iut, name: str, block: str) -> None:
-    """A thousand times values are taken while another process writes: never half of what it wrote.
-
-    Nor are they lost: a process that clears the bits of what was written has its values.
-    """
-    names = ["angle", "track", "grip", "light"]
-    async with memory_tester(iut) as tester:
-        buffer = await tester.connect("arm")
-        bits, bitmap = buffer.bits(names), f"control.{name.removeprefix('get_')}"
-        await buffer.put({bitmap: 0})
-        taken: list[Any] = []
-        cleared: list[int] = []
-
-        async def take() -> None:
-            for _ in range(ROUNDS // 50):
-                asked = (tester.session.instance.upper(name, **buffer.arguments) for _ in range(50))
-                for answer in await asyncio.gather(*asked):
-                    check(answer.ok, f"the operation '{name}' to succeed", f"{answer.why}")
-                    if answer.result:
-                        taken.append(answer.result)
-
-        taking = asyncio.create_task(take())
-        number = 0
-        while not taking.done() and number < STEPS:
-            async with buffer.held():
-                if number and not buffer.peek_at(bitmap):
-                    cleared.append(number)
-                number += 1
-                values = _written(number)
-                # In two steps, so that an IUT that does not wait sees the one without the other.
-                for chosen in (names[:2], names[2:]):
-                    buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
-                    await asyncio.sleep(0)
-                buffer.poke({bitmap: bits})
-            await asyncio.sleep(0)
-        await taking
-        tester.session.note(
-            "contention", None, written=number, cleared=len(cleared), taken=len(taken)
-        )
-        for result in taken:
-            _whole(name, names, result)
-        # Not all digits of a float need be written.
-        came = {round(result["angle"] * STEPS) for result in taken}
-        lost = [n for n in cleared if n not in came]
-        check(
-            not lost,
-            f"the operation '{name}' to answer all whose bits it clears",
-            f"{len(lost)} of {len(cleared)} were cleared and never answered, as number {lost[:1]}",
-        )
-
-
-def _written(number: int) -> dict[str, Any]:
-    """What is written in the step of a number; no two steps write the same."""
-    step, odd = number / STEPS, number % 2 == 1
-    return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
-
-
-def _whole(name: str, names: list[str], result: Any) -> None:
-    """Raise Violation where an answer mixes what was written at different times."""
-    missing = [n for n in names if not isinstance(result, dict) or n not in result]
-    if missing:
-        raise Violation(
-            f"the operation '{name}' to answer {', '.join(names)} together",
-            f"it answered {str(result)[:200]}",
-            f"{name.replace('_', '-')}.values",
-        )
-    torn = any(value != result["angle"] for value in result["track"])
-    if torn or result["grip"] != result["light"]:
-        raise Violation(
-            f"the operation '{name}' to answer values that were written together",
-            f"it answered {str(result)[:300]}",
-        )
+async def test_contention(iut: Iut) -> None:
+    """A thousand times values are taken while another process writes, and none is lost."""
+    await takes_whole(iut, "get_write", "write")

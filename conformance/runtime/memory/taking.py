@@ -1,10 +1,17 @@
 """The tester of operations that take what a bitmap says, and clear it."""
 
+import asyncio
+from typing import Any
+
 from conformance.cases import check
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
+from conformance.verdicts import Violation
+
+ROUNDS = 1000
+STEPS = 8192  # times that is written meanwhile, at most
 
 
 async def takes(iut: Iut, operation: str, block: str) -> None:
@@ -50,4 +57,80 @@ async def clears(iut: Iut, operation: str) -> None:
             not again.result,
             f"the operation '{operation}' to find nothing where it has just been run",
             f"it answered {str(again.result)[:200]}",
+        )
+
+
+async def takes_whole(iut: Iut, operation: str, block: str) -> None:
+    """A thousand times values are taken while another process writes: never half of what it wrote.
+
+    Nor are they lost: a process that clears the bits of what was written has its values.
+    """
+    names = ["angle", "track", "grip", "light"]
+    async with memory_tester(iut) as tester:
+        buffer = await tester.ready("arm")
+        bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
+        await buffer.put({bitmap: 0})
+        taken: list[Any] = []
+        cleared: list[int] = []
+
+        async def take() -> None:
+            for _ in range(ROUNDS // 50):
+                asked = (
+                    tester.session.instance.upper(operation, **buffer.arguments) for _ in range(50)
+                )
+                for answer in await asyncio.gather(*asked):
+                    check(answer.ok, f"the operation '{operation}' to succeed", f"{answer.why}")
+                    if answer.result:
+                        taken.append(answer.result)
+
+        taking = asyncio.create_task(take())
+        number = 0
+        while not taking.done() and number < STEPS:
+            async with buffer.held():
+                if number and not buffer.peek_at(bitmap):
+                    cleared.append(number)
+                number += 1
+                values = _written(number)
+                # In two steps, so that an IUT that does not wait sees the one without the other.
+                for chosen in (names[:2], names[2:]):
+                    buffer.poke({f"{block}.params.{n}": values[n] for n in chosen})
+                    await asyncio.sleep(0)
+                buffer.poke({bitmap: bits})
+            await asyncio.sleep(0)
+        await taking
+        tester.session.note(
+            "contention", None, written=number, cleared=len(cleared), taken=len(taken)
+        )
+        for result in taken:
+            _whole(operation, names, result)
+        # Not all digits of a float need be written.
+        came = {round(result["angle"] * STEPS) for result in taken}
+        lost = [n for n in cleared if n not in came]
+        check(
+            not lost,
+            f"the operation '{operation}' to answer all whose bits it clears",
+            f"{len(lost)} of {len(cleared)} were cleared and never answered, as number {lost[:1]}",
+        )
+
+
+def _written(number: int) -> dict[str, Any]:
+    """What is written in the step of a number; no two steps write the same."""
+    step, odd = number / STEPS, number % 2 == 1
+    return {"angle": step, "track": [step, step, step], "grip": odd, "light": odd}
+
+
+def _whole(operation: str, names: list[str], result: Any) -> None:
+    """Raise Violation where an answer mixes what was written at different times."""
+    missing = [n for n in names if not isinstance(result, dict) or n not in result]
+    if missing:
+        raise Violation(
+            f"the operation '{operation}' to answer {', '.join(names)} together",
+            f"it answered {str(result)[:200]}",
+            f"{operation.replace('_', '-')}.values",
+        )
+    torn = any(value != result["angle"] for value in result["track"])
+    if torn or result["grip"] != result["light"]:
+        raise Violation(
+            f"the operation '{operation}' to answer values that were written together",
+            f"it answered {str(result)[:300]}",
         )

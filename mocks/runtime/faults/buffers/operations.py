@@ -1,5 +1,6 @@
-"""Faults in what every operation does."""
+"""Faults in what every operation does, and in get_update, which either role may have."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -67,6 +68,61 @@ class ValidityBeforeTheMutex(Asked):
             yield
         finally:
             self.release(buffer)
+
+
+async def one_by_one(peer: Asked, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+    """Take the values of a bitmap with the mutex for each of them alone."""
+    values: dict[str, Any] = {}
+    async with peer.operation(buffer):
+        names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
+    for name in names:
+        async with peer.operation(buffer):
+            values[name] = peer.stored(buffer, block, name)
+        await asyncio.sleep(0)
+    async with peer.operation(buffer):
+        peer.clear(buffer, bitmap)
+    return values
+
+
+@fault("piecewise-updates", violates="operations.atomic", subtle=True)
+class PiecewiseUpdates(Asked):
+    """Takes changes one by one, and lets others have the mutex between two of them."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        return await one_by_one(self, buffer, "update", "read")
+
+
+@fault("updates-unlocked", violates="operations.mutex", subtle=True)
+class UpdatesUnlocked(Asked):
+    """Takes changes without the mutex."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        self.check_valid(buffer)
+        names = self.take(buffer, "update")
+        return {name: self.stored(buffer, "read", name) for name in names}
+
+
+@fault("update-on-invalid", violates="operations.validity", subtle=True)
+class UpdateOnInvalid(Asked):
+    """Clears the Update bitmap of an invalid buffer before it fails."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        await self.acquire(buffer)
+        if not buffer["valid"] and buffer.layout.control:
+            self.clear(buffer, "update")
+        self.release(buffer)
+        return await super().get_update(buffer)
+
+
+@fault("updates-clear-reads", violates="operations.nothing-else", subtle=True)
+class UpdatesClearReads(Asked):
+    """Clears the Read bitmap with that of what has changed."""
+
+    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
+        values = await super().get_update(buffer)
+        async with self.operation(buffer):
+            self.clear(buffer, "read")
+        return values
 
 
 @fault("all-values-updated", violates="get-update.values")

@@ -6,6 +6,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.faults.buffers.operations import one_by_one
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -60,45 +61,12 @@ class SetSubOnInvalid(Owner):
             self.check_valid = valid  # type: ignore[method-assign]
 
 
-@fault("update-on-invalid", violates="operations.validity", subtle=True)
-class UpdateOnInvalid(Owner):
-    """Clears the Update bitmap of an invalid buffer before it fails."""
-
-    async def get_update(self, buffer: Buffer) -> dict[str, Any]:
-        await self.acquire(buffer)
-        if not buffer["valid"] and buffer.layout.control:
-            self.clear(buffer, "update")
-        self.release(buffer)
-        return await super().get_update(buffer)
-
-
-class _Piecewise(Owner):
-    """Takes values one by one, with the mutex for each."""
-
-    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        async with self.operation(buffer):
-            names = buffer.peripheral.names(buffer[f"control.{bitmap}"])
-        for name in names:
-            async with self.operation(buffer):
-                values[name] = self.stored(buffer, block, name)
-            await asyncio.sleep(0)
-        async with self.operation(buffer):
-            self.clear(buffer, bitmap)
-        return values
-
-
 @fault("piecewise", violates="operations.atomic")
-class Piecewise(_Piecewise):
+class Piecewise(Owner):
     """Takes values one by one, and lets others have the mutex between two of them."""
 
-
-@fault("piecewise-updates", violates="operations.atomic", subtle=True)
-class PiecewiseUpdates(_Piecewise):
-    """Does so with updates only."""
-
-    async def get_write(self, buffer: Buffer) -> dict[str, Any]:
-        return await Owner.values(self, buffer, "write", "write")
+    async def values(self, buffer: Buffer, bitmap: str, block: str) -> dict[str, Any]:
+        return await one_by_one(self, buffer, bitmap, block)
 
 
 @fault("clears-later", violates="operations.atomic", subtle=True)
