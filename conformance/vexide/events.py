@@ -74,6 +74,43 @@ PROGRAM: dict[str, Any] = {
 }
 """Events of a running program, but for DeviceUpdate and those without a settled effect."""
 
+EXTREMES: dict[str, Any] = {
+    "battery-empty": {"Battery": {"voltage": 0, "current": -0.5, "capacity": 0.0}},
+    "serial-channel-0": {"Serial": {"channel": 0, "data": "AA=="}},
+    "circle-over-the-edge": drawing(
+        {"Fill": {"shape": {"Circle": {"center": {"x": 0, "y": 271}, "radius": 40}}}}
+    ),
+    "outline-of-all": drawing(
+        {
+            "Stroke": {
+                "shape": {
+                    "Rectangle": {
+                        "top_left": {"x": 0, "y": 0},
+                        "bottom_right": {"x": 479, "y": 271},
+                    }
+                }
+            }
+        }
+    ),
+    "signature-short": {"VCodeSig": "WFZYNQ=="},
+}
+"""Events whose values are at the ends of what a program can bring about."""
+
+MOTORS: dict[str, Any] = {
+    "motor": moved(),
+    "motor-backwards": moved(
+        velocity=-3,
+        position=-1e3,
+        voltage=-12,
+        reversed=True,
+        gearset="Red",
+        brake_mode="Brake",
+        target_position=-2,
+    ),
+    "motor-held": moved(velocity=0, position=0, voltage=0, gearset="Blue", brake_mode="Hold"),
+}
+"""What a motor reports, with each gearset and each brake mode."""
+
 UNSETTLED: dict[str, Any] = {
     "pose": {"RobotPose": {"x": 0.5, "y": -1}},
     "state": {"RobotState": None},

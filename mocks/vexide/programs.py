@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 
+from mocks.vexide.messages import AXES, BUTTONS
 from mocks.vexide.robot import Robot, circle, pixel, rectangle
 
 Program = Callable[[Robot], Iterator[None]]
@@ -76,6 +77,7 @@ def probe(robot: Robot) -> Iterator[None]:
         lines = {
             "competition": _competition(robot),
             "controller": _controller(robot),
+            "inputs": _inputs(robot),
             "touch": _touch(robot),
         }
         if robot.card != card:
@@ -206,6 +208,14 @@ def _competition(robot: Robot) -> str:
 def _controller(robot: Robot) -> str:
     state = robot.controller
     return "controller none" if state is None else f"controller axis1={state['axis1']}"
+
+
+def _inputs(robot: Robot) -> str:
+    """What else of the controller is not at rest; what button_all tells is not in the text."""
+    state = robot.controller or {}
+    names = (name for name in (*AXES, *BUTTONS) if name not in ("axis1", "button_all"))
+    moved = [f"{name}={str(state[name]).lower()}" for name in names if state.get(name)]
+    return f"inputs {' '.join(moved) or 'rest'}"
 
 
 def _touch(robot: Robot) -> str:

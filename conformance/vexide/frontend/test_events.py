@@ -9,6 +9,8 @@ from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.events import (
+    EXTREMES,
+    MOTORS,
     PROGRAM,
     READY,
     SIGNATURE,
@@ -32,14 +34,15 @@ MESSAGES = {
 
 
 @requirement("encoding.externally-tagged")
-@pytest.mark.parametrize("event", [*PROGRAM, "motor"])
+@pytest.mark.parametrize("event", [*PROGRAM, *EXTREMES, *MOTORS])
 async def test_event_while_running(iut: Iut, event: str) -> None:
     """An event of a running program, in its canonical form, is taken; the session goes on."""
     async with in_setup(iut) as session:
         await starts(session)
-        if event == "motor" and not received(session, "ConfigureDevice"):
+        if event in MOTORS and not received(session, "ConfigureDevice"):
             raise NotExercised("the frontend has configured no device that could be reported")
-        await session.send(PROGRAM.get(event, update(session, moved())))
+        sent = {**PROGRAM, **EXTREMES}.get(event) or update(session, MOTORS[event])
+        await session.send(sent)
         try:
             await finishes(iut, session, f"the event {event}")
         except Violation as refused:
@@ -190,6 +193,23 @@ async def test_log_in_setup_is_readable(iut: Iut, level: str) -> None:
     async with in_setup(iut, starting=False) as session:
         await session.send(log(marker, level))
         check(await shown(session, marker), f"a Log of level {level} to be readable", "it is not")
+
+
+READABLE = {
+    "long": "in a line that is long " * 20 + "conformance-at-its-end",
+    "several-lines": "a first line\nand a second\nconformance-third-line",
+    "non-ascii": "conformance-Gr\u00f6\u00dfe-\u03c9",
+}
+
+
+@requirement("log.accessible")
+@pytest.mark.parametrize("text", READABLE)
+async def test_log_of_any_text_is_readable(iut: Iut, text: str) -> None:
+    """The user can read the whole of a Log, be it long, of several lines, or not English."""
+    async with in_setup(iut, starting=False) as session:
+        await session.send(log(READABLE[text], "Error"))
+        end = READABLE[text].split()[-1]
+        check(await shown(session, end), f"the end of a Log, {end}, to be readable", "it is not")
 
 
 @requirement("log.accessible")

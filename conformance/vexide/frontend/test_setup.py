@@ -31,9 +31,9 @@ DRIVING = {"enabled": True, "connected": False, "mode": "Driver", "is_competitio
 
 
 def motor(number: int) -> dict[str, Any]:
-    """A device that differs from port to port; a float of any width holds its inertia."""
+    """A device that differs from port to port; a float of any width holds its small inertia."""
     gearset = GEARSETS[number % len(GEARSETS)]
-    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": 0.5 + number}}
+    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + number) / 1024}}
 
 
 @contextlib.asynccontextmanager
@@ -160,6 +160,22 @@ async def test_configured_devices(iut: Iut, ports: tuple[int, ...]) -> None:
 
 
 @requirement("setup.configure-devices")
+async def test_device_configured_anew(iut: Iut) -> None:
+    """Where another device was put on a port, it is the one that the simulator is left with."""
+    async with opened(iut) as session:
+        for port, number in ((5, 6), (6, 5), (5, 5), (6, 6)):
+            await user(session, "configure", port=port, device=motor(number))
+        await session.send(answer(), SIGNATURE)
+        start = await starts(session)
+        for number in (5, 6):
+            came = [each for each in before(session, "ConfigureDevice", start) if _on(each, number)]
+            expected = f"the device last put on port {number} before StartExecution"
+            check(bool(came), expected, "none came", start.event)
+            event = came[-1].event
+            check(_configures(came[-1], number), expected, "another was the last", event)
+
+
+@requirement("setup.configure-devices")
 async def test_devices_configured_during_setup(iut: Iut) -> None:
     """A device that is configured while the simulator loads is sent before the start as well."""
     async with in_setup(iut) as session:
@@ -257,12 +273,14 @@ def _missing(session: Session, ports: Iterable[int], start: Message) -> list[int
     return [number for number in ports if not any(_configures(each, number) for each in came)]
 
 
+def _on(message: Message, number: int) -> bool:
+    return _fields(message).get("port") in ({"Smart": number}, number)
+
+
 def _configures(message: Message, number: int) -> bool:
-    fields = _fields(message)
-    device, wanted = fields.get("device"), motor(number)["Motor"]
+    device, wanted = _fields(message).get("device"), motor(number)["Motor"]
     sent = device.get("Motor") if isinstance(device, dict) else None
-    here = fields.get("port") in ({"Smart": number}, number)
-    if not (here and isinstance(sent, dict)):
+    if not (_on(message, number) and isinstance(sent, dict)):
         return False
     gearset = name_of(sent.get("physical_gearset"))
     came = {**{name: sent.get(name) for name in wanted}, "physical_gearset": gearset}

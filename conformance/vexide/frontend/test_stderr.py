@@ -7,7 +7,15 @@ from conformance.iut import Iut
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, READY, answer, log
-from conformance.vexide.frontend.tester import complain, finishes, in_setup, opened, shown, starts
+from conformance.vexide.frontend.tester import (
+    complain,
+    finishes,
+    hang_up,
+    in_setup,
+    opened,
+    shown,
+    starts,
+)
 
 TEXTS = {
     "text": b"loading the program\n",
@@ -80,3 +88,23 @@ async def test_stderr_is_readable(iut: Iut, when: str) -> None:
         await complain(session, f"{marker}\n")
         readable = await shown(session, marker)
         check(readable, "the simulator's standard error to be readable", "it is not")
+
+
+@requirement("stderr.accessible")
+async def test_stderr_behind_bytes_that_are_no_text(iut: Iut) -> None:
+    """The user can read what comes on standard error behind a line that is not UTF-8."""
+    async with in_setup(iut, starting=False) as session:
+        await complain(session, b"\xff\xfe\x00\n")
+        await complain(session, "conformance-stderr-behind\n")
+        readable = await shown(session, "conformance-stderr-behind")
+        check(readable, "standard error to be readable behind what is not UTF-8", "it is not")
+
+
+@requirement("stderr.accessible")
+async def test_last_words_on_stderr(iut: Iut) -> None:
+    """The user can read the last words of a simulator that ends without a line's end."""
+    async with in_setup(iut, starting=False) as session:
+        await complain(session, "conformance-last-words")
+        await hang_up(session)
+        readable = await shown(session, "conformance-last-words")
+        check(readable, "the last words on standard error to be readable", "they are not")

@@ -8,7 +8,7 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import raw
-from conformance.vexide.frontend.tester import in_setup, plain_session, starts, user
+from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
 from conformance.vexide.tester import received
 
 FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
@@ -42,7 +42,7 @@ async def _control(iut: Iut, state: str) -> None:
         offered = session.instance.upper.offers("controller")
         for running in (False, True):
             if running:
-                await _start_if_possible(iut, session)
+                await start_if_possible(iut, session)
             if offered:
                 await user(session, "controller", **STATES[state]["ControllerUpdate"])
             await session.watch("ControllerUpdate")
@@ -60,7 +60,7 @@ async def _control(iut: Iut, state: str) -> None:
 async def test_touch_and_release(iut: Iut) -> None:
     """A touch is Pressed first and Released last, the second touch like the first."""
     async with in_setup(iut, starting=False) as session:
-        await _start_if_possible(iut, session)
+        await start_if_possible(iut, session)
         for x, y in ((10, 10), (470, 260)):
             await _touch(session, x, y, "Pressed")
             await _touch(session, x, y, "Released")
@@ -71,7 +71,7 @@ async def test_touch_and_release(iut: Iut) -> None:
 async def test_long_touch_and_release(iut: Iut) -> None:
     """A touch that has been held is Released as well, and nothing follows until the next one."""
     async with in_setup(iut, starting=False) as session:
-        await _start_if_possible(iut, session)
+        await start_if_possible(iut, session)
         await _touch(session, 20, 20, "Pressed")
         await _touch(session, 20, 20, "Held")
         await _touch(session, 20, 20, "Released")
@@ -82,7 +82,7 @@ async def test_long_touch_and_release(iut: Iut) -> None:
 async def test_second_finger(iut: Iut) -> None:
     """A second point that is touched meanwhile does not make a second touch beside the first."""
     async with in_setup(iut, starting=False) as session:
-        await _start_if_possible(iut, session)
+        await start_if_possible(iut, session)
         await _touch(session, 10, 10, "Pressed")
         # Which of the two touches counts is the frontend's choice, and so is the end of the other
         # one when it ends; the operation may even refuse the second.
@@ -100,7 +100,7 @@ async def test_second_finger(iut: Iut) -> None:
 async def test_held(iut: Iut) -> None:
     """A touch that lasts is reported as Held from some time on, and no longer as Pressed."""
     async with in_setup(iut, starting=False) as session:
-        await _start_if_possible(iut, session)
+        await start_if_possible(iut, session)
         await _touch(session, 240, 136, "Pressed")
         await user(session, "touch", x=240, y=136, event="Held")
         declared = session.instance.configuration.declared("held")
@@ -120,11 +120,6 @@ async def test_held(iut: Iut) -> None:
                 "to come is not known: declare [timing] held"
             )
         check(held, f"Held within {seconds:g} s of a touch that lasts", f"{came} came")
-
-
-async def _start_if_possible(iut: Iut, session: Session) -> None:
-    if (await plain_session(iut)).why is None:
-        await starts(session)
 
 
 async def _touch(session: Session, x: int, y: int, event: str) -> None:

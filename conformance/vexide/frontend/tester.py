@@ -95,6 +95,12 @@ async def _started(session: Session, lines: int = 1) -> Message | None:
     return message
 
 
+async def start_if_possible(iut: Iut, session: Session) -> None:
+    """Start the program where a plain session shows that the frontend does."""
+    if (await plain_session(iut)).why is None:
+        await starts(session)
+
+
 def before(session: Session, name: str, mark: Message) -> list[Message]:
     """All messages of a name that came before another message."""
     return [message for message in received(session, name) if message.event < mark.event]

@@ -9,7 +9,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
-from conformance.vexide.commands import START, competition, motor, raw, touch
+from conformance.vexide.commands import BUTTONS, START, competition, motor, raw, touch
 from conformance.vexide.simulator.plain import (
     opened,
     require_form,
@@ -232,6 +232,31 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
         await session.watch("Serial")
         said = await probed(session, "controller", lambda line: True)
         check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")
+
+
+@requirement("controller.raw-replaces-uuid")
+async def test_each_input(iut: Iut) -> None:
+    """Each axis and each button of the latest Raw state is seen by its own name, and no other."""
+    await require_form(iut, raw())
+    moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
+    moves += ({f"button_{name}": True} for name in BUTTONS if name != "all")
+    async with opened(iut, program="probe") as session:
+        await start(session)
+        for moved in (*moves, {}):
+            await session.send(raw(**moved))
+            words = [f"{name}={str(value).lower()}" for name, value in moved.items()] or ["rest"]
+            await _inputs(session, set(words))
+
+
+async def _inputs(session: Session, wanted: set[str]) -> None:
+    said = await probed(session, "inputs", lambda line: set(line.split()) == wanted)
+    if said == "nothing":
+        raise NotExercised(
+            "the program 'probe' reports no input but axis1; let it write lines such as "
+            "`inputs axis3=97 button_a=true`"
+        )
+    seen = ", ".join(sorted(wanted))
+    check(set(said.split()) == wanted, f"the program to see {seen}", f"it saw {said}")
 
 
 @requirement("controller.uuid-replaces-raw")

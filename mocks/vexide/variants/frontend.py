@@ -43,6 +43,43 @@ class PassesOnTouches(Frontend):
         pass
 
 
+@variant("smaller-display", of="touch.point")
+class SmallerDisplay(Frontend):
+    """Has a display of half the size, on which every second pixel can be touched."""
+
+    def press(self, point: dict[str, int]) -> None:
+        super().press({axis: at // 2 * 2 for axis, at in point.items()})
+
+
+@variant("all-is-any", of="controller.told")
+class AllIsAny(Frontend):
+    """Tells as button_all whether any button is pressed, and a battery of its own."""
+
+    async def user_controls(self, args: dict[str, Any]) -> Any:
+        if state := args.get("Raw"):
+            pressed = any(value for key, value in state.items() if key.startswith("button"))
+            own = {"button_all": pressed, "battery_level": 40, "battery_capacity": 60}
+            args = {"Raw": {**state, **own}}
+        await super().user_controls(args)
+
+
+@variant("mode-told-again-and-again", of="competition.told")
+class ModeToldAgainAndAgain(Frontend):
+    """Tells the mode and the controller twice, and in each case both."""
+
+    def send_competition(self) -> None:
+        for _ in range(2):
+            super().send_competition()
+            if self.started:
+                super().send_controller()
+
+    def send_controller(self) -> None:
+        for _ in range(2):
+            super().send_controller()
+            if self.started:
+                super().send_competition()
+
+
 @variant("mode-first", of="setup.configure-devices")
 class ModeFirst(Frontend):
     """Sends its setup in another order, and the devices twice: with the rest, and upon Ready."""

@@ -74,6 +74,31 @@ class LogsHiddenAfterStart(Frontend):
             super().log(content)
 
 
+@fault("logs-cut", violates="log.accessible", subtle=True)
+class LogsCut(Frontend):
+    """Shows the first 100 characters of a Log."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log({**content, "message": content["message"][:100]})
+
+
+@fault("first-lines-of-logs", violates="log.accessible", subtle=True)
+class FirstLinesOfLogs(Frontend):
+    """Shows the first line of a Log."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log({**content, "message": content["message"].partition("\n")[0]})
+
+
+@fault("ascii-of-logs", violates="log.accessible", subtle=True)
+class AsciiOfLogs(Frontend):
+    """Shows only the ASCII characters of a Log."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        message = content["message"].encode("ascii", "ignore").decode()
+        super().log({**content, "message": message})
+
+
 @fault("unknown-status-ends", violates="devices.status-open")
 class UnknownStatusEnds(Frontend):
     """Ends the session upon a kind of device status that it does not know."""
@@ -136,6 +161,24 @@ class AbsentTargetEnds(Ending):
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return "velocity" in motor and "target_position" not in motor
+
+
+@fault("ends-where-a-motor-holds", violates="encoding.externally-tagged", subtle=True)
+class EndsWhereAMotorHolds(Ending):
+    """Ends the session upon a motor in the brake mode Hold."""
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        return motor.get("brake_mode") == "Hold"
+
+
+@fault("channels-from-one", violates="encoding.externally-tagged", subtle=True)
+class ChannelsFromOne(Frontend):
+    """Ends the session upon serial data of channel 0."""
+
+    def serial(self, content: dict[str, Any]) -> None:
+        super().serial(content)
+        if not content["channel"]:
+            self.close()
 
 
 @fault("serial-read-as-numbers", violates="encoding.externally-tagged")

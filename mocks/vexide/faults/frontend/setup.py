@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.vexide import messages
+from mocks.vexide.faults.bases import Altering
 from mocks.vexide.frontend import Frontend
 
 
@@ -44,6 +46,25 @@ class DevicesAfterStart(Frontend):
     def start(self) -> None:
         super().start()
         super().configure_devices()
+
+
+@fault("first-device-stays", violates="setup.configure-devices", subtle=True)
+class FirstDeviceStays(Frontend):
+    """Keeps the device that was put on a port first when another one is."""
+
+    async def user_configures(self, args: dict[str, Any]) -> Any:
+        if messages.port(args["port"]) not in self.world.devices:
+            await super().user_configures(args)
+
+
+@fault("inertia-in-hundredths", violates="setup.configure-devices", subtle=True)
+class InertiaInHundredths(Altering, Frontend):
+    """Rounds moments of inertia to two decimals."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ConfigureDevice":
+            motor = content["device"]["Motor"]
+            motor["moment_of_inertia"] = round(motor["moment_of_inertia"], 2)
 
 
 @fault("competition-unsent", violates="setup.competition-mode")

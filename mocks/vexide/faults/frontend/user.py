@@ -111,6 +111,73 @@ class Axis128(Steering):
             state[axis] += state[axis] == 127
 
 
+@fault("axes-exchanged", violates="controller.told")
+class AxesExchanged(Steering):
+    """Tells each of the left stick's axes as the other."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        state["axis3"], state["axis4"] = state["axis4"], state["axis3"]
+
+
+@fault("one-button-unread", violates="controller.told", subtle=True)
+class OneButtonUnread(Steering):
+    """Never tells that the button sel is pressed."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        state["button_sel"] = False
+
+
+@fault("first-gamepad-stays", violates="controller.told", subtle=True)
+class FirstGamepadStays(Altering, Frontend):
+    """Names the gamepad that was chosen first when another is."""
+
+    first: str | None = None
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ControllerUpdate" and "UUID" in content:
+            self.first = content["UUID"] = self.first or content["UUID"]
+
+
+@fault("connected-as-competition", violates="competition.told")
+class ConnectedAsCompetition(Altering, Frontend):
+    """Tells whether a field control is connected as whether it is a competition."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "CompetitionMode":
+            content["is_competition"] = content["connected"]
+
+
+@fault("changes-of-enabled-only", violates="competition.told", subtle=True)
+class ChangesOfEnabledOnly(Frontend):
+    """Tells a change of the competition mode only if it enables or disables the robot."""
+
+    told: bool | None = None
+
+    def send_competition(self) -> None:
+        if self.told != self.world.competition["enabled"] or not self.started:
+            super().send_competition()
+        self.told = self.world.competition["enabled"]
+
+
+@fault("point-turned", violates="touch.point")
+class PointTurned(Altering, Frontend):
+    """Exchanges the coordinates of a touch."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Touch":
+            point = content["pos"]
+            point["x"], point["y"] = point["y"], point["x"]
+
+
+@fault("first-240-lines", violates="touch.point", subtle=True)
+class First240Lines(Altering, Frontend):
+    """Has touches end at the 240th line of the display."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Touch":
+            content["pos"]["y"] = min(content["pos"]["y"], 239)
+
+
 @fault("adi-port-8", violates="types.port-range")
 class AdiPort8(Frontend):
     """Sends the input of an ADI port 8 with its setup."""

@@ -111,6 +111,34 @@ class StderrHiddenInSession(Frontend):
             super().simulator_said(line)
 
 
+@fault(
+    "stderr-in-utf-8-only",
+    violates="stderr.accessible",
+    subtle=True,
+    needs={"transport": "stdio"},
+)
+class StderrInUtf8Only(Frontend):
+    """Shows nothing of standard error behind a line that is not UTF-8."""
+
+    spoiled = False
+
+    def simulator_said(self, line: str) -> None:
+        self.spoiled = self.spoiled or "\ufffd" in line
+        if not self.spoiled:
+            super().simulator_said(line)
+
+
+@fault(
+    "stderr-until-the-end", violates="stderr.accessible", subtle=True, needs={"transport": "stdio"}
+)
+class StderrUntilTheEnd(Frontend):
+    """Shows nothing of standard error once the session has ended."""
+
+    def simulator_said(self, line: str) -> None:
+        if self.outcome == "running":
+            super().simulator_said(line)
+
+
 @fault("start-as-object", violates="encoding.externally-tagged", subtle=True)
 class StartAsObject(Frontend):
     """Sends StartExecution as an object with an empty object in it."""

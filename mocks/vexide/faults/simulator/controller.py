@@ -58,6 +58,26 @@ class RestUnseen(Simulator):
             super().control(content)
 
 
+@fault("sticks-exchanged", violates="controller.raw-replaces-uuid", subtle=True)
+class SticksExchanged(Simulator):
+    """Takes each axis of the left stick for the other."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "Raw":
+            state = {**state, "axis3": state["axis4"], "axis4": state["axis3"]}
+        super().control((kind, state))
+
+
+@fault("one-button-unseen", violates="controller.raw-replaces-uuid", subtle=True)
+class OneButtonUnseen(Simulator):
+    """Does not show the program that the button sel is pressed."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        super().control((kind, state if kind == "UUID" else {**state, "button_sel": False}))
+
+
 @fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
 class FirstRawSticks(Simulator):
     """After a UUID takes the first Raw state, but not the ones that follow."""
