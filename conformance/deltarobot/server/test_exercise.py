@@ -59,7 +59,10 @@ async def test_curve_first(iut: Iut) -> None:
 
 @requirement("exercise.curve-first")
 async def test_curve_of_the_next_exercise(iut: Iut) -> None:
-    """The next exercise begins with its curve, too, whether or not the one before was ended."""
+    """The next exercise begins with its curve, too, whether or not the one before was ended.
+
+    So it does where that is the curve of the one before.
+    """
     async with opened(iut) as session:
         await begin(session)
         await stopped(session)
@@ -71,10 +74,11 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         await next_curve(session, first)
         await proceed(session)
         await session.watch(POSITION, within=session.seconds("exercise"))
-        await do(session, "exercise", curve=SQUARE[:2])
         within = session.seconds("exercise") + session.seconds("response")
-        third = await session.watch("Curve", within=within)
-        check(third is not None, "the curve of a third exercise", "none came")
+        for which in ("third", "fourth"):
+            await do(session, "exercise", curve=SQUARE[:2])
+            following = await session.watch("Curve", within=within)
+            check(following is not None, f"the curve of a {which} exercise", "none came")
 
 
 @requirement("exercise.curve-first")
@@ -238,13 +242,18 @@ async def test_points_of_a_long_curve(iut: Iut) -> None:
 
 @requirement("progress.continuous")
 async def test_progress_goes_on(iut: Iut) -> None:
-    """Position, current and desired direction come again and again, each of them."""
+    """Position, current and desired direction come again and again, each of them, to its end."""
     async with opened(iut) as session:
         await running(session)
         await proceed(session)
-        for _ in range(5):
+        for _ in range(4):
             for name in PROGRESS:
                 await comes_again(session, name)
+        if session.instance.upper.offers("exercise"):
+            # One of its own may be over by then.
+            await drained(session, _LOOK)
+        for name in PROGRESS:
+            await comes_again(session, name)
 
 
 @requirement("progress.continuous")
@@ -318,6 +327,8 @@ async def test_nothing_after_the_exercise(iut: Iut) -> None:
             await session.watch(POSITION, within=session.seconds("exercise"))
             await stopped(session)
             absent(await session.watch(*PROGRESS), "no progress after the end of the exercise")
+        late = await session.watch(*PROGRESS, within=min(_LOOK, session.seconds("exercise")))
+        absent(late, "no progress after the end of the exercise")
 
 
 FOREIGN = (

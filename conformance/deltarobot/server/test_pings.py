@@ -10,7 +10,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, end, pong
-from conformance.deltarobot.server.exercise import do
+from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import following
 from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
@@ -56,6 +56,17 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
         await session.watch("Curve", within=session.seconds("response"))
         for _ in range(3):
             await next_ping(session)
+
+
+@requirement("ping.sent")
+async def test_pings_after_an_exercise(iut: Iut) -> None:
+    """Pings go on when an exercise has ended, and when the next one has."""
+    async with opened(iut) as session:
+        for _ in range(2):
+            await begin(session)
+            await stopped(session)
+            for _ in range(2):
+                await next_ping(session)
 
 
 @requirement("ping.random")

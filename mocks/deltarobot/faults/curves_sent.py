@@ -38,6 +38,18 @@ class FirstCurveOnly(Server):
         self.begun = True
 
 
+@fault("same-curve-untold", violates="exercise.curve-first", subtle=True)
+class SameCurveUntold(Server):
+    """Sends no curve for an exercise that has the curve of the one before."""
+
+    latest: list[Vector] | None = None
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        if curve != self.latest:
+            super().send_curve(curve)
+        self.latest = curve
+
+
 @fault("points-of-four", violates="exercise.curve-structure")
 class PointsOfFour(Server):
     """Sends a fourth number with each point, as in the vectors."""

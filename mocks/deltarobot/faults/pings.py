@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import message
-from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.faults.building import die
 from mocks.deltarobot.server import Server
 from mocks.deviations import fault
@@ -45,6 +45,21 @@ class NoPingsDuringExercise(Server):
 
     def send_ping(self, number: int) -> None:
         if not self.exercising:
+            super().send_ping(number)
+
+
+@fault("no-pings-after-exercise", violates="ping.sent", subtle=True)
+class NoPingsAfterExercise(Server):
+    """Sends no pings any more when an exercise has ended."""
+
+    told = float("inf")
+
+    def show(self, state: State) -> None:
+        self.told = time.monotonic()
+        super().show(state)
+
+    def send_ping(self, number: int) -> None:
+        if time.monotonic() < self.told + 0.05 or self.told == float("inf"):
             super().send_ping(number)
 
 

@@ -1,6 +1,7 @@
 """Faults of the server in the numbers of an exercise, and in the progress that it sends."""
 
 import struct
+from functools import partial
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import frame
@@ -106,6 +107,34 @@ class FirstExerciseOnly(Server):
     def show(self, state: State) -> None:
         if self.begun == 1:
             super().show(state)
+
+
+@fault("once-more-after-a-while", violates="progress.ends", subtle=True)
+class OnceMoreAfterAWhile(Server):
+    """Sends the last position once more when nothing has come of the exercise for a while."""
+
+    shown = 0
+
+    def show(self, state: State) -> None:
+        super().show(state)
+        self.shown += 1
+        self.later(0.35, partial(self.once_more, self.shown, state))
+
+    def once_more(self, shown: int, state: State) -> None:
+        if shown == self.shown:
+            self.send_position(state.position)
+
+
+@fault("desired-for-a-second", violates="progress.continuous", subtle=True)
+class DesiredForASecond(Server):
+    """Sends the desired direction a hundred times, and no more."""
+
+    desired = 0
+
+    def send_desired(self, direction: Vector) -> None:
+        self.desired += 1
+        if self.desired <= 100:
+            super().send_desired(direction)
 
 
 @fault("goes-on-after-second-stop", violates="progress.ends", subtle=True)
