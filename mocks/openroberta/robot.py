@@ -84,7 +84,7 @@ class Robot:
             "token": self.token,
             "brickname": self.name,
             "battery": self.battery,
-            "menuversion": "1.3.0",
+            "menuversion": "1.10.0",
         }
         if self.exit_value is not None:
             told["nepoexitvalue"] = self.exit_value

@@ -12,7 +12,7 @@ from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.run import note
 
 OPERATIONS = ("pair", "run", "update", "state", "update_file", "robots")
-VERSION = "1.3.0"
+VERSION = "1.10.0"
 
 
 @dataclass(frozen=True)

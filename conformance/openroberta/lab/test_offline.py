@@ -78,6 +78,12 @@ async def test_not_early(iut: Iut) -> None:
             if exchange.session.now - answered_at < tester.seconds("offline") / 2:
                 expected = "a robot to be waiting just after an answer"
                 check(seen == "waiting", expected, f"it is {seen}")
+        # "After several seconds": not within the first of them either.
+        soon = tester.seconds("offline") / 4
+        seen = await tester.becomes(robot, "state", "offline", soon)
+        if exchange.session.now - answered_at < tester.seconds("offline") / 2:
+            expected = f"a robot to be waiting {soon:.1f} s after an answer"
+            check(seen == "waiting", expected, f"it is {seen}")
 
 
 @requirement("offline.returns")

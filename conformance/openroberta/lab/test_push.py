@@ -91,14 +91,14 @@ async def test_battery_and_name(iut: Iut) -> None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
         # The text does not say which of two members is the robot's name.
         member = "robot" if told.get("name") == robot.data["robot"] else "brickname"
+        tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name in (("7.900", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
             robot.data |= {"battery": battery, member: name}
             exchange = await robot.push()
-            for key, wanted in (("battery", battery), ("name", name)):
-                seen = (await tester.state(robot)).get(key)
-                if seen is not None:
-                    seen = await tester.becomes(robot, key, wanted, tester.seconds("response"))
-                    check(same(seen, wanted), f"the {key} {wanted!r} to be seen", f"{seen!r} is")
+            for key in tells:
+                wanted = {"battery": battery, "name": name}[key]
+                seen = await tester.becomes(robot, key, wanted, tester.seconds("response"))
+                check(same(seen, wanted), f"the {key} {wanted!r} to be seen", f"{seen!r} is")
             await exchange.session.close()
 
 
@@ -112,7 +112,7 @@ async def test_exit_value(iut: Iut) -> None:
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
             seen = await tester.becomes(robot, "exitvalue", value, tester.seconds("response"))
-            if seen is None:
+            if seen is None and value == 143:
                 raise NotExercised("needs an operation 'state' that tells exitvalue")
             check(same(seen, value), f"the exit value {value} to be seen", f"{seen!r} is")
             await exchange.session.close()

@@ -80,10 +80,10 @@ async def test_alphabet(iut: Iut) -> None:
 
 @requirement("token.shown")
 async def test_shown(iut: Iut) -> None:
-    """The token that its user sees is that of the registration; after an abort, too."""
+    """The token that its user sees is that of the registration; after each abort, too."""
     async with playing(iut) as tester:
         asked = await tester.next("Register", requirement="register.first")
-        for _ in range(2):
+        for _ in range(3):
             answered = await tester.instance.upper("shown")
             token = asked.data.get("token")
             shown = str(answered.required("shown")).strip()

@@ -1,5 +1,6 @@
 """How a robot pushes: again and again, patiently, whatever is answered."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,19 +25,19 @@ async def test_again(iut: Iut, times: int) -> None:
 
 @requirement("push.at-once")
 async def test_at_once(iut: Iut) -> None:
-    """The next push comes within a second, at least the quickest of three."""
+    """The next push comes within a second, at least the quickest of three; so do later ones."""
     async with playing(iut) as tester:
-        push, quickest = await tester.link(), 60.0
-        for _ in range(3):
-            await push.command("repeat")
-            answered = push.session.now
-            began = push.session
-            following = await tester.next("Push", within=tester.seconds("push_hold"))
-            quickest = min(quickest, began.now - answered)
-            push = following
-            if quickest <= 1:
-                return
-        check(False, "a push within a second after repeat", f"the quickest took {quickest:.1f} s")
+        push = await tester.link()
+        for earlier in (0, 4):
+            push = await tester.repeats(push, earlier)
+            quickest, tries = 60.0, 3
+            while quickest > 1 and tries:
+                await push.command("repeat")
+                answered, tries = asyncio.get_running_loop().time(), tries - 1
+                push = await tester.next("Push", within=tester.seconds("push_hold"))
+                quickest = min(quickest, push.at - answered)
+            came = f"the quickest took {quickest:.1f} s"
+            check(quickest <= 1, "a push within a second after repeat", came)
 
 
 @requirement("push.patient")
@@ -58,10 +59,13 @@ async def test_patient(iut: Iut) -> None:
             reached = number
 
 
+LONG_NAME = 'the robot "Gr\u00f6\u00dfe 2" \\ and more that its user has called it by'
+
+
 @requirement("push.fresh")
 async def test_fresh(iut: Iut) -> None:
     """When the battery's voltage changes, the next push has the new value, and so all later."""
-    await changes(iut, "battery", ["battery"], "7.9", "0.1")
+    await changes(iut, "battery", ["battery"], "7.9", "0.1", "9.3")
 
 
 @requirement("push.fresh")
@@ -70,7 +74,7 @@ async def test_fresh_name(iut: Iut) -> None:
 
     The text does not say which of two members is the robot's name.
     """
-    await changes(iut, "name", ["brickname", "robot"], "Robi", "Gr\u00f6\u00dfe 2")
+    await changes(iut, "name", ["brickname", "robot"], "Robi", LONG_NAME)
 
 
 async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
 from conformance.openroberta.robot.tester import LabTester, playing
-from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, head
+from conformance.openroberta.robot.tester.exchange import (
+    BYTES,
+    NAME,
+    POLLING,
+    Exchange,
+    head,
+)
 from conformance.openroberta.robot.tester.programs import executed, scratch_folder, traces
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised
@@ -19,9 +26,10 @@ from conformance.verdicts import Inconclusive, NotExercised
 _AGAIN = 0.02  # seconds between two looks at what was run
 
 PROGRAMS = {
-    "every-byte": BYTES,
-    "ends-of-lines": b"\r\n\n\r\r\n0\r\n\r\n\x1a\x00",
-    "long": BYTES * 1024,
+    "every-byte": (BYTES, "prog0.bin"),
+    "ends-of-lines": (b"\r\n\n\r\r\n0\r\n\r\n\x1a\x00", "prog1.bin"),
+    "long": (BYTES * 1024, "prog2.bin"),
+    "another-of-one-name": (b"changed since", "prog0.bin"),
 }
 
 
@@ -150,8 +158,7 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
         raise NotExercised("this robot takes the declared program only; leave IXIT program out")
     async with playing(iut) as tester:
         push = await tester.link()
-        for number, (what, data) in enumerate(PROGRAMS.items()):
-            name = f"prog{number}.bin"
+        for what, (data, name) in PROGRAMS.items():
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             if framing == "length" or asked.message.value["version"] == "1.0":
@@ -167,16 +174,16 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
                 "Push", within=within_program(tester), requirement="run.pushes-after"
             )
             _, contents = await traces(tester, name)
-            if not contents:
+            if not contents and what == "every-byte":
                 raise NotExercised(
                     "the operation 'executed' tells no bytes, and no file appears in {directory}"
                 )
             wrong = [came for came in contents if came != data]
+            came = wrong[0] if wrong else b""
             check(
-                not wrong,
+                bool(contents) and not wrong,
                 f"the {len(data)} bytes of the program '{what}'",
-                f"{len(wrong[0]) if wrong else 0} bytes arrived, "
-                f"{wrong[0][:16].hex(' ') if wrong else ''}…",
+                f"{len(came)} bytes arrived, {came[:16].hex(' ')}…",
             )
 
 
@@ -226,6 +233,36 @@ async def test_executes_while_fetching(iut: Iut) -> None:
         await asyncio.sleep(_AGAIN)
         count = len(await executed(tester)) - before
         check(not count, "nothing to be run before the program has come", "it was run")
+
+
+NO_PROGRAMS: dict[str, Callable[[Exchange], Awaitable[None]]] = {
+    "half": lambda asked: asked.raw(
+        b"HTTP/1.1 200 OK\r\nFilename: half.py\r\nContent-Length: 256\r\n\r\n" + BYTES[:100],
+        ends=True,
+    ),
+    "error": lambda asked: asked.answer(response(500, {"Filename": "error.py"}, b"no program")),
+}
+
+
+@requirement("robustness.no-program")
+@pytest.mark.parametrize("what", NO_PROGRAMS)
+async def test_no_program(iut: Iut, what: str) -> None:
+    """What breaks off half way, or comes with an error, is not run, and the robot goes on."""
+    async with playing(iut) as tester:
+        push = await tester.link()
+        before = len(await executed(tester))
+        await push.command("download")
+        asked = await tester.program_request("run.requests-file")
+        await NO_PROGRAMS[what](asked)
+        within = tester.seconds("startup") + tester.seconds("response")
+        again = await tester.next("Push", "Register", "DownloadRequest", within=within)
+        count = len(await executed(tester)) - before
+        check(not count, "no program to be run, as none has come", f"{count} was")
+        if again.name == "DownloadRequest":
+            await again.file(tester.program)
+            again = await tester.next("Push", within=within_program(tester))
+        await again.command("repeat")
+        await tester.next("Push", within=within)
 
 
 # How it ended

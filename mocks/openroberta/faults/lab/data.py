@@ -253,6 +253,24 @@ class ZeroIsNoExitValue(Lab):
         robot.data = {**data, "nepoexitvalue": data.get("nepoexitvalue") or kept}
 
 
+@fault("zero-is-not-shown", violates="exit.shown", subtle=True)
+class ZeroIsNotShown(Lab):
+    """Shows no exit value where it is 0."""
+
+    def state(self, token: str) -> dict[str, Any]:
+        told = super().state(token)
+        return {**told, "exitvalue": told.get("exitvalue") or None}
+
+
+@fault("empty-battery-is-not-shown", violates="push.seen", subtle=True)
+class EmptyBatteryIsNotShown(Lab):
+    """Shows no voltage of less than a volt."""
+
+    def state(self, token: str) -> dict[str, Any]:
+        told = super().state(token)
+        return {**told, "battery": told["battery"] if float(told["battery"]) >= 1 else None}
+
+
 @fault("exit-value-lost", violates="exit.shown")
 class ExitValueLost(Lab):
     """Shows 0 as exit value, whatever comes."""

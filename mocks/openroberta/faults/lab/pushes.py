@@ -195,6 +195,17 @@ class OfflineBetween(Lab):
         return super().state_of(robot)
 
 
+@fault("offline-soon", violates="offline.not-early", subtle=True)
+class OfflineSoon(Lab):
+    """Takes a robot for offline when an eighth of the time for it is over."""
+
+    def state_of(self, robot: KnownRobot) -> str:
+        silent = asyncio.get_running_loop().time() - robot.seen
+        if robot.step is Step.LINKED and not robot.pushes and silent > self.settings.offline / 8:
+            return "offline"
+        return super().state_of(robot)
+
+
 @fault("offline-while-held", violates="offline.not-early", subtle=True)
 class OfflineWhileHeld(Lab):
     """Counts from its last answer also while a push is held, and too short at that."""

@@ -54,6 +54,14 @@ class SecondRegistrationHalfHeld(_Holding):
         return seconds / 2 if count == 2 else seconds
 
 
+@fault("three-wait-at-a-time", violates="register.held", subtle=True)
+class ThreeWaitAtATime(_Holding):
+    """Gives up registrations soon while three others wait."""
+
+    def held(self, count: int, seconds: float) -> float:
+        return seconds / 2 if count > 3 else seconds
+
+
 @fault("endless-registrations", violates="register.aborted")
 class EndlessRegistrations(_Holding):
     """Never gives up a registration."""

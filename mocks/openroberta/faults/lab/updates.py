@@ -9,6 +9,7 @@ from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Program
 from mocks.openroberta.lab import BINARY, Lab
+from mocks.openroberta.user import version
 
 
 @fault("update-unheard", violates="update.command")
@@ -86,6 +87,22 @@ class UpdateOfferedOnce(Lab):
         if self.first is None:
             self.first = super().outdated(robot)
         return self.first
+
+
+@fault("versions-as-text", violates="update.offered", subtle=True)
+class VersionsAsText(Lab):
+    """Compares versions letter by letter."""
+
+    def outdated(self, robot: KnownRobot) -> bool:
+        return str(robot.data["menuversion"]) < self.settings.menu_version
+
+
+@fault("first-numbers-compared", violates="update.offered", subtle=True)
+class FirstNumbersCompared(Lab):
+    """Compares the first number of a version only."""
+
+    def outdated(self, robot: KnownRobot) -> bool:
+        return version(robot.data["menuversion"])[:1] < version(self.settings.menu_version)[:1]
 
 
 @fault("names-of-another-file", violates="update.filename", subtle=True)

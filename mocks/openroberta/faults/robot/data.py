@@ -246,6 +246,25 @@ class BatteryOfTheStart(_Telling):
         told["battery"] = "8.4"
 
 
+@fault("battery-only-falls", violates="push.fresh", subtle=True)
+class BatteryOnlyFalls(_Telling):
+    """Never tells a higher voltage than before."""
+
+    lowest = 99.0
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        self.lowest = min(self.lowest, float(told["battery"]))
+        told["battery"] = str(self.lowest)
+
+
+@fault("long-names-cut", violates="push.fresh", subtle=True)
+class LongNamesCut(_Telling):
+    """Tells 16 characters of its name."""
+
+    def alter(self, told: dict[str, Any], cmd: str) -> None:
+        told["brickname"] = told["brickname"][:16]
+
+
 @fault("name-of-the-start", violates="push.fresh", subtle=True)
 class NameOfTheStart(_Telling):
     """Always sends the name that it had at its start."""

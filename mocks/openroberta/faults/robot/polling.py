@@ -145,6 +145,16 @@ class LaterRegistrationsWithoutName(Robot):
         return told
 
 
+@fault("tires", violates="push.at-once", subtle=True)
+class Tires(_Counting):
+    """Waits before it pushes again, from the sixth push on."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if self.pushes > 5:
+            await asyncio.sleep(1.3)
+        return await super().ask(value, patience)
+
+
 @fault("takes-its-time", violates="push.at-once")
 class TakesItsTime(_Counting):
     """Waits for two seconds before it pushes again."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.openroberta import naming
 from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
@@ -113,6 +114,37 @@ class LongProgramsCut(Robot):
 
     def received(self, data: bytes) -> bytes:
         return data[:65536]
+
+
+@fault("programs-by-name", violates="run.stores-bytes", subtle=True)
+class ProgramsByName(Robot):
+    """Runs what it has of the same name instead of what has come."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        self.kept: dict[str, bytes] = getattr(self, "kept", {})
+        await super().run(name, self.kept.setdefault(name, data))
+
+
+@fault("runs-errors", violates="robustness.no-program")
+class RunsErrors(Robot):
+    """Runs whatever comes when it asks for its program."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if value["path"] == naming.DOWNLOAD and answer is not None and answer.name == "Refusal":
+            await self.run("error", b"")
+        return answer
+
+
+@fault("lost-upon-errors", violates="robustness.no-program", subtle=True)
+class LostUponErrors(Robot):
+    """Pushes no more when a program has not come as a whole."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if value["path"] == naming.DOWNLOAD and answer is None:
+            await asyncio.sleep(3600)
+        return answer
 
 
 @fault("content-disposition", violates="run.stores-name")
