@@ -133,6 +133,7 @@ async def test_probe_sees_what_is_set(tmp_path: Path) -> None:
         assert set(serial_text(heard).splitlines()) == {
             "competition enabled=true connected=false mode=Driver is_competition=false",
             "controller none",
+            "inputs rest",
             "sdcard absent",
             "battery 14.0",
             "touch Released",

@@ -9,7 +9,14 @@ from conformance.cases import absent, check, each_of, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, MAGIC, VERSION, end, pong
+from conformance.deltarobot.messages import (
+    HANDSHAKE,
+    MAGIC,
+    POSITION,
+    VERSION,
+    end,
+    pong,
+)
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import following
 from conformance.deltarobot.service import lives_on, serves
@@ -64,6 +71,7 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
     async with opened(iut) as session:
         for _ in range(2):
             await begin(session)
+            await session.watch(POSITION, within=session.seconds("exercise"))
             await stopped(session)
             for _ in range(2):
                 await next_ping(session)

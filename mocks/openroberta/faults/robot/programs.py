@@ -142,7 +142,8 @@ class LostUponErrors(Robot):
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
-        if value["path"] == naming.DOWNLOAD and answer is None:
+        broken = answer is None or answer.name is None
+        if value["path"] == naming.DOWNLOAD and broken:
             await asyncio.sleep(3600)
         return answer
 
