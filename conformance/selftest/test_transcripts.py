@@ -10,6 +10,7 @@ from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.judge import judge_capture
+from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
 FOLDER = locate.folder("captures", "openroberta") or Path()
@@ -67,6 +68,28 @@ def test_captures_of_one_conversation_can_be_joined(tmp_path: Path) -> None:
         captures.write(Path(paths[-1]), capture.only(number))
     assert cli.main(["check", "--role", "robot", *paths]) == 1
     assert cli.main(["check", "--role", "robot", "--join", *paths]) == 0
+
+
+def test_a_robot_with_a_connection_for_each_request(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that it asks for is in one transcript, which is judged, shown and played again as one."""
+    robot = ("--variant", "a-connection-for-each")
+    done = place.run("openroberta/robot", *robot, "-k", "test_commands")
+    [test] = [test for test in done.report["tests"] if test["requirement"] == "commands.robot"]
+    path = done.folder / test["transcript"]
+    capture = captures.read(path)
+    polling = ("Register", "Push", "DownloadRequest")
+    asked = [event for event in capture.events if event.message in polling]
+    assert len({event.connection for event in asked}) == len(asked)
+    assert [event.message for event in asked].count("Push") >= 3
+    assert cli.main(["check", str(path)]) == 0
+    capsys.readouterr()
+    assert cli.main(["show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"#{event.connection} " in shown for event in asked)
+    assert f"#{asked[-1].connection}" in done.text("index.html")
+    assert place.conformance("replay", str(path), *robot).code == 0
 
 
 def test_what_was_wrong_is_found_in_its_own_connection() -> None:
