@@ -115,7 +115,7 @@ def conclude(
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
-    files = Transcripts(folder, result.id, result.purpose, decides.id)
+    files = Transcripts(folder, result.id, result.purpose, decides.id, iut.testbed.written)
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)

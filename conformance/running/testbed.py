@@ -14,6 +14,7 @@ from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import AnyListener, Instance, listen, transport
 from conformance.harness.links import reason
 from conformance.running.patience import Patience
+from conformance.running.transcripts import Written
 from conformance.verdicts import Conclusion
 
 SPARES = 2  # instances that wait at most: of the program in use, and of the one before
@@ -35,6 +36,7 @@ class Testbed:
         """What test cases have found out about the IUT; see ``once``."""
         protocol = configuration.protocol
         self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
+        self.written = Written()
         self.busy = False
         """An instance is in use; where its address is fixed there can be no other beside it."""
         self._finding: dict[str, asyncio.Lock] = {}

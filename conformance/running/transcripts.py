@@ -12,6 +12,7 @@ from conformance.session import Session
 KEPT = 1024 * 1024  # bytes of a transcript that are written, and more up to the last marked event
 FLOOD = KEPT // 64
 MOST = 4 * KEPT  # bytes that are written at most
+FULL = 32 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
 _LINE = 100  # bytes that an event takes beside its data
 
 Sessions = tuple[Session, ...]
@@ -34,6 +35,13 @@ class Transcript:
 
 
 @dataclass
+class Written:
+    """How many bytes the transcripts of a run take."""
+
+    bytes: int = 0
+
+
+@dataclass
 class Transcripts:
     """The files of one test; each group of sessions that is asked for is written once."""
 
@@ -41,6 +49,7 @@ class Transcripts:
     test: str
     purpose: str
     requirement: str
+    run: Written
     _written: dict[Sessions, Transcript] = field(default_factory=dict)
 
     @property
@@ -64,8 +73,9 @@ class Transcripts:
             for finding in session.judge.findings
             if finding.event is not None
         ]
-        # More of a flood would show nothing new.
-        usual = FLOOD if any(session.flooded for session in sessions) else KEPT
+        # More of a flood, or where every test brings as much, would show nothing new.
+        short = any(session.flooded for session in sessions) or self.run.bytes > FULL
+        usual = FLOOD if short else KEPT
         kept = _bounded(events, max(marked, default=0), usual)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
@@ -84,6 +94,7 @@ class Transcripts:
             extra=extra,
         )
         write(self.folder / path, capture)
+        self.run.bytes += (self.folder / path).stat().st_size
         return Transcript(path, capture, places)
 
 

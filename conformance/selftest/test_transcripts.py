@@ -2,6 +2,8 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.judge import judge_capture
+from conformance.running.transcripts import FLOOD, FULL, KEPT, Transcripts, Written
 from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
@@ -108,3 +111,30 @@ def test_a_connection_is_a_number(tmp_path: Path, number: str) -> None:
     path.write_text(f'{header}\n{{"at": 0, "connection": {number}, "event": "x"}}\n')
     with pytest.raises(captures.CaptureError, match="'connection' must be a number"):
         captures.read(path)
+
+
+class Played(SimpleNamespace):
+    """A session that has been played; it is told from others by what it is."""
+
+    __hash__ = object.__hash__
+
+
+def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None:
+    """Each test of a program that writes without end would else leave megabytes."""
+    simulator = protocols.load("vexide")
+    said = captures.Event(0.0, "simulator", b"x" * 1000)
+    session: Any = Played(
+        events=[said] * 2000,
+        judge=SimpleNamespace(findings=[]),
+        flooded=False,
+        protocol=simulator,
+        role=simulator.roles["simulator"],
+        instance=SimpleNamespace(program=None, configuration=SimpleNamespace(command=("x",))),
+    )
+    run, sizes = Written(), []
+    for number in range(40):
+        kept = Transcripts(tmp_path, f"test{number}", "purpose", "framing.json-lines", run)
+        path = tmp_path / kept.of((session,)).path
+        sizes.append(path.stat().st_size)
+    assert run.bytes == sum(sizes) < FULL + 2 * KEPT + 40 * FLOOD
+    assert sizes[0] > 20 * sizes[-1]
