@@ -47,11 +47,12 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
             ),
         )
         death = first["death"]
+        after = f" after it was sent {death['after']}" if death["after"] else ""
         yield {
             "kind": "death",
             "requirement": None,
             "verdict": _worst(met),
-            "what": f"the IUT {death['how']}" + f" after {death['after']}" * bool(death["after"]),
+            "what": f"the IUT {death['how']}{after}",
             "said": death["said"],
             "tests": [result["id"] for result in met],
             "consequences": [

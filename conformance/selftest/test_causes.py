@@ -176,7 +176,7 @@ def test_of_those_that_met_a_death_one_requirement_fails(protocol: Protocol) -> 
     assert verdicts == ["inconclusive", "fail", "inconclusive", "inconclusive", "fail", "pass"]
     death, violation = made(results)
     assert death["kind"] == "death"
-    assert death["what"] == "the IUT was killed by SIGSEGV after Touch"
+    assert death["what"] == "the IUT was killed by SIGSEGV after it was sent Touch"
     assert death["said"] == "panic: no port"
     assert death["tests"] == ["a", "b", "c", "d"]
     assert violation["requirement"] == ROOT
@@ -216,7 +216,7 @@ def test_a_death_is_after_the_message_that_is_seldom_survived(protocol: Protocol
     ]
     settle(results, protocol)
     [death] = [cause for cause in made(results) if cause["kind"] == "death"]
-    assert death["what"] == "the IUT was killed by SIGSEGV after USD"
+    assert death["what"] == "the IUT was killed by SIGSEGV after it was sent USD"
     assert death["tests"] == ["a", "b"]
 
 
