@@ -70,7 +70,7 @@ def build(run: Run) -> dict[str, Any]:
         "stretched": round(run.stretched, 1),
         "started": run.started.isoformat(timespec="seconds"),
         "duration_s": round((now - run.started).total_seconds(), 3),
-        "ixit": _ixit(configuration),
+        "ixit": {} if run.live else _ixit(configuration),
         "smoke": {
             "verdict": run.smoke["verdict"] if run.smoke else Verdict.NOT_EXERCISED,
             "detail": run.smoke["detail"] if run.smoke else "",

@@ -114,5 +114,5 @@ def _summary(report: Report) -> Iterator[str]:
     yield (
         f"{report['duration_s']:.1f} s, seed {report['seed']}, "
         f"{escaped(report['suite']['name'])} {escaped(report['suite']['version'])}, "
-        f"IUT: {escaped(reached(iut), 300)}"
+        f"IUT: {escaped(reached(report), 300)}"
     )

@@ -81,7 +81,7 @@ def render(report: Report, folder: Path) -> str:
         strays=_strays(report),
         seen_in=_seen_in(report),
         missing=wording.by_reason(report),
-        reached=wording.reached(report["iut"]),
+        reached=wording.reached(report),
         verdicts=VERDICTS,
         symbols=wording.SYMBOLS,
         words=wording.WORDS,

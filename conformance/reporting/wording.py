@@ -67,11 +67,12 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[v]} {WORDS[v]}" for v in VERDICTS if counts[v]) or "none"
 
 
-def reached(iut: Mapping[str, Any]) -> str:
-    """How the IUT was reached: its command line or its address."""
+def reached(report: Report) -> str:
+    """How the IUT was reached: its command line or its address; of a live session its name."""
+    iut = report["iut"]
     if iut["command"]:
         return shlex.join(iut["command"])
-    return str(iut["address"] or "the reference mock")
+    return str(iut["address"] or (iut["name"] if report.get("live") else "the reference mock"))
 
 
 def properties(report: Report) -> list[tuple[str, str]]:
@@ -80,7 +81,7 @@ def properties(report: Report) -> list[tuple[str, str]]:
         ("suite.version", report["suite"]["version"]),
         ("iut.name", report["iut"]["name"]),
         ("iut.role", report["iut"]["role"]),
-        ("iut.reached", reached(report["iut"])),
+        ("iut.reached", reached(report)),
         ("seed", str(report["seed"])),
         ("verdict", run_word(report)),
         ("exit_code", str(report["exit_code"])),

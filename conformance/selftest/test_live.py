@@ -49,6 +49,7 @@ def test_sound_peers_are_found_sound(
         assert violated(done, role) == set()
         verdicts = {entry["verdict"] for entry in report(done, role)["requirements"]}
         assert "not-exercised" in verdicts
+        assert "reference mock" not in (done.folder / role / "index.html").read_text("utf-8")
         # Nothing is said of who has said nothing.
         assert ("pass" in verdicts) == (role in roles)
     assert done.left == []
