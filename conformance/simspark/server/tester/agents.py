@@ -10,7 +10,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark.tester import expressions
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
@@ -20,6 +20,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 
 ENOUGH = 100  # groups of perceptors after which a number is not expected any more
 _LAST = 11  # the greatest number that a player can have
+_MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
 
 @contextlib.asynccontextmanager
@@ -41,9 +42,25 @@ async def playing(
         number = unum or next_number(iut)
         await session.send(expressions(f"(init (unum {number})(teamname {team}))"))
         await _taken_in(iut, session)
-        for _ in range(4):
-            await perceptors(session)
+        await _perceiving(iut, session)
         yield session
+
+
+async def _perceiving(iut: Iut, session: Session) -> None:
+    """Wait until perceptors come again and again; not for long where they never did so far."""
+    within = session.seconds("quiet") if _hopeless(iut) else None
+    try:
+        for _ in range(4):
+            await perceptors(session, within)
+    except Violation:
+        iut.memory["without perceptors"] = iut.memory.get("without perceptors", 0) + 1
+        raise
+    iut.memory["without perceptors"] = 0
+
+
+def _hopeless(iut: Iut) -> bool:
+    """Whether the last agents, one after the other, had no perceptors."""
+    return bool(iut.memory.get("without perceptors", 0) > _MISSED)
 
 
 def next_number(iut: Iut) -> int:
@@ -74,7 +91,7 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     perceptors come. The specification does not name GS: a server may send none, or without them.
     """
     known = iut.memory.get("players are numbered")
-    usual = known is None or known
+    usual = known is not False and not _hopeless(iut)
     patience = 3 * session.seconds("response") if usual else session.seconds("quiet")
     deadline = session.now + patience
     while name_of(session) is None:
@@ -85,8 +102,6 @@ async def _taken_in(iut: Iut, session: Session) -> None:
         iut.memory["players are numbered"] = True
         return
     groups = [message for message in session.received if message.name in PERCEPTORS]
-    if not groups:
-        await perceptors(session)
     if len(groups) > ENOUGH:
         iut.memory.setdefault("players are numbered", False)
     if known and any(item[:1] == ["GS"] for message in groups for item in message.value):
@@ -131,10 +146,10 @@ async def passed_over(session: Session) -> None:
         pass
 
 
-async def perceptors(session: Session) -> Message:
+async def perceptors(session: Session, within: float | None = None) -> Message:
     """The next group of perceptors. Raises Violation where there is none."""
     return await session.expect(
-        *PERCEPTORS, to="to come again and again", requirement="agents.perceptors"
+        *PERCEPTORS, within=within, to="to come again and again", requirement="agents.perceptors"
     )
 
 
