@@ -78,6 +78,9 @@ async def test_commands(iut: Iut) -> None:
             await robot.commanded("run", "Download", None)
 
 
+NAMED = (("7.900", "Robi"), ("0.1", 'Gr\u00f6\u00dfe "2" \\'), ("6.5", "C3"))
+
+
 @requirement("push.seen")
 async def test_battery_and_name(iut: Iut) -> None:
     """The user sees the battery's voltage and the robot's name as they were pushed last.
@@ -92,7 +95,7 @@ async def test_battery_and_name(iut: Iut) -> None:
         # The text does not say which of two members is the robot's name.
         member = "robot" if told.get("name") == robot.data["robot"] else "brickname"
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
-        for battery, name in (("7.900", "Robi"), ("0.1", "Gr\u00f6\u00dfe"), ("6.5", "C3")):
+        for battery, name in NAMED:
             robot.data |= {"battery": battery, member: name}
             exchange = await robot.push()
             for key in tells:

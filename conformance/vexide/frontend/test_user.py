@@ -1,5 +1,7 @@
 """What the user does with touch screen and controller."""
 
+import asyncio
+
 import pytest
 
 from conformance.cases import check, requirement
@@ -10,6 +12,9 @@ from conformance.vexide.codec import name_of
 from conformance.vexide.commands import raw
 from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
 from conformance.vexide.tester import received
+
+_LATER, _SOON = 0.8, 0.35
+"""Of the time after which a touch is Held: when the next one begins, and what is too soon then."""
 
 FULL = dict.fromkeys(("axis1", "axis2", "axis3", "axis4"), 127)
 STATES = {
@@ -120,6 +125,37 @@ async def test_held(iut: Iut) -> None:
                 "to come is not known: declare [timing] held"
             )
         check(held, f"Held within {seconds:g} s of a touch that lasts", f"{came} came")
+
+
+@requirement("touch.held")
+async def test_time_of_each_touch(iut: Iut) -> None:
+    """A touch is Held after a time of its own, whatever was left of that of the one before."""
+    async with in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        declared = session.instance.configuration.declared("held")
+        within = session.seconds("response") + (declared or 0)
+        took = await _until_held(session, within)
+        if took is None:
+            raise NotExercised("the frontend sends no Held by itself")
+        await _touch(session, 240, 136, "Released")
+        await _touch(session, 240, 136, "Pressed")
+        pressed = session.now
+        await user(session, "touch", x=240, y=136, event="Released")
+        await asyncio.sleep(max(0.0, _LATER * took - session.now + pressed))
+        early = await _until_held(session, _SOON * took)
+        await user(session, "touch", x=240, y=136, event="Released")
+        came = f"it came after {early or 0:.2f} s, behind a shorter touch"
+        check(early is None or early > _SOON * took, f"Held after {took:.2f} s, as at first", came)
+
+
+async def _until_held(session: Session, within: float) -> float | None:
+    """Touch the display; the seconds until Held comes, or None."""
+    began = session.now
+    await user(session, "touch", x=240, y=136, event="Pressed")
+    while message := await session.watch("Touch", within=began + within - session.now):
+        if name_of(message.value["Touch"]["event"]) == "Held":
+            return message.at - began
+    return None
 
 
 async def _touch(session: Session, x: int, y: int, event: str) -> None:

@@ -1,5 +1,6 @@
 """Faults of the frontend in what its user does: touches, controllers, ports."""
 
+import asyncio
 from typing import Any
 
 from conformance.vexide.codec import name_of
@@ -51,6 +52,25 @@ class NeverHeld(Frontend):
 
     def send_touch(self, event: str) -> None:
         super().send_touch("Pressed" if event == "Held" else event)
+
+
+@fault("time-of-the-touch-before", violates="touch.held", subtle=True)
+class TimeOfTheTouchBefore(Frontend):
+    """Counts the time until Held from an earlier touch that was over before."""
+
+    def watch_touch(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._holding is None or self._holding.when() <= loop.time():
+            super().watch_touch()
+
+    def still_touching(self) -> None:
+        if self.touched is not None:
+            super().still_touching()
+
+    def release(self) -> None:
+        if self.touched is not None:
+            self.send_touch("Released")
+            self.touched = None
 
 
 @fault("pressed-after-held", violates="touch.held", subtle=True)
