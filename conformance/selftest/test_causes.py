@@ -132,6 +132,13 @@ def test_a_finding_follows_from_an_earlier_one_of_its_transcript(
     assert [entry["follows"] for entry in found] == [follows, ""]
 
 
+def test_a_finding_follows_from_what_a_test_concludes_of_its_transcript(protocol: Protocol) -> None:
+    concluded = {**finding(ROOT, 0), "event": None, "concluded": True}
+    found = [finding(FAR, 5), finding(OTHER, 5), concluded]
+    settle([result("a", OTHER, "inconclusive", findings=found)], protocol)
+    assert [entry["follows"] for entry in found] == [ROOT, "", ""]
+
+
 def test_what_lacks_a_message_that_lacks_already_follows_from_that(protocol: Protocol) -> None:
     results = [
         result("a", FAR, missing=[("Ready",)]),
