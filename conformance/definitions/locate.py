@@ -7,6 +7,7 @@ environment carries them on to every process that the suite starts.
 
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,13 @@ def _data_root() -> Path:
 def reports() -> Path:
     """The folder of the report's template, style, script and schema."""
     return _data_root() / "reports"
+
+
+def compiled() -> Path | None:
+    """Where Python keeps our compiled modules, for what else is made once; None if it may not."""
+    folder = _PACKAGE / "__pycache__"
+    kept = not sys.dont_write_bytecode and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+    return folder if kept else None
 
 
 def sets() -> list[Path]:

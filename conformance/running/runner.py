@@ -4,18 +4,17 @@ import asyncio
 import contextlib
 import datetime
 import functools
+import gc
 import importlib
 import re
 import shlex
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import AsyncIterator, Coroutine, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from conformance.conclusions.following import presumes
@@ -27,7 +26,7 @@ from conformance.definitions.protocol import Requirement
 from conformance.iut import Iut
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
-from conformance.running import interruption, smoke
+from conformance.running import drawing, interruption, smoke
 from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
@@ -53,24 +52,7 @@ class Runner:
         self._wrong = 0
         self._writing = False
         self.report: dict[str, Any] | None = None
-        # Its cache between runs is useless here, and would lie where the run was started.
-        home = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
-        hypothesis.configuration.set_hypothesis_home_dir(home)
-        hypothesis.settings.register_profile(
-            "conformance",
-            max_examples=configuration.examples,
-            deadline=None,
-            database=None,
-            # Hypothesis turns it on wherever CI is set, and then ignores the seed.
-            derandomize=False,
-            print_blob=False,
-            report_multiple_bugs=False,
-            verbosity=hypothesis.Verbosity.quiet,
-            # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
-            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )
-        hypothesis.settings.load_profile("conformance")
+        drawing.set_up(configuration.examples)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def pytest_sessionstart(self) -> None:
@@ -147,6 +129,8 @@ class Runner:
         return True
 
     async def _play(self, session: pytest.Session) -> None:
+        # What is loaded stays: the collector, which Hypothesis calls as well, need not look at it.
+        gc.freeze()
         async with Testbed(self.configuration) as testbed, self._heartbeat():
             try:
                 async with asyncio.timeout(self.configuration.max_time) as limit:

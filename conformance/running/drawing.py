@@ -1,0 +1,33 @@
+"""Sets up Hypothesis for a run: the same seed draws the same examples, wherever the suite lies."""
+
+import os
+
+import hypothesis
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+from conformance.definitions import locate
+
+
+def set_up(examples: int) -> None:
+    """Let each property have so many examples."""
+    # It looks for interesting constants in all modules outside of site-packages, for half a second:
+    # a checkout would draw other examples than an installed suite, and than itself once changed.
+    providers._get_local_constants = Constants
+    # What it keeps between runs is useless here, but for its table of Unicode.
+    hypothesis.configuration.set_hypothesis_home_dir(locate.compiled() or os.devnull)
+    hypothesis.settings.register_profile(
+        "conformance",
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        # Hypothesis turns it on wherever CI is set, and then ignores the seed.
+        derandomize=False,
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        # To explain failures it would trace all that is drawn, for minutes, and nobody sees it.
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("conformance")
