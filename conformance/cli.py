@@ -129,8 +129,9 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
         )
         if name in words[:1]:
             module = importlib.import_module(f"conformance.commands.{name}")
-            protocols = importlib.import_module("conformance.definitions.protocols")
-            protocols.checks.add(importlib.import_module("conformance.checks.references").check)
+            if locate.sets()[1:]:  # our own files are checked by our self-tests
+                protocols = importlib.import_module("conformance.definitions.protocols")
+                protocols.checks.add(importlib.import_module("conformance.checks.references").check)
             subparser.description = module.__doc__
             subparser.add_argument(
                 "--protocols",

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import references
 from conformance.configuration import Configuration, ConfigurationError, checked, split
 from conformance.definitions import protocols
 from conformance.exits import WrongUsage
@@ -55,7 +54,6 @@ def _configuration(config: pytest.Config) -> Configuration | None:
         return None
     if not role:
         raise ConfigurationError("say with --role which role the IUT plays, PROTOCOL/ROLE")
-    protocols.checks.add(references.check)
     given = [word for word in ("connect", "listen") if config.getoption(word)]
     again = ["conformance", "run", role]
     again += [word for name in given for word in (f"--{name}", config.getoption(name))]

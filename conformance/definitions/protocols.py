@@ -42,8 +42,8 @@ def names() -> list[str]:
 
 
 checks: set[Callable[[Protocol], None]] = set()
-"""Further checks of each protocol that is loaded: commands add
-``conformance.checks.references.check``; mocks, of which a run starts hundreds, do not."""
+"""Further checks of each protocol that is loaded: commands that are told of a set of protocols
+add ``conformance.checks.references.check``."""
 
 
 @cache
