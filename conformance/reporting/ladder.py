@@ -100,11 +100,10 @@ class Ladder:
         return sum(step.size for step in self.steps)
 
 
-def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
+def read(path: Path, iut: str, marks: Marks) -> Ladder:
     """The ladder of a transcript file.
 
-    ``iut`` is the role under test, where the file's header names no other. ``room`` is how many
-    characters the contents of its events may take.
+    ``iut`` is the role under test, where the file's header names no other.
     """
     try:
         with path.open("rb") as file:
@@ -115,12 +114,12 @@ def read(path: Path, iut: str, marks: Marks, room: int = ROOM) -> Ladder:
             role = header.get("iut")
             role = role if isinstance(role, str) else iut
             place = _places(header.get("protocol"))
-            steps = tuple(_steps(file, wanted, total, role, marks, place, room))
+            steps = tuple(_steps(file, wanted, total, role, marks, place))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
     peers = {step.sender for step in steps if step.side == "tester"}
-    fitting = tuple(_fitting(steps, room))
+    fitting = tuple(_fitting(steps))
     bare = sum(step.bare for step in fitting)
     return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
 
@@ -135,9 +134,9 @@ def _places(protocol: object) -> _Place:
     return found
 
 
-def _fitting(steps: Sequence[Step], room: int) -> Iterator[Step]:
+def _fitting(steps: Sequence[Step]) -> Iterator[Step]:
     """The steps, of which some lose their contents: those with marks have room first."""
-    room -= sum(step.body for step in steps if step.marks)
+    room = ROOM - sum(step.body for step in steps if step.marks)
     for step in steps:
         if step.marks or step.body <= room:
             room -= 0 if step.marks else step.body
@@ -187,8 +186,8 @@ def _steps(
     role: str,
     marks: Marks,
     place: _Place,
-    room: int,
 ) -> Iterator[Step]:
+    room = ROOM
     chosen = set(wanted)
     gaps = {after: after - before - 1 for before, after in pairwise([*wanted, total])}
     lines = _lines(file)

@@ -8,8 +8,7 @@ the two that are inlined here, by their hashes, and no request at all.
 import base64
 import hashlib
 import json
-import os
-import sys
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ from conformance.reporting.text import visible
 from conformance.reporting.wording import VERDICTS, Report, area, worst_first
 
 PAGE_SIZE = 4_000_000  # characters of all ladders together; a browser should still scroll
-LITTLE = 12_000  # characters of the contents of a session in which nothing was wrong
 LEVELS = ("must", "should", "may")
 
 
@@ -90,6 +88,7 @@ def render(report: Report, folder: Path) -> str:
         area=area,
         segments=segments,
         address=address,
+        showing=showing,
         test_anchor=test_anchor,
         as_json=_as_json,
     )
@@ -98,9 +97,11 @@ def render(report: Report, folder: Path) -> str:
 @cache
 def template(name: str) -> Template:
     """A template that makes every value that it prints visible, and escapes it."""
+    # To compile that of a report takes longer than the rest of a small one.
+    kept = locate.compiled()
     environment = Environment(
         loader=FileSystemLoader(locate.reports()),
-        bytecode_cache=_compiled(),
+        bytecode_cache=FileSystemBytecodeCache(str(kept)) if kept else None,
         autoescape=True,
         finalize=_shown,
         undefined=StrictUndefined,
@@ -109,16 +110,6 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template(name)
-
-
-def _compiled() -> FileSystemBytecodeCache | None:
-    """Where templates are kept compiled: with our modules, if these are.
-
-    To compile that of a report takes longer than the rest of a small one.
-    """
-    folder = Path(__file__).parent / "__pycache__"
-    kept = not sys.dont_write_bytecode and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
-    return FileSystemBytecodeCache(str(folder)) if kept else None
 
 
 def test_anchor(test: str) -> str:
@@ -146,6 +137,11 @@ def segments(text: str, ranges: Iterable[Range]) -> Iterator[tuple[str, bool]]:
 def address(path: str) -> str:
     """A file beside the page, as a relative address that leads nowhere else."""
     return quote(path, safe="/") if path.startswith("../") else "./" + quote(path, safe="/")
+
+
+def showing(path: str) -> str:
+    """The command that shows a session, where the page lies."""
+    return f"conformance show {shlex.quote(path)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +181,10 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
     for test in worst_first(report["tests"]):
         own = tuple(findings.get(test["id"], ()))
         drawn = None
-        if test["transcript"] is not None:
-            wrong = own or test["verdict"] in ("fail", "warn", "inconclusive", "known")
-            room = ladder.ROOM if wrong else LITTLE
-            drawn = _ladder(report, folder, test, own, room) if left > 0 else _NO_ROOM
+        # Of a session in which nothing was wrong the page only tells how to show it: most are.
+        wrong = own or test["verdict"] in ("fail", "warn", "inconclusive", "known")
+        if wrong and test["transcript"] is not None:
+            drawn = _ladder(report, folder, test, own) if left > 0 else _NO_ROOM
             left -= drawn.size
         yield _Card(test, requirements.get(test["requirement"]), own, drawn)
 
@@ -201,7 +197,6 @@ def _ladder(
     folder: Path,
     test: Mapping[str, Any],
     findings: Iterable[Mapping[str, Any]],
-    room: int,
 ) -> Ladder:
     marks: dict[int, list[Mark]] = {}
     if test["offending"] is not None:
@@ -214,16 +209,14 @@ def _ladder(
         if not texts:
             texts.append(Mark(f"{test['requirement']}: {test.get('came') or test['detail']}"))
         marks[event] = texts[:8]
-    return _read(folder, test["transcript"], report, marks, room)
+    return _read(folder, test["transcript"], report, marks)
 
 
-def _read(
-    folder: Path, transcript: str, report: Report, marks: ladder.Marks, room: int = ladder.ROOM
-) -> Ladder:
+def _read(folder: Path, transcript: str, report: Report, marks: ladder.Marks) -> Ladder:
     path = folder / transcript
     if not path.resolve().is_relative_to(folder.resolve()):
         return Ladder(problem="the transcript is not below the report's folder")
-    return ladder.read(path, report["iut"]["role"].rpartition("/")[2], marks, room)
+    return ladder.read(path, report["iut"]["role"].rpartition("/")[2], marks)
 
 
 def _strays(report: Report) -> list[Mapping[str, Any]]:

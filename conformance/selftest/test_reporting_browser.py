@@ -49,12 +49,12 @@ def test_the_first_failure_is_seen_at_once(
 def test_search_and_its_state_in_the_address(seen: Browser) -> None:
     seen.open(SAMPLE)
     everything = seen.ask(SHOWN)
-    typed(seen, "caf")  # which stands in the details and messages of one test only
+    typed(seen, "bold")  # which stands in the messages of one test only
     found = seen.ask(SHOWN)
     assert 0 < found < everything
     assert seen.ask(TOLD) == f"{found} of {everything} shown"
-    assert seen.ask("location.hash") == "#text=caf"
-    seen.open(SAMPLE, "#text=caf")
+    assert seen.ask("location.hash") == "#text=bold"
+    seen.open(SAMPLE, "#text=bold")
     assert seen.ask(SHOWN) == found
     typed(seen, "no such word")
     assert (seen.ask(SHOWN), seen.ask(TOLD)) == (0, "Nothing matches")

@@ -79,7 +79,11 @@ def test_the_page_says_what_a_reader_wants(sample: dict[str, Any]) -> None:
     assert text.index(f'id="{failed}"') < text.index('id="test-', text.index(f'id="{failed}"') + 5)
     assert text.index('class="cause fail"') < text.index('id="requirements"')
     assert "Offending event 3" in shown
-    assert "63 61 66 e9 20 ff  fe 22" in shown  # what is not UTF-8 is there byte for byte
+
+
+def test_what_is_not_utf_8_is_shown_byte_for_byte() -> None:
+    drawn = ladder.read(sample_folder() / "transcripts" / "serial-bytes.jsonl", "simulator", {})
+    assert any("63 61 66 e9 20 ff  fe 22" in step.dump for step in drawn.steps)
 
 
 def test_the_page_is_inert_whatever_the_iut_says(tmp_path: Path) -> None:
@@ -162,7 +166,7 @@ def test_all_ladders_together_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(page, "PAGE_SIZE", 1000)
     event = {"at": 0, "from": "simulator", "text": "x" * 200, "message": "Log", "value": 1}
     write_transcript(tmp_path, *[event] * 10)
-    report = minimal(transcript="transcripts/x.jsonl")
+    report = minimal("fail", transcript="transcripts/x.jsonl")
     report["tests"] = [report["tests"][0] | {"id": f"t.py::test_{n}"} for n in range(3)]
     text = page.render(report, tmp_path)
     assert text.count("left out, as the page is long enough") == 2
@@ -186,7 +190,7 @@ def test_a_damaged_transcript_does_not_stop_the_page(tmp_path: Path, content: by
     path = tmp_path / "transcripts" / "x.jsonl"
     path.parent.mkdir()
     path.write_bytes(content)
-    text = page.render(minimal(transcript="transcripts/x.jsonl"), tmp_path)
+    text = page.render(minimal("fail", transcript="transcripts/x.jsonl"), tmp_path)
     assert "cannot be read" in text or "not shown" in text or "Session" in text
 
 
@@ -195,9 +199,16 @@ def test_a_transcript_that_is_missing_or_elsewhere_is_not_shown(tmp_path: Path, 
     (tmp_path / "secret.jsonl").write_text('{"capture":1}\n{"at":0,"event":"secret-event"}\n')
     folder = tmp_path / "report"
     folder.mkdir()
-    text = page.render(minimal(transcript=path), folder)
+    text = page.render(minimal("fail", transcript=path), folder)
     assert "secret-event" not in text
     assert "cannot be read" in text or "not below" in text
+
+
+def test_a_session_in_which_nothing_was_wrong_is_left_to_a_command(tmp_path: Path) -> None:
+    write_transcript(tmp_path, {"at": 0, "from": "simulator", "text": "x", "message": "Log"})
+    text = page.render(minimal(transcript="transcripts/x.jsonl"), tmp_path)
+    assert '<li class="step' not in text
+    assert "conformance show transcripts/x.jsonl" in text
 
 
 def test_the_ladder_tells_the_sides_apart(tmp_path: Path) -> None:
