@@ -18,6 +18,9 @@ from conformance.wire import Message
 
 SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
 
+DRAWS = "__draws__"
+"""What is true of a test case that runs over drawn arguments."""
+
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
 
@@ -54,13 +57,17 @@ async def however_cut(
     What fails is a Violation of ``requirement``, that of segmentation, where the same does not fail
     in whole messages, one by one.
     """
+    iut.blamed = requirement
     try:
         await play(split_at(cuts))
     except Violation as violation:
+        iut.blamed = ""
         violation.session = violation.session or next(reversed(iut.sessions), None)
         await play(None)
         violation.requirement = requirement
         raise
+    finally:
+        iut.blamed = ""
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:
@@ -106,6 +113,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
 
         # Drawn arguments are not fixtures, which pytest would have to provide.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
+        setattr(search, DRAWS, True)
         return search
 
     return decorate

@@ -52,6 +52,8 @@ class Iut:
         self.transport = testbed.transport
         self.sessions: list[Session] = []
         self.tried = Tried()
+        self.blamed = ""
+        """What a violation in sessions that are opened now will be laid to, if that is known."""
         self.remark = ""
         """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
@@ -84,11 +86,11 @@ class Iut:
         """
         if not isinstance(conclusion, Violation) or conclusion.event is not None:
             return conclusion
-        if any(session.hurried for session in sessions):
+        about = conclusion.requirement or self.deciding
+        if any(about not in known for session in sessions for known in session.hurried):
             weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
             weaker.session, weaker.sessions = conclusion.session, conclusion.sessions
             return weaker
-        about = conclusion.requirement or self.deciding
         for names in missing(sessions):
             self.testbed.patience.miss(about, names)
         for names in {names for session in sessions for names in session.sought}:
@@ -157,6 +159,7 @@ class Iut:
         )
         # What is tried then only looks for a smaller example of what has failed.
         session.hasty = self.tried.smallest is not None
+        session.blamed = self.blamed
         self.sessions.append(session)
         try:
             yield session

@@ -2,22 +2,39 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, SHARE, Names, Patience
+from conformance.running.patience import CLOSED, LESS_LATE, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message, Wire
 
+_POLL = 0.02  # seconds between two looks at what shows
+_AGAIN = 0.25  # seconds between two looks at how long to wait
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
 
 def _any(_: Message) -> bool:
     return True
+
+
+@dataclass
+class _Wait:
+    """What is awaited: messages of these names, any of them or a ``certain`` one.
+
+    ``requirement`` is what their absence violates, if not the one that the test decides. ``known``
+    are the requirements that have failed for that before, where it is therefore cut short.
+    """
+
+    names: Names
+    certain: bool = False
+    requirement: str | None = None
+    known: set[str] | None = None
 
 
 class Session(Wire):
@@ -44,16 +61,26 @@ class Session(Wire):
         """The names of messages that were awaited without success while the stream was open."""
         self.sought: list[Names] = []
         """The same of those that had to be certain ones of their names: others may have come."""
-        self.hurried = False
-        """Some of them were not waited for in full, as the run had no hope for them."""
+        self.hurried: list[set[str]] = []
+        """For each of them that was not waited for in full: the requirements that it decides."""
         self.hasty = False
         """The test has failed already: nothing is waited for in full any more."""
+        self.blamed = ""
+        """The requirement that whatever does not come is laid to, if not the usual."""
         self._deciding = deciding
         self._cursor = 0
 
     def seconds(self, timing: str) -> float:
         """A declared timing of the IUT's configuration; longer on a busy machine."""
         return self._patience.seconds(timing, self.instance.configuration.seconds(timing))
+
+    def took(self, what: str, seconds: float) -> None:
+        """Tell the run how long something has taken the IUT."""
+        self._patience.reacted((what,), seconds)
+
+    def pace(self, what: str, declared: float) -> float:
+        """The seconds, at most the declared ones, that it surely takes no longer than."""
+        return self._patience.pace((what,), declared)
 
     async def operate(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation of the upper tester; the transcript keeps it and its result.
@@ -72,20 +99,23 @@ class Session(Wire):
         within: float | None = None,
         to: str = "",
         requirement: str | None = None,
+        what: str = "",
     ) -> Message:
         """The next message with one of these names (any, if none), passing over others.
 
         Raises Violation where the stream ends first or nothing comes in time, Late where it comes
         after that. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
-        is what its absence violates, if not the one that the test decides.
+        is what its absence violates, if not the one that the test decides. ``what`` says what is
+        awaited where the names do not, so that the run knows it again.
         """
-        seconds = self.seconds("response") if within is None else within
-        if not (self.received or self.instance.spoke) and within is None:
-            # A fresh process may still be starting.
-            seconds += self._patience.startup(names, self.seconds("startup"))
-        allowed = seconds
+        response = self.seconds("response")
+        declared = response if within is None else within
+        starting = not (self.received or self.instance.spoke)
+        if starting and within is None:
+            declared += self._patience.startup(names, self.seconds("startup"))
         lags = self._patience.lags(names) if within is None else 0.0
-        seconds *= SHARE if lags else self.share(names, certain=where is not _any)
+        wait = _Wait((what,) if what else names, bool(what) or where is not _any, requirement)
+        seconds = declared
         asked = self.now
         start = self._cursor
 
@@ -97,37 +127,56 @@ class Session(Wire):
                     return True
             return False
 
+        def deadline() -> float:
+            nonlocal seconds
+            if lags:
+                seconds = self._patience.briefly(names, declared)
+                return asked + seconds
+            seconds = self._brief(wait, declared)
+            # What was waited for in vain a moment ago is hardly late.
+            late = LESS_LATE if wait.names in self.missed else self._patience.late(names)
+            return asked + seconds + late * min(seconds, response)
+
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
-        late = self._patience.late(names) * min(seconds, self.seconds("response"))
-        late *= not lags
-        if not await self._until(found, asked + seconds + late):
+        if not await self._until(found, deadline):
             await self._settled()
             in_time = "" if self._ended else f" within {seconds:g} s"
             if lags and not self._ended:
                 text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
                 raise Late(text, lags)
-            if where is _any:
-                self._miss(names)
-            elif not self._ended:
-                self.sought.append(names)
+            self._miss(wait)
             raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
         message = self.received[self._cursor - 1]
         took = message.at - asked
+        if not starting:
+            self._patience.reacted(wait.names, took)
         if within is None:
-            self._patience.answered(names, took, self.seconds("response"), allowed)
-        if took > seconds and within is None:
-            text = f"expected {expected} within {seconds:g} s; it came after {took:.1f} s"
+            self._patience.answered(names, took, response, declared)
+        if took > declared and within is None:
+            text = f"expected {expected} within {declared:g} s; it came after {took:.1f} s"
             raise Late(text, took)
         return message
 
-    async def watch(self, *names: str, within: float | None = None) -> Message | None:
+    async def watch(
+        self,
+        *names: str,
+        within: float | None = None,
+        requirement: str | None = None,
+        what: str = "",
+    ) -> Message | None:
         """The first message with one of these names (any, if none) that comes within a window.
 
-        The window is the declared ``quiet`` time. None is an answer here, not a violation.
+        The window is the declared ``quiet`` time. None is an answer here, not a violation; where
+        the test takes it for one, ``requirement`` and ``what`` are as of ``expect``.
         """
-        seconds = self.seconds("quiet") if within is None else within
-        # What is to be absent is looked for no less than before.
-        seconds *= 1 if within is None else self.share(names)
+        wait = _Wait((what,) if what else names, bool(what), requirement)
+        quiet = self.seconds("quiet")
+        asked, starting = self.now, not self.received
+
+        def deadline() -> float:
+            # What is to be absent is looked for no less than before.
+            return asked + (quiet if within is None else self._brief(wait, within))
+
         index = self._cursor
 
         def found() -> bool:
@@ -138,11 +187,14 @@ class Session(Wire):
                     return True
             return False
 
-        if not await self._until(found, self.now + seconds):
-            self._miss(names)
+        if not await self._until(found, deadline):
+            self._miss(wait)
             return None
         self._cursor = index
-        return self.received[index - 1]
+        message = self.received[index - 1]
+        if not starting:
+            self._patience.reacted(wait.names, message.at - asked)
+        return message
 
     def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> bool:
         """Whether a message with one of these names has come that nothing has looked at yet."""
@@ -152,34 +204,64 @@ class Session(Wire):
     async def until_closed(self, within: float | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within
-        seconds *= self.share((CLOSED,))
-        await self._until(lambda: self._ended, self.now + seconds)
-        self._miss((CLOSED,))
+        wait, asked = _Wait((CLOSED,)), self.now
+        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds))
+        self._miss(wait)
         return self._ended
 
-    def share(self, names: Names = (), *, certain: bool = False) -> float:
-        """What part of a deadline is waited for these messages, or for a certain one of them."""
+    async def shows(
+        self,
+        look: Callable[[], Awaitable[bool]],
+        what: str,
+        within: float,
+        requirement: str | None = None,
+    ) -> bool:
+        """Whether something comes to be seen in time, at which one has to look again and again.
+
+        ``what`` and ``requirement`` are as of ``expect``.
+        """
+        wait = _Wait((what,), True, requirement)
+        asked = self.now
+        while not await look():
+            if self.now > asked + self._brief(wait, within):
+                self._miss(wait)
+                return False
+            await asyncio.sleep(_POLL)
+        self._patience.reacted(wait.names, self.now - asked)
+        return True
+
+    def _brief(self, wait: _Wait, seconds: float) -> float:
+        """How many of these seconds something is awaited; fewer where that shows nothing new."""
+        patience = self._patience
+        about = {self._deciding, self.blamed or wait.requirement or self._deciding}
         if self.hasty:
-            return SHARE
-        return self._patience.share(self._deciding, names, certain=certain)
+            return patience.briefly(wait.names, seconds)
+        brief = patience.seconds_for(wait.names, seconds, about, certain=wait.certain)
+        if brief < seconds and not patience.rests(self._deciding):
+            wait.known = {each for each in about if patience.missed(each, wait.names)}
+        return brief
 
-    def _miss(self, names: Names) -> None:
-        """Remember that these messages have not come to the deadline, unless the stream ended."""
-        if names and not self._ended:
-            self.missed.append(names)
-            self.hurried = self.hurried or self._patience.hopeless(self._deciding, names)
+    def _miss(self, wait: _Wait) -> None:
+        """Remember that something has not come to the deadline, unless the stream ended."""
+        if wait.names and not self._ended:
+            (self.sought if wait.certain else self.missed).append(wait.names)
+            if wait.known is not None:
+                self.hurried.append(wait.known)
 
-    async def _until(self, found: Callable[[], bool], deadline: float) -> bool:
-        """Wait until something was found, or the stream has ended, or the deadline has passed."""
+    async def _until(self, found: Callable[[], bool], deadline: Callable[[], float]) -> bool:
+        """Wait until something was found, or the stream has ended, or the deadline has passed.
+
+        The deadline is asked for again and again: another test may show that the rest is in vain.
+        """
         while not found():
             if self._flooded:
                 raise Inconclusive(self._flooded)
-            left = deadline - self.now
+            left = deadline() - self.now
             if self._ended or left <= 0:
                 return False
             self._news.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(min(left, _AGAIN)):
                     await self._news.wait()
         return True
 

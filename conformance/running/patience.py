@@ -16,6 +16,7 @@ SHARE = 0.25  # of a deadline, where the same was missed in full before
 LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
 LESS_LATE = 0.5  # the same, for a message that has often not come
 OFTEN = 3
+PLENTY = 10.0  # times as long as something has taken at most: what it surely never takes
 FLOODS = 2  # sessions that are followed as far as any codec may need
 MAX_BYTES = (
     80 * 1024 * 1024
@@ -57,6 +58,7 @@ class Patience:
     _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
     _lags: dict[Names, list[float]] = field(default_factory=dict)
+    _slowest: dict[Names, float] = field(default_factory=dict)
     _starts: list[float] = field(default_factory=list)
 
     def seconds(self, timing: str, declared: float) -> float:
@@ -68,14 +70,36 @@ class Patience:
         self.stretched = max(self.stretched, factor)
         return round(declared * factor, 2)
 
-    def share(self, requirement: str, names: Names, *, certain: bool = False) -> float:
-        """What part of a deadline is waited for these messages, or for a certain one of them."""
-        if self.basis and self.basis in self.presumed(requirement):
-            return SHARE
-        if certain:
-            return SHARE if names in self._sought.get(requirement, ()) else 1.0
-        again = names in self._missed.get(requirement, ())
-        return SHARE if again or self.hopeless(requirement, names) else 1.0
+    def seconds_for(
+        self, names: Names, seconds: float, requirements: Collection[str], *, certain: bool = False
+    ) -> float:
+        """How many of these seconds such messages, or a ``certain`` one of them, are awaited.
+
+        ``requirements`` are those that their absence may violate. All of the seconds, unless they
+        have been missed for one of these; and never fewer than such messages have taken in the run.
+        """
+        known = self._sought if certain else self._missed
+        if any(
+            names in known.get(requirement, ())
+            or self.rests(requirement)
+            or (not certain and self.hopeless(requirement, names))
+            for requirement in requirements
+        ):
+            return self.briefly(names, seconds)
+        return seconds
+
+    def briefly(self, names: Names, seconds: float) -> float:
+        """How many of these seconds are waited where that decides nothing new."""
+        return min(seconds, max(SHARE * seconds, self._slowest.get(names, 0.0)))
+
+    def missed(self, requirement: str, names: Names) -> bool:
+        """Whether a requirement has failed for want of these messages, or of certain ones."""
+        either = (*self._missed.get(requirement, ()), *self._sought.get(requirement, ()))
+        return names in either
+
+    def rests(self, requirement: str) -> bool:
+        """Whether a requirement presumes one that the plainest exchange violates already."""
+        return bool(self.basis) and self.basis in self.presumed(requirement)
 
     def hopeless(self, requirement: str, names: Names) -> bool:
         """Whether what the requirement presumes has missed them, and none has come in the run."""
@@ -88,6 +112,18 @@ class Patience:
             self._lags.setdefault(names, []).append(took)
         elif took <= declared:
             self._lags.pop(names, None)
+
+    def reacted(self, names: Names, took: float) -> None:
+        """Messages that were awaited have come after that many seconds, not from one that starts.
+
+        What had come before it was awaited, and so took less than nothing, tells nothing.
+        """
+        if took > 0:
+            self._slowest[names] = max(self._slowest.get(names, 0.0), took)
+
+    def pace(self, names: Names, declared: float) -> float:
+        """The seconds, at most the declared ones, in which such a message is certain to come."""
+        return min(declared, PLENTY * self._slowest.get(names, declared))
 
     def lags(self, names: Names) -> float:
         """The seconds after which these messages come again and again too late; else 0."""

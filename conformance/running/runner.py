@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from conformance.cases import DRAWS
 from conformance.conclusions.following import presumes
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
@@ -154,12 +155,16 @@ class Runner:
         self._run.at_a_time, self._run.alone = found.tests, found.why
         await overlap(tests, found.tests, lambda: self._stopped(session))
 
-    def _place(self, item: pytest.Item) -> int:
-        """Test cases that others rest on come first, in order: what fails there is known then."""
+    def _place(self, item: pytest.Item) -> tuple[int, bool]:
+        """Test cases that others rest on come first, in order: what fails there is known then.
+
+        Of the others, those come first that draw examples: one that takes long would end alone.
+        """
         presumed = {name for one in self.protocol.requirements.values() for name in one.presumes}
         decides = self._decides(item).id
         rests_on = len(presumes(decides, self.protocol))
-        return rests_on if decides in presumed else len(self.protocol.requirements)
+        own = rests_on if decides in presumed else len(self.protocol.requirements)
+        return own, not getattr(item.obj, DRAWS, False)  # type: ignore[attr-defined]
 
     def _stopped(self, session: pytest.Session) -> bool:
         # pytest counts failed tests; a finding in a session that a test passed is as bad.

@@ -8,20 +8,44 @@ PONG = ("Pong",)
 def test_a_deadline_is_whole_until_it_was_missed_for_the_same_requirement() -> None:
     patience = Patience()
     patience.miss("pong.each", PONG)
-    assert patience.share("pong.each", PONG) < 1
-    assert patience.share("pong.number", PONG) == 1
-    assert patience.share("pong.each", ("Ping",)) == 1
+    assert patience.seconds_for(PONG, 2, ["pong.each"]) < 2
+    assert patience.seconds_for(PONG, 2, ["pong.number"]) == 2
+    assert patience.seconds_for(PONG, 2, ["pong.number", "pong.each"]) < 2
+    assert patience.seconds_for(("Ping",), 2, ["pong.each"]) == 2
+    assert patience.seconds_for(PONG, 2, ["pong.each"], certain=True) == 2
+
+
+def test_a_deadline_is_never_less_than_the_same_has_taken() -> None:
+    patience = Patience()
+    patience.miss("pong.each", PONG)
+    least = patience.seconds_for(PONG, 2, ["pong.each"])
+    patience.reacted(("Ping",), 1.9)
+    patience.reacted(PONG, -0.1)
+    assert patience.seconds_for(PONG, 2, ["pong.each"]) == least
+    patience.reacted(PONG, 1.2)
+    assert patience.seconds_for(PONG, 2, ["pong.each"]) == 1.2
+    patience.reacted(PONG, 5)
+    assert patience.seconds_for(PONG, 2, ["pong.each"]) == 2
+
+
+def test_a_message_surely_comes_in_many_times_what_others_took() -> None:
+    patience = Patience()
+    assert patience.pace(PONG, 2) == 2
+    patience.reacted(PONG, 0.01)
+    assert 0.01 < patience.pace(PONG, 2) < 2
+    patience.reacted(PONG, 1)
+    assert patience.pace(PONG, 2) == 2
 
 
 def test_what_lacks_for_what_is_presumed_is_not_waited_for_in_full_unless_any_has_come() -> None:
     patience = Patience(lambda name: ["pong.each"] if name == "pong.number" else [])
     patience.miss("pong.each", ("Pong", "Bye"))
-    assert patience.share("pong.number", PONG) < 1
+    assert patience.seconds_for(PONG, 2, ["pong.number"]) < 2
     assert patience.hopeless("pong.number", PONG)
     assert not patience.hopeless("pong.number", ())
     patience.came("Bye")
     assert not patience.hopeless("pong.number", PONG)
-    assert patience.share("pong.number", PONG) == 1
+    assert patience.seconds_for(PONG, 2, ["pong.number"]) == 2
 
 
 def test_what_is_late_is_told_from_what_never_comes_until_it_never_came_often() -> None:

@@ -23,6 +23,7 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.tester import Form, Tester
+from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -162,7 +163,6 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
 
 STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 
-_POLL = 0.02  # seconds between two looks
 ABOUT = {
     "position": "progress.position",
     "current": "progress.current-direction",
@@ -178,15 +178,17 @@ async def sees(
 
     ``requirement`` is what it violates otherwise, if not the one that the test decides.
     """
-    deadline = session.now + session.seconds("response") * session.share()
-    while True:
+    state = Answer(ok=False)
+    shown: Mapping[str, Any] = {}
+
+    async def right() -> bool:
+        nonlocal state, shown
         state = await session.instance.upper("state")
         shown = state.result if state.ok and isinstance(state.result, dict) else {}
-        if what in shown and same(wanted, shown[what]):
-            return
-        if session.now > deadline:
-            break
-        await asyncio.sleep(_POLL)
+        return what in shown and same(wanted, shown[what])
+
+    if await session.shows(right, f"the {what} shown", session.seconds("response"), requirement):
+        return
     if not state.ok or not isinstance(state.result, dict):
         raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
     if what not in shown:

@@ -17,6 +17,8 @@ from conformance.vexide.tester import received
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two looks at what the user sees
+_LINE = "the reading of a line"
+_MANY = 5  # lines or more tell how long one takes
 _A_RESPONSE = 4  # lines that a slow frontend reads in the time that it has for a response
 
 
@@ -63,7 +65,7 @@ def patience(session: Session, lines: int) -> float:
     """How long it may take until that many lines are read: slow reading is not wrong."""
     response = session.seconds("response")
     # Where the test has failed already, no line is waited for by itself.
-    reading = 0 if session.hasty else lines * response / _A_RESPONSE
+    reading = 0 if session.hasty else lines * session.pace(_LINE, response / _A_RESPONSE)
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
@@ -82,6 +84,14 @@ async def started(session: Session, to: str = "after Ready", lines: int = 1) -> 
 
 
 async def _started(session: Session, lines: int = 1) -> Message | None:
+    asked = session.now
+    message = await _start(session, lines)
+    if message and lines >= _MANY:
+        session.took(_LINE, (message.at - asked) / lines)
+    return message
+
+
+async def _start(session: Session, lines: int) -> Message | None:
     upper, within = session.instance.upper, patience(session, lines)
     if not upper.offers("start"):
         return await session.watch(START, within=within)

@@ -39,8 +39,9 @@ class Exchange:
     ) -> Message:
         """Its answer. Raises Violation where none comes, or another than one of these."""
         seconds = self.session.seconds("response") if within is None else within
+        what = f"the answer to {self.name}"
         message = await self.session.expect(
-            within=seconds, to=f"as the answer to {self.name}", requirement=requirement
+            within=seconds, to=f"as {what}", requirement=requirement, what=what
         )
         if names and message.name not in names:
             raise self.wrong(" or ".join(names), message, requirement)
@@ -85,12 +86,11 @@ class Exchange:
         comes violates the ``requirement``, by default the one that says how its time ends.
         """
         left = latest - (self.session.now - self.asked)
-        message = await self.session.watch(within=max(left, 0))
+        what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
+        message = await self.session.watch(within=max(left, 0), requirement=about, what=what)
         if message is None:
-            what = "the connection was closed" if self.session.ended else "nothing came"
-            expected = f"{name} as the answer to {self.name}"
-            about = requirement or _ENDS.get(self.name)
-            raise self.failed(expected, f"{what} within {latest:.1f} s", about)
+            came = "the connection was closed" if self.session.ended else "nothing came"
+            raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message)

@@ -69,7 +69,7 @@ class LabTester:
         """
         seconds = self.seconds("response") if within is None else within
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
-        seconds *= patience.share(about, names)
+        seconds = patience.seconds_for(names, seconds, {about})
         starting = 0.0 if self.asked or self.others else self.seconds("startup")
         late = patience.late(names) * min(seconds, self.seconds("response"))
         asked = self._loop.time()
@@ -110,7 +110,7 @@ class LabTester:
         if asked.name == "Push":
             patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
             names = ("DownloadRequest",)
-            within = self.seconds("response") * patience.share(about, names)
+            within = patience.seconds_for(names, self.seconds("response"), {about})
             found = await self.watch(*names, within=within)
             if found is None:
                 patience.miss(about, names)
