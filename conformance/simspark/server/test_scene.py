@@ -13,7 +13,7 @@ from conformance.simspark.server.tester.agents import (
     playing,
 )
 from conformance.simspark.server.tester.match import match
-from conformance.simspark.server.tester.monitors import CLOSE, Watch, watching
+from conformance.simspark.server.tester.monitors import CLOSE, Watch, told_alike, watching
 from conformance.simspark.tester import in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
@@ -252,19 +252,22 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         await third.empty(place)
         await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
         blind: list[Violation] = []
+        times = []
         for watch in (third, one, other):
             try:
-                await watch.until(
+                came = await watch.since(
                     place.taken,
                     f"show the ball at {place} to each of three monitors",
-                    now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                    lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
                 )
+                times.append(came)
             except Violation as none:
                 blind.append(none)
         if blind:
             first = blind[0]
             about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
             raise Violation(first.expected, first.came, about) from first
+        told_alike(times, f"the ball at {place}")
 
 
 @requirement("header.partial-carries-changes")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
-from conformance.simspark.server.tester.monitors import watching
+from conformance.simspark.server.tester.monitors import told_alike, watching
 from conformance.simspark.tester import in_one_session
 
 LONG = 3.0  # seconds, in which a server at its usual rate sends 75 states
@@ -98,12 +98,15 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
         watching(iut, instance) as third,
     ):
         await third.command("(score (left 3)(right 5))")
-        for watch in (third, other, one):
-            await watch.until(
+        times = [
+            await watch.since(
                 lambda view: view.value("score_left") == 3 and view.value("score_right") == 5,
                 "show the score 3 to 5 to each of three monitors",
-                now=lambda view: str(view.state),
+                lambda view: str(view.state),
             )
+            for watch in (third, other, one)
+        ]
+        told_alike(times, "the score 3 to 5")
 
 
 @requirement("state.play-mode")

@@ -4,9 +4,10 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, inf
 from typing import Any
 
+from conformance.cases import check
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
@@ -63,6 +64,25 @@ class Watch:
                 requirement = "monitors.keeps-sending"
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
             raise Violation(f"the states to {to}", came, requirement) from none
+
+    async def since(
+        self, holds: Callable[[View], Any], to: str, now: Callable[[View], str]
+    ) -> tuple[float, float]:
+        """Follow the states until something holds: the times of the last without it and that with.
+
+        They are those of the game. Raises Violation where it never holds.
+        """
+        without = -inf
+
+        def so(view: View) -> bool:
+            nonlocal without
+            if holds(view):
+                return True
+            without = view.value("time") or without
+            return False
+
+        await self.until(so, to, within=3 * self.session.seconds("response"), now=now)
+        return without, self.view.value("time") or inf
 
     async def state(self) -> Message:
         """The next state, whatever it is."""
@@ -154,6 +174,20 @@ class Watch:
     @property
     def radius(self) -> float:
         return self.view.parameter("BallRadius", 0.042)
+
+
+def told_alike(times: list[tuple[float, float]], what: str) -> None:
+    """Raise Violation where one monitor was told of something later in the game than another.
+
+    ``times`` are those of `Watch.since`. A full message that comes now and then would make up for
+    what the updates of a monitor lack.
+    """
+    first, without = min(time for _, time in times), max(time for time, _ in times)
+    check(
+        without <= first,
+        f"{what} to be told to every monitor after the time {first:g}, when one was told of it",
+        f"another was sent a state of the time {without:g} without it",
+    )
 
 
 @dataclass(frozen=True)

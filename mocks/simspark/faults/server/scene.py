@@ -59,6 +59,15 @@ class FirstMonitorSees(Server):
         super().tell_monitor(monitor, pairs, scene)
 
 
+@fault("first-monitor-sees-until-full", violates="header.partial-carries-changes", subtle=True)
+class FirstMonitorSeesUntilFull(FirstMonitorSees):
+    """Does so, and sends everything to everybody every 60 cycles."""
+
+    def tell_monitors(self) -> None:
+        self.full_wanted |= self.cycles % 60 == 0
+        super().tell_monitors()
+
+
 @fault("limbs-not-updated", violates="header.partial-carries-changes")
 class LimbsNotUpdated(Server):
     """Never updates the transforms of limbs."""

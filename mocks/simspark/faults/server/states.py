@@ -1,7 +1,7 @@
 """Faults of the server in what it tells monitors, and when."""
 
 from mocks.deviations import fault
-from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor
 from mocks.simspark.server import Server
 
 
@@ -277,6 +277,21 @@ class ChangesForOne(Server):
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         told = pairs if monitor is self.monitors[0] else pairs[:1]
         super().tell_monitor(monitor, told, scene)
+
+
+@fault("changes-for-one-until-full", violates="state.partial", subtle=True)
+class ChangesForOneUntilFull(ChangesForOne):
+    """Does so, and sends everything to everybody every 60 cycles."""
+
+    def tell_monitors(self) -> None:
+        self.full_wanted |= self.cycles % 60 == 0
+        super().tell_monitors()
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if scene.startswith(HEADER_PARTIAL):
+            super().tell_monitor(monitor, pairs, scene)
+        else:
+            self.send_state(monitor, pairs, scene)
 
 
 @fault("time-of-day", violates="state.values")
