@@ -92,7 +92,6 @@ EXTREMES: dict[str, Any] = {
             }
         }
     ),
-    "signature-short": {"VCodeSig": "WFZYNQ=="},
 }
 """Events whose values are at the ends of what a program can bring about."""
 
@@ -112,7 +111,7 @@ MOTORS: dict[str, Any] = {
 """What a motor reports, with each gearset and each brake mode."""
 
 UNSETTLED: dict[str, Any] = {
-    "pose": {"RobotPose": {"x": 0.5, "y": -1}},
+    "pose": {"RobotPose": {"x": -0.5, "y": -1}},
     "state": {"RobotState": None},
     "link-connect": {
         "VEXLinkConnect": {"port": 20, "id": "link", "mode": "Manager", "override": False}

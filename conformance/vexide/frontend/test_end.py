@@ -34,11 +34,13 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
 
 
 @requirement("exit.internal-error")
-@pytest.mark.parametrize("when", ["handshake", "loading", "ready", "running", "busy"])
+@pytest.mark.parametrize("when", ["handshake", "loading", "ready", "running", "busy", "failed"])
 async def test_close_without_exited(iut: Iut, when: str) -> None:
     """A stream that closes after the handshake without Exited is an internal error to the user."""
     busy = await taken(iut, *PROGRAM.values()) if when == "busy" else []
-    async with in_setup(iut, starting=when in ("running", "busy")) as session:
+    if when == "failed":
+        busy = [log("the simulator has failed", "Error")]
+    async with in_setup(iut, starting=when in ("running", "busy", "failed")) as session:
         await _come_to(session, when)
         await session.send(*busy)
         await hang_up(session)

@@ -24,6 +24,7 @@ from conformance.vexide.frontend.forms import port_form, read_in, taken
 from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown, started, starts
 from conformance.vexide.tester import received
 
+MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
 LEVELS = ("Trace", "Info", "Warn", "Error")
 MESSAGES = {
     "empty": "",
@@ -37,7 +38,10 @@ MESSAGES = {
 @pytest.mark.parametrize("event", [*PROGRAM, *EXTREMES, *MOTORS])
 async def test_event_while_running(iut: Iut, event: str) -> None:
     """An event of a running program, in its canonical form, is taken; the session goes on."""
-    async with in_setup(iut) as session:
+    async with opened(iut) as session:
+        if event in MOTORS and session.instance.upper.offers("configure"):
+            await session.instance.upper("configure", port=1, device=MOTOR)
+        await session.send(answer())
         await starts(session)
         if event in MOTORS and not received(session, "ConfigureDevice"):
             raise NotExercised("the frontend has configured no device that could be reported")

@@ -27,6 +27,23 @@ class CloseWhileRunningIsExit(CloseIsExit):
             Frontend.internal_error(self)
 
 
+@fault("close-after-an-error-is-exit", violates="exit.internal-error", subtle=True)
+class CloseAfterAnErrorIsExit(CloseIsExit):
+    """Takes a stream that closes without Exited for the program's end, if that logged an error."""
+
+    failed = False
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.failed = content["level"] == "Error"
+
+    def internal_error(self) -> None:
+        if self.failed:
+            super().internal_error()
+        else:
+            Frontend.internal_error(self)
+
+
 @fault("log-ends", violates="log.tolerated")
 class LogEnds(Frontend):
     """Ends the session upon a Log."""
@@ -169,6 +186,14 @@ class EndsWhereAMotorHolds(Ending):
 
     def ends(self, motor: dict[str, Any]) -> bool:
         return motor.get("brake_mode") == "Hold"
+
+
+@fault("ends-at-whole-numbers", violates="encoding.externally-tagged", subtle=True)
+class EndsAtWholeNumbers(Ending):
+    """Ends the session upon a motor whose position is written without a fraction."""
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        return isinstance(motor.get("position"), int)
 
 
 @fault("channels-from-one", violates="encoding.externally-tagged", subtle=True)
