@@ -97,11 +97,11 @@ class Iut:
             self.testbed.patience.seek(about, names)
         return conclusion
 
-    async def basis(self) -> str:
+    async def basis(self, requirement: str) -> str:
         """A requirement that this one presumes and that the plainest exchange violates already."""
         patience = self.testbed.patience
         patience.basis = await self.plainly_violated()
-        return patience.basis if patience.basis in patience.presumed(self.deciding) else ""
+        return patience.basis if patience.basis in patience.presumed(requirement) else ""
 
     async def plainly_violated(self) -> str:
         """A requirement that the plainest exchange violates; else empty.

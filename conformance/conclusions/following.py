@@ -41,6 +41,8 @@ def _settle_bases(results: Results) -> None:
     for result in results:
         if result["verdict"] in VIOLATIONS and result["rests"] in failed:
             _demote(result, result["rests"], failed[result["rests"]]["detail"])
+        for finding in result["findings"]:
+            finding["follows"] = finding["rests"] if finding["rests"] in failed else ""
 
 
 def _settle_sessions(results: Results, protocol: Protocol) -> None:
@@ -49,7 +51,8 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
         found = result["findings"]
         for finding in found:
             earlier = (other for other in found if _stands_before(other, finding))
-            finding["follows"] = _explained(finding["requirement"], earlier, protocol)
+            explained = _explained(finding["requirement"], earlier, protocol)
+            finding["follows"] = finding["follows"] or explained
             # The test has failed in this session, and what is found in it rests on that.
             shown = result["offending"] is None and result["transcript"] == finding["transcript"]
             if shown and result["verdict"] in VIOLATIONS:

@@ -32,6 +32,14 @@ def same(wanted: Any, seen: Any) -> bool:
     return told == meant or (math.isnan(told) and math.isnan(meant))
 
 
+def turned(wanted: Any) -> Any:
+    """The same, as it is read by who takes the bytes of each number in reverse order."""
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return [turned(entry) for entry in wanted]
+    single = _single(wanted)
+    return wanted if single is None else struct.unpack("<f", struct.pack(">f", single))[0]
+
+
 def _single(number: Any) -> float | None:
     """A number, or the text of one, in single precision; None where it is neither."""
     if isinstance(number, bool) or not isinstance(number, int | float | str):

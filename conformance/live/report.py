@@ -84,6 +84,7 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
                 "path": list(finding.path),
                 "concluded": False,
                 "at_death": False,
+                "rests": "",
             }
         )
         if finding.requirement == result.requirement and result.verdict == Verdict.PASS:

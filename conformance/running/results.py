@@ -35,7 +35,8 @@ class Result:
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
     ``explains``: it counts whatever bytes came (see `Violation`).
-    ``rests`` is a requirement that it presumes and that the plainest exchange violates already,
+    ``rests`` is a requirement that it presumes and that the plainest exchange violates already, as
+    each finding that a test concludes has one,
     ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
@@ -187,6 +188,7 @@ def _tell_findings(
                 "path": list(finding.path),
                 "concluded": False,
                 "at_death": event == "closed" and bool(session.death),
+                "rests": "",
             }
         )
 
@@ -230,6 +232,8 @@ def _apply(
         result.verdict = Verdict.INCONCLUSIVE
         found = {"requirement": about, "message": str(conclusion), "path": []}
         nowhere = {"transcript": None, "event": None}
-        result.findings.append({**found, **nowhere, "concluded": True, "at_death": False})
+        result.findings.append(
+            {**found, **nowhere, "concluded": True, "at_death": False, "rests": ""}
+        )
     else:
         result.verdict = violated(decides.level)

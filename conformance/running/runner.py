@@ -192,7 +192,10 @@ class Runner:
         if result.problem and error:
             result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
         if result.verdict in VIOLATIONS and result.offending is None:
-            result.rests = await iut.basis()
+            result.rests = await iut.basis(decides.id)
+        for finding in result.findings:
+            if finding["concluded"] and finding["event"] is None:
+                finding["rests"] = await iut.basis(finding["requirement"])
         result.reproduce = self._reproduce(item.name)
         report = pytest.TestReport(
             item.nodeid,

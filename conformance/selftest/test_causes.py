@@ -53,6 +53,7 @@ def finding(requirement: str, event: int, transcript: str = "transcripts/a.jsonl
         "message": said,
         "at_death": False,
         "concluded": False,
+        "rests": "",
         **where,
     }
 
@@ -271,6 +272,9 @@ def test_what_fails_beside_the_plainest_exchange_follows_from_it(protocol: Proto
     settle(results, protocol)
     assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "fail"]
     assert results[0]["follows"] == ROOT
+    concluded = {**finding(FAR, 0), "event": None, "concluded": True, "rests": ROOT}
+    settle([result("a", OTHER, "inconclusive", findings=[concluded]), result("b", ROOT)], protocol)
+    assert concluded["follows"] == ROOT
     alone = [result("a", FAR, rests=ROOT)]
     settle(alone, protocol)
     assert alone[0]["verdict"] == "fail"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conformance.deltarobot.floats import EDGES, NO_NUMBERS, same
+from conformance.deltarobot.floats import EDGES, NO_NUMBERS, same, turned
 
 
 @pytest.mark.parametrize("told", ["[0, -0, 1e-45]", "[0, 0.0, 1e-45]", "[-0.0, -0.0, 1.4e-45]"])
@@ -22,3 +22,11 @@ def test_other_numbers(told: str) -> None:
 def test_no_points() -> None:
     assert same([], None)
     assert not same([[0.0, 0.0, 0.0]], None)
+
+
+def test_numbers_that_were_read_in_reverse_order() -> None:
+    """They are known again by what comes of the same bytes, whatever is printed of a NaN."""
+    seen = [[0.0, 1.794e-43, 2.3509887e-38], [2.3510246e-38, "NaN", "NaN"]]
+    assert same(turned(EDGES[:2]), seen)
+    assert not same(EDGES[:2], seen)
+    assert turned(["NaN"]) != ["NaN"]

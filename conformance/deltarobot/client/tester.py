@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.floats import same
+from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
     CURRENT,
@@ -195,7 +195,8 @@ async def sees(
         raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
     seen = shown[what]
     expected = f"{what} to be {str(list(wanted))[:120]}"
-    raise Violation(expected, f"it is {str(seen)[:120]}", requirement)
+    why = "its bytes are read in reverse order: " if same(turned(wanted), seen) else ""
+    raise Violation(expected, f"{why}it is {str(seen)[:120]}", requirement)
 
 
 async def misread(iut: Iut) -> str:

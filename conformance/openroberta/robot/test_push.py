@@ -160,6 +160,7 @@ async def test_lost_answers(iut: Iut, how: str) -> None:
         push = await tester.link()
         await LOST[how](push)
         within = tester.seconds("startup") + tester.seconds("response")
-        again = await tester.next("Push", "Register", within=within)
+        lost = f"a push whose answer was lost ({how})"
+        again = await tester.next("Push", "Register", within=within, after=lost)
         await again.command("repeat")
         await tester.next("Push", within=within)

@@ -165,6 +165,7 @@ async def test_lab_gone(iut: Iut) -> None:
         within = tester.seconds("startup") + tester.seconds("response")
         for _ in range(TRIES):
             await push.session.close()
-            push = await tester.next("Push", "Register", within=within)
+            lost = "a push whose connection was closed without an answer"
+            push = await tester.next("Push", "Register", within=within, after=lost)
         await push.command("repeat")
         await tester.next("Push", within=within)

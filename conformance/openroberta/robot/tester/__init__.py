@@ -60,12 +60,16 @@ class LabTester:
     # What the robot asks
 
     async def next(
-        self, *names: str, within: float | None = None, requirement: str | None = None
+        self,
+        *names: str,
+        within: float | None = None,
+        requirement: str | None = None,
+        after: str = "",
     ) -> Exchange:
         """The next request that a test answers. Raises Violation where it is not one of these.
 
         Raises Late where it comes after that. `requirement` is what its absence violates, if not
-        the one that the test decides.
+        the one that the test decides; `after` says what happened before it.
         """
         seconds = self.seconds("response") if within is None else within
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
@@ -83,7 +87,8 @@ class LabTester:
                 found = await self.watch(*POLLING, within=seconds + late)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
-        expected = f"{' or '.join(names)} within {starting + seconds:g} s"
+        expected = f"{' or '.join(names)}{after and f' after {after}'}"
+        expected += f" within {starting + seconds:g} s"
         if found is None or found.name not in names:
             strayed = self._strayed(names, before if self.asked else 0)
             if strayed:
