@@ -98,12 +98,14 @@ class Fitting:
         return lambda value, marks: not fits(value, set())
 
     def _properties(self, properties: Any, schema: Any) -> Fits:
-        known = {name: self.of(part) for name, part in properties.items()}
+        known = [(name, self.of(part)) for name, part in properties.items()]
 
         def fits(value: Any, marks: set[str]) -> bool:
-            return not isinstance(value, dict) or all(
-                part(value[name], marks) for name, part in known.items() if name in value
-            )
+            if isinstance(value, dict):
+                for name, part in known:
+                    if name in value and not part(value[name], marks):
+                        return False
+            return True
 
         return fits
 
@@ -135,9 +137,11 @@ class Fitting:
         parts = [self.of(part) for part in prefix]
 
         def fits(value: Any, marks: set[str]) -> bool:
-            return not isinstance(value, list) or all(
-                part(item, marks) for part, item in zip(parts, value, strict=False)
-            )
+            if isinstance(value, list):
+                for part, item in zip(parts, value, strict=False):
+                    if not part(item, marks):
+                        return False
+            return True
 
         return fits
 
@@ -146,13 +150,20 @@ class Fitting:
         first = len(schema.get("prefixItems", ()))
 
         def fits(value: Any, marks: set[str]) -> bool:
-            return not isinstance(value, list) or all(part(item, marks) for item in value[first:])
+            if isinstance(value, list):
+                for item in value[first:]:
+                    if not part(item, marks):
+                        return False
+            return True
 
         return fits
 
 
 def _every(parts: tuple[Fits, ...], value: Any, marks: set[str]) -> bool:
-    return all(fits(value, marks) for fits in parts)
+    for fits in parts:  # noqa: SIM110  a generator would take longer than most parts do
+        if not fits(value, marks):
+            return False
+    return True
 
 
 def _fitting(branches: tuple[Fits, ...], most: int, value: Any, marks: set[str]) -> bool:

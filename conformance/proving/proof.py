@@ -10,6 +10,7 @@ may hide the other. What was found must be found again in the transcripts that t
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import multiprocessing
@@ -274,6 +275,8 @@ def _prepare(roles: Iterable[str]) -> None:
                 importlib.import_module(found.name)
     page.template("template.html")
     forked.serve()
+    # A trial that looks for garbage among all this would copy it.
+    gc.freeze()
 
 
 @contextlib.contextmanager

@@ -109,13 +109,17 @@ def matrix(node: Node) -> Matrix:
 
 
 def product(one: Matrix, other: Matrix) -> Matrix:
-    a, b = one, other
-    return tuple(
-        a[row] * b[column] + a[row + 4] * b[column + 1] + a[row + 8] * b[column + 2]
-        + a[row + 12] * b[column + 3]
-        for column in (0, 4, 8, 12)
-        for row in (0, 1, 2, 3)
-    )  # fmt: skip
+    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = one
+    found: list[float] = []
+    for column in (0, 4, 8, 12):
+        x, y, z, w = other[column : column + 4]
+        found += (
+            a0 * x + b0 * y + c0 * z + d0 * w,
+            a1 * x + b1 * y + c1 * z + d1 * w,
+            a2 * x + b2 * y + c2 * z + d2 * w,
+            a3 * x + b3 * y + c3 * z + d3 * w,
+        )
+    return tuple(found)
 
 
 class Scene:
@@ -129,6 +133,7 @@ class Scene:
         self.locals = [matrix(node) for node in self.nodes]
         self._shape = [node.children for node in self.nodes]
         self._last: Any = None
+        self._poses: list[Matrix] = []
 
     def update(self, graph: Any) -> list[Node]:
         """Take over an update, unless its nodes are not as many; returns them.
@@ -138,6 +143,7 @@ class Scene:
         if graph == self._last:
             return []
         self._last = graph
+        self._poses = []
         written = parse(graph)
         if [node.children for node in written] == self._shape:
             for place, node in enumerate(written):
@@ -147,9 +153,14 @@ class Scene:
 
     def poses(self) -> list[Matrix]:
         """The pose of every node in the coordinates of the root."""
-        found = [IDENTITY] * len(self.nodes)
-        found[0] = self.locals[0]
-        for place, node in enumerate(self.nodes):
-            for child in node.children:
-                found[child] = product(found[place], self.locals[child])
-        return found
+        if not self._poses:
+            found = [IDENTITY] * len(self.nodes)
+            found[0] = self.locals[0]
+            for place, node in enumerate(self.nodes):
+                for child in node.children:
+                    local = self.locals[child]
+                    found[child] = (
+                        found[place] if local is IDENTITY else product(found[place], local)
+                    )
+            self._poses = found
+        return self._poses
