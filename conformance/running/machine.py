@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 _SCHEDULED = Path("/proc/self/schedstat")
+_CORES = Path("/proc/stat")
 _ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
 
 
@@ -41,6 +42,29 @@ class Crowding:
             self._factor = (computed + waited) / computed
             self._computed, self._waited = told
         return self._factor
+
+
+class Idling:
+    """What part of the machine's cores nobody uses; asked again and again in a run."""
+
+    def __init__(self) -> None:
+        self._idle, self._all = _spent()
+
+    def share(self) -> float:
+        """Since this was last asked, 0 to 1; 0 where the system does not tell."""
+        (idle, every), (before, all_before) = _spent(), (self._idle, self._all)
+        self._idle, self._all = idle, every
+        return (idle - before) / max(every - all_before, 1)
+
+
+def _spent() -> tuple[int, int]:
+    """What the cores have idled since the system was started, and all their time, in ticks."""
+    try:
+        # user, nice, system, idle, waiting for disks, two kinds of interrupts, stolen
+        ticks = [int(text) for text in _CORES.read_text("ascii").split(maxsplit=9)[1:9]]
+    except (OSError, ValueError):
+        return 0, 0
+    return sum(ticks[3:5]), sum(ticks)
 
 
 def _scheduled() -> tuple[int, int] | None:

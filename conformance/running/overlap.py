@@ -1,36 +1,44 @@
 """Runs test cases side by side in one event loop: most of a run is waiting for the IUT.
 
 Each test case has instances, ports and sessions of its own, so that they need not know of one
-another. How many may be under way at a time is found out with two smoke sessions side by side: an
-IUT whose instances disturb each other (a fixed port, a lock file) is tested one by one.
+another. Whether they may overlap is found out with two smoke sessions side by side: an IUT whose
+instances disturb each other (a fixed port, a lock file) is tested one by one. How many do is found
+out as the run goes on: more while they leave cores idle, fewer while those are all in use.
 """
 
 import asyncio
-import resource
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from conformance.running import smoke
-from conformance.running.machine import cores, load
+from conformance.running.machine import Idling, cores
 from conformance.running.testbed import Testbed
 
-FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
-MOST = 8  # test cases at a time by default
+FEW = 3  # test cases or fewer are run one by one, without finding out whether they can overlap
+MOST = 12  # test cases at a time by default, unless there are more cores
+LOOK = 0.1  # seconds between two looks at how idle the machine is
+IDLE, BUSY = 0.3, 0.1  # parts of its cores: above the first there can be more, below the other less
 
 
 @dataclass(frozen=True)
 class Width:
-    """How many test cases may be under way at a time, and why not more where it is one."""
+    """How many test cases may be under way at a time, and why not more where it is one.
+
+    At first ``tests``, and up to ``most`` while the machine has cores left.
+    """
 
     tests: int
     why: str = ""
+    most: int = 0
 
 
 async def width(testbed: Testbed, tests: int) -> Width:
-    """The width for that many test cases: as declared, or what the IUT and this machine bear."""
+    """The width for that many test cases: as declared, or what the IUT bears."""
     configuration = testbed.configuration
     if tests <= FEW:
         return Width(1)
@@ -40,36 +48,38 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1, "its address is fixed")
     if configuration.workers != "auto":
         return Width(int(configuration.workers))
-    began, spent = time.monotonic(), _processor_time()
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
         held = await asyncio.gather(*(smoke.hold(testbed, Path(folder)) for _ in range(2)))
     first, second = held
     if not (first.held and second.held) or first.taken & second.taken:
         return Width(1, "two of its instances disturb each other")
-    took, spent = time.monotonic() - began, _processor_time() - spent
-    # On a busy machine, what looks like waiting for the IUT is waiting for a core.
-    bears = int(cores() * took / max(spent, 0.01) / load())
-    return Width(max(min(bears, MOST), cores()))
+    return Width(cores(), most=max(MOST, cores()))
 
 
 async def overlap(
-    tests: Sequence[Callable[[], Awaitable[None]]], limit: int, stopped: Callable[[], bool]
-) -> None:
-    """Run all tests, started in their order, ``limit`` at a time, until there is reason to stop."""
-    waiting = iter(tests)
+    tests: Sequence[Callable[[], Coroutine[Any, Any, None]]],
+    width: Width,
+    stopped: Callable[[], bool],
+) -> int:
+    """Run all tests, started in their order, until there is reason to stop.
 
-    async def work() -> None:
-        for test in waiting:
-            if stopped():
-                return
-            await test()
-
+    Returns how many were under way at most.
+    """
+    waiting, allowed, most = deque(tests), width.tests, 0
+    idling, looked = Idling(), time.monotonic()
+    running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
-        for _ in range(limit):
-            group.create_task(work())
-
-
-def _processor_time() -> float:
-    """Seconds of processor time of this process and of those of its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+        while waiting and not stopped():
+            while waiting and len(running) < allowed:
+                running.add(group.create_task(waiting.popleft()()))
+            most = max(most, len(running))
+            _, running = await asyncio.wait(
+                running, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED
+            )
+            if time.monotonic() > looked + LOOK:
+                idle, looked = idling.share(), time.monotonic()
+                if idle > IDLE and allowed < width.most:
+                    allowed = min(allowed + cores(), width.most)
+                elif idle < BUSY and allowed > width.tests:
+                    allowed -= 1
+    return most

@@ -153,7 +153,7 @@ class Runner:
         tests = [functools.partial(self._case, testbed, item) for item in items]
         found = await width(testbed, len(tests))
         self._run.at_a_time, self._run.alone = found.tests, found.why
-        await overlap(tests, found.tests, lambda: self._stopped(session))
+        self._run.at_a_time = await overlap(tests, found, lambda: self._stopped(session))
 
     def _place(self, item: pytest.Item) -> tuple[int, bool]:
         """Test cases that others rest on come first, in order: what fails there is known then.

@@ -1,0 +1,64 @@
+"""How many test cases are under way at a time."""
+
+import asyncio
+import itertools
+
+import pytest
+
+from conformance.running import machine, overlap
+from conformance.running.overlap import Width
+
+TESTS = 40
+
+
+def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[int]:
+    """How many were under way at each start, where the machine is that idle at each look."""
+    shares = itertools.chain(idle, itertools.repeat(idle[-1]))
+    monkeypatch.setattr(machine.Idling, "share", lambda self: next(shares))
+    monkeypatch.setattr(overlap, "LOOK", 0.0)
+    monkeypatch.setattr(overlap, "cores", lambda: 2)
+    under_way: set[int] = set()
+    started: list[int] = []
+    seen: list[int] = []
+
+    async def test(number: int) -> None:
+        started.append(number)
+        under_way.add(number)
+        seen.append(len(under_way))
+        for _ in range(TESTS):
+            await asyncio.sleep(0)
+        under_way.remove(number)
+
+    tests = [lambda number=number: test(number) for number in range(TESTS)]
+    most = asyncio.run(overlap.overlap(tests, width, lambda: False))
+    assert started == list(range(TESTS)), "in their order"
+    assert most == max(seen)
+    return seen
+
+
+def test_more_are_under_way_while_the_machine_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = widths(monkeypatch, Width(2, most=6), 0.9)
+    assert seen[:2] == [1, 2]
+    assert max(seen) == 6
+
+
+def test_fewer_again_once_it_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = widths(monkeypatch, Width(2, most=6), 0.9, 0.9, 0.0)
+    assert max(seen) == 6
+    assert seen[-1] <= 3
+
+
+@pytest.mark.parametrize("width", [Width(3), Width(1, "its address is fixed")])
+def test_as_many_as_declared(monkeypatch: pytest.MonkeyPatch, width: Width) -> None:
+    assert max(widths(monkeypatch, width, 1.0)) == width.tests
+
+
+def test_no_other_is_started_once_there_is_reason_to_stop() -> None:
+    done: list[int] = []
+
+    async def test(number: int) -> None:
+        done.append(number)
+
+    tests = [lambda number=number: test(number) for number in range(TESTS)]
+    asyncio.run(overlap.overlap(tests, Width(2), lambda: len(done) >= 4))
+    assert done == [0, 1, 2, 3]
