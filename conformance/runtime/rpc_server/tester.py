@@ -172,7 +172,8 @@ async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
         echo = await echoing(iut, session)
         requests = (echo.request(number, number) for number in numbers)
         await session.send(*requests, segmentation=cut)
-        came = await answers(session, numbers, " among others", "rpc.pipelining")
+        how = " of a hundred in one write" if cut else " of a hundred"
+        came = await answers(session, numbers, how, "rpc.pipelining")
         for number in numbers:
             check_success(came[number], [number], f"request {number}", "rpc.result")
 
