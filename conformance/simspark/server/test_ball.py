@@ -99,7 +99,7 @@ async def _rolls(watch: Watch, place: Place, dx: float, dy: float, command: str)
 
 
 @requirement("ball.vel")
-@pytest.mark.parametrize(("vx", "vy"), [(3, 1), (-1, 2.5)])
+@pytest.mark.parametrize(("vx", "vy"), [(3, 1), (-1, -2.5)])
 async def test_ball_is_pushed(iut: Iut, vx: float, vy: float) -> None:
     """A ball at rest rolls off in the direction of its velocity."""
     async with watching(iut) as watch:

@@ -252,15 +252,14 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         await third.empty(place)
         await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
         blind: list[Violation] = []
-        times = []
+        times: list[tuple[float, float]] = []
         for watch in (third, one, other):
             try:
-                came = await watch.since(
-                    place.taken,
+                times += await watch.since(
+                    [place.taken],
                     f"show the ball at {place} to each of three monitors",
                     lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
                 )
-                times.append(came)
             except Violation as none:
                 blind.append(none)
         if blind:

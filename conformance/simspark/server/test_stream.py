@@ -98,13 +98,15 @@ async def test_every_monitor_is_told_what_changes(iut: Iut) -> None:
         watching(iut, instance) as third,
     ):
         await third.command("(score (left 3)(right 5))")
+        score = (
+            lambda view: view.value("score_left") == 3,
+            lambda view: view.value("score_right") == 5,
+        )
+        to = "show the score 3 to 5 to each of three monitors"
         times = [
-            await watch.since(
-                lambda view: view.value("score_left") == 3 and view.value("score_right") == 5,
-                "show the score 3 to 5 to each of three monitors",
-                lambda view: str(view.state),
-            )
+            time
             for watch in (third, other, one)
+            for time in await watch.since(score, to, lambda view: str(view.state))
         ]
         told_alike(times, "the score 3 to 5")
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from math import hypot, inf
 from typing import Any
@@ -66,23 +66,25 @@ class Watch:
             raise Violation(f"the states to {to}", came, requirement) from none
 
     async def since(
-        self, holds: Callable[[View], Any], to: str, now: Callable[[View], str]
-    ) -> tuple[float, float]:
-        """Follow the states until something holds: the times of the last without it and that with.
+        self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
+    ) -> list[tuple[float, float]]:
+        """Follow the states until each part of something has held, as soon as it does.
 
-        They are those of the game. Raises Violation where it never holds.
+        For each part the times of the game that the last state without it tells, and the first
+        with it. Raises Violation where one never holds.
         """
-        without = -inf
+        without, first = [-inf] * len(parts), [inf] * len(parts)
 
-        def so(view: View) -> bool:
-            nonlocal without
-            if holds(view):
-                return True
-            without = view.value("time") or without
-            return False
+        def all_came(view: View) -> bool:
+            time = view.value("time") or 0.0
+            for number, holds in enumerate(parts):
+                if first[number] == inf:
+                    of = first if holds(view) else without
+                    of[number] = time
+            return max(first) < inf
 
-        await self.until(so, to, within=3 * self.session.seconds("response"), now=now)
-        return without, self.view.value("time") or inf
+        await self.until(all_came, to, within=3 * self.session.seconds("response"), now=now)
+        return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
         """The next state, whatever it is."""
@@ -177,16 +179,16 @@ class Watch:
 
 
 def told_alike(times: list[tuple[float, float]], what: str) -> None:
-    """Raise Violation where one monitor was told of something later in the game than another.
+    """Raise Violation where a monitor was told of a part of something later than of another part.
 
-    ``times`` are those of `Watch.since`. A full message that comes now and then would make up for
-    what the updates of a monitor lack.
+    Or later than another monitor was, by the time of the game: a full message that comes now and
+    then would make up for what updates lack. ``times`` are those of `Watch.since`.
     """
     first, without = min(time for _, time in times), max(time for time, _ in times)
     check(
         without <= first,
-        f"{what} to be told to every monitor after the time {first:g}, when one was told of it",
-        f"another was sent a state of the time {without:g} without it",
+        f"all of {what} to be told to every monitor after the time {first:g}, when it began to be",
+        f"a state of the time {without:g} was still sent without",
     )
 
 

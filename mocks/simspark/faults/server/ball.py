@@ -57,6 +57,14 @@ class VelocitySwapped(Server):
         super().ball_vel([vel[1], vel[0], vel[2]])
 
 
+@fault("velocity-across-one-way", violates="ball.vel", subtle=True)
+class VelocityAcrossOneWay(Server):
+    """Never pushes the ball towards negative y."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        super().ball_vel([vel[0], max(vel[1], 0.0), vel[2]])
+
+
 @fault("velocity-added", violates="ball.vel", subtle=True)
 class VelocityAdded(Server):
     """Adds the velocity to that which the ball has."""

@@ -294,6 +294,18 @@ class ChangesForOneUntilFull(ChangesForOne):
             self.send_state(monitor, pairs, scene)
 
 
+@fault("one-change-a-state", violates="state.partial", subtle=True)
+class OneChangeAState(Server):
+    """Tells one of several changes, and the others with a full state every 60 cycles."""
+
+    def tell_monitors(self) -> None:
+        self.full_wanted |= self.cycles % 60 == 0
+        super().tell_monitors()
+
+    def partial_state(self) -> list[str]:
+        return super().partial_state()[:2]
+
+
 @fault("time-of-day", violates="state.values")
 class TimeOfDay(Server):
     """Writes the time as minutes and seconds."""
