@@ -27,16 +27,14 @@ async def test_again(iut: Iut, times: int) -> None:
 async def test_at_once(iut: Iut) -> None:
     """The next push comes within a second, at least the quickest of three; so do later ones."""
     async with playing(iut) as tester:
-        push = await tester.link()
-        for earlier in (0, 4):
-            push = await tester.repeats(push, earlier)
-            quickest, tries = 60.0, 3
-            while quickest > 1 and tries:
-                await push.command("repeat")
-                answered, tries = asyncio.get_running_loop().time(), tries - 1
-                push = await tester.next("Push", within=tester.seconds("push_hold"))
-                quickest = min(quickest, push.at - answered)
-            came = f"the quickest took {quickest:.1f} s"
+        push, took = await tester.link(), list[float]()
+        while len(took) < 10 and (len(took) < 8 or min(took[-3:]) > 1):
+            await push.command("repeat")
+            answered = asyncio.get_running_loop().time()
+            push = await tester.next("Push", within=tester.seconds("push_hold"))
+            took.append(push.at - answered)
+        for quickest in (min(took[:3]), min(took[-3:])):
+            came = f"the quickest of three took {quickest:.1f} s"
             check(quickest <= 1, "a push within a second after repeat", came)
 
 
