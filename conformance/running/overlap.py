@@ -1,12 +1,13 @@
 """Runs test cases side by side in one event loop: most of a run is waiting for the IUT.
 
 Each test case has instances, ports and sessions of its own, so that they need not know of one
-another. Whether they may overlap is found out with two smoke sessions side by side: an IUT whose
-instances disturb each other (a fixed port, a lock file) is tested one by one. How many do is found
-out as the run goes on: more while they leave cores idle, fewer while those are all in use.
+another. How many are under way at first is found out with two smoke sessions side by side: an IUT
+whose instances disturb each other (a fixed port, a lock file) is tested one by one. There are more
+for as long as they leave cores idle: most tests wait longer than a smoke session.
 """
 
 import asyncio
+import resource
 import tempfile
 import time
 from collections import deque
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance.running import smoke
-from conformance.running.machine import Idling, cores
+from conformance.running.machine import Idling, cores, load
 from conformance.running.testbed import Testbed
 
-FEW = 3  # test cases or fewer are run one by one, without finding out whether they can overlap
+FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
 MOST = 12  # test cases at a time by default, unless there are more cores
 LOOK = 0.1  # seconds between two looks at how idle the machine is
 IDLE, BUSY = 0.3, 0.1  # parts of its cores: above the first there can be more, below the other less
@@ -38,7 +39,7 @@ class Width:
 
 
 async def width(testbed: Testbed, tests: int) -> Width:
-    """The width for that many test cases: as declared, or what the IUT bears."""
+    """The width for that many test cases: as declared, or what the IUT and this machine bear."""
     configuration = testbed.configuration
     if tests <= FEW:
         return Width(1)
@@ -48,12 +49,16 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1, "its address is fixed")
     if configuration.workers != "auto":
         return Width(int(configuration.workers))
+    began, spent = time.monotonic(), _processor_time()
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
         held = await asyncio.gather(*(smoke.hold(testbed, Path(folder)) for _ in range(2)))
     first, second = held
     if not (first.held and second.held) or first.taken & second.taken:
         return Width(1, "two of its instances disturb each other")
-    return Width(cores(), most=max(MOST, cores()))
+    took, spent = time.monotonic() - began, _processor_time() - spent
+    # On a busy machine, what looks like waiting for the IUT is waiting for a core.
+    bears = int(cores() * took / max(spent, 0.01) / load())
+    return Width(max(min(bears, MOST), cores()), most=max(MOST, cores()))
 
 
 async def overlap(
@@ -83,3 +88,9 @@ async def overlap(
                 elif idle < BUSY and allowed > width.tests:
                     allowed -= 1
     return most
+
+
+def _processor_time() -> float:
+    """Seconds of processor time of this process and of those of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
