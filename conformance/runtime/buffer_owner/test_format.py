@@ -51,13 +51,13 @@ async def test_one_buffer_each(iut: Iut) -> None:
 
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
-    """Who waits for the mutex goes on once another process has unlocked it."""
+    """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
     async with memory_tester(iut) as tester:
-        buffer = await tester.connect("arm")
-        for angle in (0.25, -0.25, 0.5):
+        first, second = await tester.connect("arm"), await tester.connect("arm")
+        for buffer, angle in ((first, 0.25), (second, -0.25), (first, 0.5)):
             arguments = {**buffer.arguments, "values": {"angle": angle}}
             await waits_for_mutex(tester, buffer, "set_data", arguments)
-        (await buffer.look()).holds({"read.params.angle": 0.5})
+            (await buffer.look()).holds({"read.params.angle": angle})
 
 
 async def bits_of(buffer: Buffer, name: str) -> int:

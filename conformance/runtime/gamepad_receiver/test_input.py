@@ -52,14 +52,18 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
-    """Each axis of a message is put into the parameter of its name, message after message."""
+    """Each axis of a message is put into the parameter of its name, to the ends of its range."""
+    at_rest = dict.fromkeys(AXES, 0.0)
     async with gamepad_tester(iut) as tester:
         for number in range(6):
             axes = {axis: FRACTIONS[AXES[(index + number) % 4]] for index, axis in enumerate(AXES)}
             await tester.plays({"0": pad(**axes)}, "0", axes)
         odd = {"lx": 0.1, "ly": -0.7, "rx": 1 / 3, "ry": 0.0}
         await tester.plays({"0": pad(**odd)}, "0", {name: single(v) for name, v in odd.items()})
-        await tester.plays({"0": pad()}, "0", dict.fromkeys(AXES, 0.0))
+        for axis in AXES:
+            for end in (-1.0, 1.0):
+                await tester.plays({"0": pad(**{axis: end})}, "0", at_rest | {axis: end})
+        await tester.plays({"0": pad()}, "0", at_rest)
 
 
 @requirement("receiver.buttons")

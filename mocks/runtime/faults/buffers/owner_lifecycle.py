@@ -37,6 +37,17 @@ class PrivateMutex(Owner):
         await super().acquire(buffer)
 
 
+@fault("second-mutex-private", violates="format.mutex", subtle=True)
+class SecondMutexPrivate(PrivateMutex):
+    """Does so with any but its first buffer."""
+
+    async def acquire(self, buffer: Buffer) -> None:
+        if buffer is next(iter(self.buffers.values()), buffer):
+            await Owner.acquire(self, buffer)
+        else:
+            await super().acquire(buffer)
+
+
 @fault("valid-with-the-first-data", violates="lifecycle.created-valid")
 class ValidWithTheFirstData(Owner):
     """Leaves a new buffer invalid until it is connected once more."""

@@ -111,6 +111,17 @@ class WaitsForEver(Receiver):
             await asyncio.Event().wait()
 
 
+@fault("second-waits-for-ever", violates="format.mutex", subtle=True)
+class SecondWaitsForEver(WaitsForEver):
+    """Does so with any but its first buffer."""
+
+    async def acquire(self, buffer: Buffer) -> None:
+        if buffer is next(iter(self.pads.values()), buffer):
+            await Receiver.acquire(self, buffer)
+        else:
+            await super().acquire(buffer)
+
+
 @fault("kept-after-clamping", violates="operations.mutex-released")
 class KeptAfterClamping(Receiver):
     """Keeps the mutex of a buffer for which a value was clamped."""

@@ -40,6 +40,15 @@ class SticksSwapped(Receiver):
         super().axes(pad, [*params[2:], *params[:2]], into)
 
 
+@fault("last-axis-without-its-end", violates="receiver.axes", subtle=True)
+class LastAxisWithoutItsEnd(Receiver):
+    """Overlooks that the last axis is at its lower end."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        kept = {key: value for key, value in pad.items() if (key, value) != ("ry", -1.0)}
+        super().axes(kept, params, into)
+
+
 @fault("rest-overlooked", violates="receiver.axes", subtle=True)
 class RestOverlooked(Receiver):
     """Keeps the last position of an axis that is at rest again."""
