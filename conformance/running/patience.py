@@ -70,6 +70,16 @@ class Patience:
         self.stretched = max(self.stretched, factor)
         return round(declared * factor, 2)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether this machine leaves the suite so little time just now that it may be late."""
+        return self.crowding.factor() >= BUSY
+
+    def forget(self, requirement: str) -> None:
+        """What a test of this requirement has missed says nothing: it is to be held again."""
+        self._missed.pop(requirement, None)
+        self._sought.pop(requirement, None)
+
     def seconds_for(
         self, names: Names, seconds: float, requirements: Collection[str], *, certain: bool = False
     ) -> float:

@@ -28,6 +28,7 @@ from conformance.iut import Iut
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.running import drawing, interruption, smoke
+from conformance.running.doubt import Doubt
 from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
@@ -50,6 +51,7 @@ class Runner:
         self._config = config
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
+        self._doubt = Doubt()
         self._wrong = 0
         self._writing = False
         self.report: dict[str, Any] | None = None
@@ -178,14 +180,10 @@ class Runner:
         decides = self._decides(item)
         iut = Iut(testbed, decides.id)
         began, clock = time.time(), time.perf_counter()
-        error: Exception | None = None
-        try:
-            if claimed := self.configuration.leaves_out(decides.id):
-                raise NotExercised(f"declared as unsupported: {claimed}")
-            parameters = item.callspec.params if hasattr(item, "callspec") else {}
-            await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
-        except Exception as raised:
-            error = raised
+        error = await self._held(item, iut)
+        error = await self._doubt.settle(
+            error, iut, lambda: self._held(item, Iut(testbed, decides.id))
+        )
         seconds = time.perf_counter() - clock
         result = Result(case_id(item), purpose(item), decides.id, duration_s=round(seconds, 4))
         conclude(result, error, iut, decides, self.folder)
@@ -211,6 +209,17 @@ class Runner:
         _translate(report, result)
         self._tell(result)
         item.ihook.pytest_runtest_logreport(report=report)
+
+    async def _held(self, item: pytest.Item, iut: Iut) -> Exception | None:
+        """Hold a test; how it ended, if it did not pass."""
+        try:
+            if claimed := self.configuration.leaves_out(iut.deciding):
+                raise NotExercised(f"declared as unsupported: {claimed}")
+            parameters = item.callspec.params if hasattr(item, "callspec") else {}
+            await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
+        except Exception as raised:
+            return raised
+        return None
 
     async def _unless_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
         """Run a test; where the run ends at the first violation, only until there is one.
