@@ -9,7 +9,7 @@ from typing import Any
 from conformance.harness.instance import SLOW, Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, Names, Patience
+from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message, Wire
@@ -235,7 +235,7 @@ class Session(Wire):
         patience = self._patience
         about = {self._deciding, self.blamed or wait.requirement or self._deciding}
         if self.hasty:
-            return patience.briefly(wait.names, seconds)
+            return SHARE * seconds
         brief = patience.seconds_for(wait.names, seconds, about, certain=wait.certain)
         if brief < seconds and not patience.rests(self._deciding):
             wait.known = {each for each in about if patience.missed(each, wait.names)}

@@ -58,6 +58,20 @@ async def inverted(iut: Iut) -> Inconclusive | None:
     )
 
 
+def silent(iut: Iut) -> str:
+    """What to add for an IUT that has connected and sent nothing, as another role may do."""
+    role = iut.role
+    alike = [
+        f"{role.protocol}/{other.name}"
+        for other in iut.configuration.protocol.roles.values()
+        if (other.peer, other.serves) == (role.peer, role.serves) and other.name != role.name
+    ]
+    said = any(event.data for session in iut.sessions for event in session.theirs)
+    if role.serves or said or not iut.sessions or not alike:
+        return ""
+    return f"; if it is to be silent at first, test it as {' or '.join(alike)}"
+
+
 def spoken(iut: Iut) -> Inconclusive | None:
     """What to say to an IUT that speaks as the other role; the judge has found what is violated."""
     role = iut.role

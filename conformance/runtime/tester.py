@@ -166,7 +166,9 @@ async def _unasked(session: Session) -> None:
     if process and process.exit:
         await session.watch()
         return
-    within = session.seconds("startup") + session.seconds("response")
+    # It has had time to start while it was asked to do something.
+    starting = session.seconds("startup") + session.seconds("response") - session.now
+    within = max(starting, session.seconds("quiet"))
     while len(session.received) < _SOME and await session.watch(within=within):
         within = session.seconds("response")
 

@@ -97,7 +97,7 @@ async def _start(session: Session, lines: int) -> Message | None:
         return await session.watch(START, within=within)
     message = await session.watch(START)
     # Where the first press came before Ready had been read, the second one counts.
-    for seconds in (within, session.seconds("response")):
+    for seconds in (within,) if session.hasty else (within, session.seconds("response")):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")
