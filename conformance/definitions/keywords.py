@@ -241,12 +241,22 @@ def _reference(validator: Any, uri: Any, instance: Any, schema: Any) -> Found:
 
 def _branches(keyword: str) -> Callable[..., Found]:
     def check(validator: Any, branches: Any, instance: Any, schema: Any) -> Found:
-        fitting = sum(_fits(validator, branch, instance) for branch in branches)
+        fitting, applying = 0, set[str]()
+        failing: list[tuple[ValidationError, Found, set[str]]] = []
+        for index, branch in enumerate(branches):
+            errors = validator.descend(instance, branch, schema_path=index)
+            first, marks = _first(errors)
+            if first is None:
+                fitting += 1
+                applying |= marks
+            else:
+                failing.append((first, errors, marks))
+        outer = MARKS.get()
+        if outer is not None:
+            # Only where a branch fits its requirements apply to the value; if none does, any may.
+            outer |= applying.union(*(marks for *_, marks in failing if not fitting))
         if fitting == 0:
-            failures = []
-            for index, branch in enumerate(branches):
-                errors = validator.descend(instance, branch, schema_path=index)
-                failures.append(list(islice(errors, BRANCH_LIMIT)))
+            failures = [[first, *islice(more, BRANCH_LIMIT - 1)] for first, more, _ in failing]
             yield from _meant(failures) or [_came(keyword, branches, instance)]
         elif fitting > 1 and keyword == "oneOf":
             only = f"only one of {words(keyword, branches)} was expected"
@@ -255,17 +265,14 @@ def _branches(keyword: str) -> Callable[..., Found]:
     return check
 
 
-def _fits(validator: Any, branch: Any, instance: Any) -> bool:
-    """Whether a branch fits; only then its requirements apply to the value."""
-    outer = MARKS.get()
-    token = MARKS.set(set())
+def _first(errors: Found) -> tuple[ValidationError | None, set[str]]:
+    """The first of the errors of a branch, if there is one, and the requirements met before it."""
+    marks: set[str] = set()
+    token = MARKS.set(marks)
     try:
-        fits = next(validator.descend(instance, branch), None) is None
-        if fits and outer is not None:
-            outer |= MARKS.get() or set()
+        return next(errors, None), marks
     finally:
         MARKS.reset(token)
-    return fits
 
 
 def _meant(failures: list[list[ValidationError]]) -> list[ValidationError]:
