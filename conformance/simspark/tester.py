@@ -5,7 +5,6 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.judging.judge import Finding
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
@@ -26,14 +25,17 @@ async def in_one_session(
     except for those that show ``first``.
     """
 
-    async def find() -> tuple[list[Finding], str | None]:
+    async def find() -> tuple[tuple[Session, ...], str | None]:
         early = await play(iut)
-        return [finding for session in iut.sessions for finding in session.judge.findings], early
+        return tuple(iut.sessions), early
 
-    findings, early = await iut.once(name, find)
-    for finding in findings:
+    sessions, early = await iut.once(name, find)
+    for session, finding in ((each, one) for each in sessions for one in each.judge.findings):
         if finding.requirement == iut.deciding:
-            raise Violation("what the requirement says", finding.message, explains=True)
+            came, event = finding.message, finding.event
+            shown = Violation("what the requirement says", came, event=event, explains=True)
+            shown.session, shown.sessions = session, sessions
+            raise shown
     if early and iut.deciding not in first:
         raise Inconclusive(early)
 
