@@ -2,15 +2,13 @@
 
 An IUT has deadlines of its own, which a busy tester may miss: it ends a session whose handshake
 comes too late, or asks no more. A test that fails for something that did not come is therefore
-held once more; where it does not fail again, it has decided nothing. What came stands as it is.
+held again, when no other is under way, and what it then finds counts. What came stands as it is.
 """
 
-from collections.abc import Awaitable, Callable
-
 from conformance.iut import Iut
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Violation
 
-CONFIRMED = 3  # violations that failed again, after which the machine is no longer suspected
+CONFIRMED = 3  # violations that are found again, after which the machine is no longer suspected
 
 
 class Doubt:
@@ -19,27 +17,36 @@ class Doubt:
     def __init__(self) -> None:
         self._confirmed = 0
 
-    async def settle(
-        self,
-        error: Exception | None,
-        iut: Iut,
-        hold_again: Callable[[], Awaitable[Exception | None]],
-    ) -> Exception | None:
-        """How a test really ended that has ended like this."""
-        if not isinstance(error, Violation) or not self._arises(error, iut):
-            return error
-        iut.testbed.patience.forget(error.requirement or iut.deciding)
-        if isinstance(await hold_again(), Violation):
-            self._confirmed += 1
-            return error
-        undecided = Inconclusive(f"{error}; not so when it was tested again: this machine is busy")
-        undecided.session, undecided.sessions = error.session, error.sessions
-        return undecided
+    @property
+    def lasts(self) -> bool:
+        """Whether this machine is still suspected."""
+        return self._confirmed < CONFIRMED
 
-    def _arises(self, error: Violation, iut: Iut) -> bool:
-        if self._confirmed >= CONFIRMED or not iut.testbed.patience.crowded:
+    def arises(self, error: Exception | None, iut: Iut) -> bool:
+        """Whether a test that has ended like this is to be held again."""
+        if not isinstance(error, Violation) or not self.lasts or _came(error, iut):
             return False
-        session = error.session or next(reversed(iut.sessions), None)
-        shown = session.events[error.event] if session and error.event is not None else None
-        # The end of a session is an event, too, but nothing that has come.
-        return shown is None or shown.data is None
+        if not iut.testbed.patience.crowded:
+            return False
+        # Meanwhile nobody waits for the same in full.
+        iut.concluded(error, error.sessions or tuple(iut.sessions))
+        return True
+
+    def forget(self, error: Exception | None, iut: Iut) -> None:
+        """Have what it has missed waited for in full when it is held again."""
+        about = error.requirement if isinstance(error, Violation) else None
+        iut.testbed.patience.forget(about or iut.deciding)
+
+    def settle(self, first: Exception | None, again: Exception | None, iut: Iut) -> None:
+        """How a test has ended that was held again, with the IUT as it saw that."""
+        self._confirmed += isinstance(again, Violation)
+        iut.remark = f"{first}; tested again, as this machine was busy, it held. {iut.remark}"
+
+
+def _came(error: Violation, iut: Iut) -> bool:
+    """Whether a violation is something that has come; the end of a session is nothing."""
+    if error.event is None:
+        return False
+    session = error.session or next(reversed(iut.sessions), None)
+    shown = session.events[error.event :] if session else ()
+    return not shown or shown[0].data is not None

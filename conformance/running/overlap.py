@@ -57,7 +57,8 @@ async def width(testbed: Testbed, tests: int) -> Width:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.
-    bears = int(cores() * took / max(spent, 0.01) / load())
+    busy = max(load(), testbed.patience.crowding.factor())
+    bears = int(cores() * took / max(spent, 0.01) / busy)
     return Width(max(min(bears, MOST), cores()), most=max(MOST, cores()))
 
 

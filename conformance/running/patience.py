@@ -72,8 +72,8 @@ class Patience:
 
     @property
     def crowded(self) -> bool:
-        """Whether this machine leaves the suite so little time just now that it may be late."""
-        return self.crowding.factor() >= BUSY
+        """Whether this machine has left the suite so little time that it may have been late."""
+        return self.stretched > 1
 
     def forget(self, requirement: str) -> None:
         """What a test of this requirement has missed says nothing: it is to be held again."""

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Coroutine, Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,17 @@ LOOK = 0.05  # seconds between two looks at what the sessions of a test have sho
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """A test that was held, and how that ended, if it did not pass."""
+
+    item: pytest.Item
+    iut: Iut
+    error: Exception | None
+    began: float
+    seconds: float
+
+
 class Runner:
     """The state of one run."""
 
@@ -52,6 +64,7 @@ class Runner:
         self._run = Run(configuration, datetime.datetime.now(datetime.UTC))
         self._stack = contextlib.ExitStack()
         self._doubt = Doubt()
+        self._doubted: list[_Attempt] = []
         self._wrong = 0
         self._writing = False
         self.report: dict[str, Any] | None = None
@@ -156,6 +169,7 @@ class Runner:
         found = await width(testbed, len(tests))
         self._run.at_a_time, self._run.alone = found.tests, found.why
         self._run.at_a_time = await overlap(tests, found, lambda: self._stopped(session))
+        await self._look_again(testbed)
 
     def _place(self, item: pytest.Item) -> tuple[int, bool]:
         """Test cases that others rest on come first, in order: what fails there is known then.
@@ -176,15 +190,29 @@ class Runner:
     # Their results
 
     async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
-        """Run one test case, and report it to pytest."""
+        """Run one test case; report it to pytest, unless it is to be held again at the end."""
+        attempt = await self._held(item, Iut(testbed, self._decides(item).id))
+        if self._config.option.maxfail or not self._doubt.arises(attempt.error, attempt.iut):
+            await self._conclude(attempt)
+        else:
+            self._doubted.append(attempt)
+
+    async def _look_again(self, testbed: Testbed) -> None:
+        """Hold again, one by one, what may have failed for the machine alone."""
+        for first in self._doubted:
+            self._doubt.forget(first.error, first.iut)
+        for first in self._doubted:
+            latest = first
+            if self._doubt.lasts:
+                latest = await self._held(first.item, Iut(testbed, first.iut.deciding))
+                self._doubt.settle(first.error, latest.error, latest.iut)
+            await self._conclude(latest)
+
+    async def _conclude(self, attempt: _Attempt) -> None:
+        """Report to pytest what a test has found."""
+        item, iut, error = attempt.item, attempt.iut, attempt.error
         decides = self._decides(item)
-        iut = Iut(testbed, decides.id)
-        began, clock = time.time(), time.perf_counter()
-        error = await self._held(item, iut)
-        error = await self._doubt.settle(
-            error, iut, lambda: self._held(item, Iut(testbed, decides.id))
-        )
-        seconds = time.perf_counter() - clock
+        seconds = attempt.seconds
         result = Result(case_id(item), purpose(item), decides.id, duration_s=round(seconds, 4))
         conclude(result, error, iut, decides, self.folder)
         if result.problem and error:
@@ -203,23 +231,25 @@ class Runner:
             None,
             "call",
             duration=seconds,
-            start=began,
-            stop=began + seconds,
+            start=attempt.began,
+            stop=attempt.began + seconds,
         )
         _translate(report, result)
         self._tell(result)
         item.ihook.pytest_runtest_logreport(report=report)
 
-    async def _held(self, item: pytest.Item, iut: Iut) -> Exception | None:
-        """Hold a test; how it ended, if it did not pass."""
+    async def _held(self, item: pytest.Item, iut: Iut) -> _Attempt:
+        """Hold a test."""
+        began, clock = time.time(), time.perf_counter()
+        error: Exception | None = None
         try:
             if claimed := self.configuration.leaves_out(iut.deciding):
                 raise NotExercised(f"declared as unsupported: {claimed}")
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
         except Exception as raised:
-            return raised
-        return None
+            error = raised
+        return _Attempt(item, iut, error, began, time.perf_counter() - clock)
 
     async def _unless_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
         """Run a test; where the run ends at the first violation, only until there is one.

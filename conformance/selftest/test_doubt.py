@@ -9,47 +9,25 @@ from conformance.judging.captures import Event
 from conformance.running.doubt import CONFIRMED, Doubt
 from conformance.running.patience import Patience
 from conformance.selftest.test_machine import Crowded
-from conformance.verdicts import Inconclusive, NotExercised, Violation
-
-pytestmark = pytest.mark.asyncio
+from conformance.verdicts import NotExercised, Violation
 
 _EVENTS = (Event(0.1, "robot", b"something came"), Event(0.2, "robot", event="closed"))
 
 
-async def held(
-    doubt: Doubt, error: Exception | None, then: Exception | None = None, factor: float = 3.0
-) -> tuple[Exception | None, int]:
-    """How a test ends that ends like this at first, and like ``then`` later; and how often more."""
-    times: list[None] = []
-
-    async def hold_again() -> Exception | None:
-        times.append(None)
-        return then
-
-    testbed = SimpleNamespace(patience=Patience(crowding=Crowded(factor)))
+def iut(factor: float = 3.0) -> Any:
+    """What a test has seen of an IUT while the machine was so crowded."""
+    patience = Patience(crowding=Crowded(factor))
+    patience.seconds("response", 2.0)
+    testbed = SimpleNamespace(patience=patience)
     session = SimpleNamespace(events=_EVENTS)
-    iut: Any = SimpleNamespace(testbed=testbed, deciding="push.again", sessions=[session])
-    return await doubt.settle(error, iut, hold_again), len(times)
+    return SimpleNamespace(
+        testbed=testbed, sessions=[session], concluded=lambda error, sessions: error, remark=""
+    )
 
 
 @pytest.mark.parametrize("event", [None, 1])
-async def test_what_is_not_missed_again_decides_nothing(event: int | None) -> None:
-    missed = Violation("a push", "none came", event=event)
-    undecided, times = await held(Doubt(), missed)
-    assert isinstance(undecided, Inconclusive)
-    assert "a push; none came" in str(undecided)
-    assert times == 1
-
-
-async def test_what_is_missed_again_stands() -> None:
-    missed = Violation("a push", "none came")
-    assert await held(Doubt(), missed, Violation("a push", "none came")) == (missed, 1)
-
-
-async def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
-    doubt, missed = Doubt(), Violation("a push", "none came")
-    counts = [(await held(doubt, missed, missed))[1] for _ in range(CONFIRMED + 2)]
-    assert counts == [1] * CONFIRMED + [0, 0]
+def test_what_is_missed_on_a_busy_machine_is_doubted(event: int | None) -> None:
+    assert Doubt().arises(Violation("a push", "none came", event=event), iut())
 
 
 @pytest.mark.parametrize(
@@ -58,8 +36,25 @@ async def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
         (None, 3.0),
         (NotExercised("no hook"), 3.0),
         (Violation("a push", "something else came", event=0), 3.0),
+        (Violation("a push", "something else came", event=7), 3.0),
         (Violation("a push", "none came"), 1.0),
     ],
 )
-async def test_everything_else_is_looked_at_once(error: Exception | None, factor: float) -> None:
-    assert await held(Doubt(), error, factor=factor) == (error, 0)
+def test_nothing_else_is(error: Exception | None, factor: float) -> None:
+    assert not Doubt().arises(error, iut(factor))
+
+
+def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
+    doubt, missed = Doubt(), Violation("a push", "none came")
+    for _ in range(CONFIRMED):
+        assert doubt.lasts
+        assert doubt.arises(missed, iut())
+        doubt.settle(missed, missed, iut())
+    assert not doubt.lasts
+    assert not doubt.arises(missed, iut())
+
+
+def test_a_test_that_holds_then_says_that_it_did_not_at_first() -> None:
+    again = iut()
+    Doubt().settle(Violation("a push", "none came"), None, again)
+    assert again.remark.startswith("expected a push; none came; tested again")
