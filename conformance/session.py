@@ -140,7 +140,7 @@ class Session(Wire):
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         if not await self._until(found, deadline):
             await self._settled()
-            in_time = "" if self._ended else f" within {seconds:g} s"
+            in_time = "" if self._ended else f" within {round(seconds, 2):g} s"
             if lags and not self._ended:
                 text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
                 raise Late(text, lags)
@@ -153,7 +153,9 @@ class Session(Wire):
         if within is None:
             self._patience.answered(names, took, response, declared)
         if took > declared and within is None:
-            text = f"expected {expected} within {declared:g} s; it came after {took:.1f} s"
+            text = (
+                f"expected {expected} within {round(declared, 2):g} s; it came after {took:.1f} s"
+            )
             raise Late(text, took)
         return message
 

@@ -1,11 +1,14 @@
 """How busy this machine is: what programs take longer for because others compute as well."""
 
 import os
+import time
 from pathlib import Path
 
 _SCHEDULED = Path("/proc/self/schedstat")
 _CORES = Path("/proc/stat")
 _ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
+_LITTLE = 2_000_000  # the same, where what is known is older than this:
+_OLD = 0.5  # seconds
 
 
 def cores() -> int:
@@ -30,7 +33,7 @@ class Crowding:
 
     def __init__(self) -> None:
         self._computed, self._waited = _scheduled() or (0, 0)
-        self._factor = load()
+        self._factor, self._at = load(), time.monotonic()
 
     def factor(self) -> float:
         """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
@@ -38,9 +41,11 @@ class Crowding:
         if told is None:
             return load()
         computed, waited = told[0] - self._computed, told[1] - self._waited
-        if computed >= _ENOUGH:
+        old = time.monotonic() > self._at + _OLD
+        if computed >= (_LITTLE if old else _ENOUGH):
             self._factor = (computed + waited) / computed
             self._computed, self._waited = told
+            self._at = time.monotonic()
         return self._factor
 
 
