@@ -18,6 +18,7 @@ from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
 HIGH = 1.0  # metres above which a ball has not fallen to the ground yet
+STILL = 0.05  # metres that a ball at rest has moved at most
 ROLLED = 0.15  # metres that the ball must have moved to have rolled
 
 
@@ -200,6 +201,37 @@ async def test_ball_is_left_alone(iut: Iut) -> None:
         )
         check(stayed, f"the ball to stay at {place}", places_of_balls(watch.view))
         await watch.obeys("(ball)")
+
+
+async def _rolls_on(watch: Watch, command: str) -> bool:
+    """Whether a ball that rolls still does so after a command, and one that is obeyed."""
+    place = watch.place(-0.2, 0.15)
+    await watch.put_ball(place)
+    await watch.settle()
+    track = _Track(watch.view, place)
+    await _rolls(watch, place, 3, 1, "(ball (vel 3 1 0))")
+    if command:
+        await watch.command(command)
+    await watch.obeys(command or "a push")
+    x, y = track.follow(watch.view)
+
+    def stays(view: View) -> bool:
+        moved = track.follow(view)
+        return (moved[0] - x) ** 2 + (moved[1] - y) ** 2 < STILL**2
+
+    return not await watch.never(lambda view: not stays(view), 2 * watch.session.seconds("quiet"))
+
+
+@requirement("ball.neither")
+async def test_rolling_ball_is_left_alone(iut: Iut) -> None:
+    """Nor does a ball that rolls stop upon a command ball without pos and vel."""
+    async with watching(iut) as watch:
+        await _playing(watch)
+        if await _rolls_on(watch, "(ball)"):
+            return
+        if not await _rolls_on(watch, ""):
+            raise Inconclusive("a ball that was pushed comes to rest by itself too soon to tell")
+        raise Violation("the ball to roll on after (ball)", "it came to rest")
 
 
 @requirement("drop-ball.ball-stays")

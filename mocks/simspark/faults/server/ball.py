@@ -113,6 +113,14 @@ class BareBallCentres(Server):
             self.centre_ball()
 
 
+@fault("bare-ball-stops", violates="ball.neither", subtle=True)
+class BareBallStops(Server):
+    """Stops the ball where neither is given."""
+
+    def do_ball(self, command: list[Any]) -> None:
+        super().do_ball(command if len(command) > 1 else ["ball", ["vel", "0", "0", "0"]])
+
+
 @fault("players-stay", violates="drop-ball.players-away")
 class PlayersStay(Server):
     """Does not move players away from a dropped ball."""
