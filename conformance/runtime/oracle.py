@@ -84,14 +84,14 @@ _TEXTS: dict[str, Callable[[Any], list[Any]]] = {
 
 @dataclass
 class _Called:
-    """A request that is not answered; ``place`` is its own among all requests.
+    """A request that is not answered; ``after`` so many answers it was sent.
 
     ``what`` are its procedure and arguments; ``passed`` counts later calls of the same that were
-    answered.
+    answered, and were sent behind a further answer: what is sent at once is served in any order.
     """
 
     walk: Walk
-    place: int
+    after: int
     what: list[Any]
     passed: int = 0
 
@@ -103,7 +103,7 @@ class Oracle:
         self.exercised: set[str] = set()
         self._open: Recent[int, _Called] = Recent()
         self._answered: Recent[int, Walk] = Recent()
-        self._called = 0
+        self._answers = 0
         self._asked: Recent[int, int] = Recent()
         """Requests that have reached the client, which it may answer."""
         self._gone: set[str] = set()
@@ -172,10 +172,9 @@ class Oracle:
             self.exercised.add("rpc.ids-differ")
         again = self._open.get(number)
         walk = again.walk if again else self._answered.pop(number, Walk(CALL))
-        self._called += 1
         # Of those that are forgotten nothing can be said any more.
         self._lenient |= len(self._open) >= MOST
-        self._open[number] = _Called(walk, self._called, value[2:])
+        self._open[number] = _Called(walk, self._answers, value[2:])
         yield from walk.step(CLIENT, REQUEST, id=str(number))
 
     def _notification(self, value: Any) -> Iterator[Finding]:
@@ -194,6 +193,7 @@ class Oracle:
         elif not self._lenient:
             yield from wrong
         if walk.state is Call.ANSWERED and number in self._open:
+            self._answers += 1
             self._passes(self._open.pop(number))
             self._answered[number] = walk
         if error is not None:
@@ -210,7 +210,7 @@ class Oracle:
     def _passes(self, answered: _Called) -> None:
         """Count what was called before, and waits still."""
         for call in self._open.values():
-            if call.place > answered.place:
+            if call.after >= answered.after:
                 return
             call.passed += call.what == answered.what
 
