@@ -87,15 +87,17 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
     """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
+    # A gamepad that a message does not have may be taken for one that is gone.
+    both = {index: pad(1, lx=0.5) for index in ("0", "1")}
     async with gamepad_tester(iut) as tester:
-        for index in ("0", "1"):
-            await tester.plays({index: pad(1, lx=0.5)}, index, {"lx": 0.5})
+        for index in both:
+            await tester.plays(both, index, {"lx": 0.5})
         for index, lx in (("0", 0.25), ("1", -0.25), ("0", -0.125)):
             async with (await tester.made(index)).held():
-                await tester.play({index: pad(1, lx=lx)})
+                await tester.play({**both, index: pad(1, lx=lx)})
                 await asyncio.sleep(tester.session.seconds("quiet"))
             # It may have given that one up; the next one counts.
-            await tester.plays({index: pad(1, lx=lx / 2)}, index, {"lx": lx / 2}, None)
+            await tester.plays({**both, index: pad(1, lx=lx / 2)}, index, {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")
