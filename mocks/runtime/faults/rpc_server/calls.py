@@ -36,7 +36,7 @@ class ZeroIsNothing(Server):
         super().answer(number, error, result or None)
 
 
-@fault("results-swapped", violates="rpc.result", subtle=True)
+@fault("results-swapped", violates="encoding.segmentation", subtle=True)
 class ResultsSwapped(Server):
     """Answers with the result before, where several requests come in one read."""
 
