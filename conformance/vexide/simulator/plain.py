@@ -131,18 +131,20 @@ async def shows(iut: Iut, session: Session) -> bool:
     return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
 
 
-async def refused_form(iut: Iut, command: Any) -> bool:
+async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
     """Whether a command is refused as the specification has it, and taken in a dialect's form.
 
-    It is a ControllerUpdate or a Touch. One that is ignored, or whose effect nothing shows, counts
-    as taken.
+    Then these are the two sessions that show it. The command is a ControllerUpdate or a Touch. One
+    that is ignored, or whose effect nothing shows, counts as taken.
     """
     name = next(iter(command))
     return await iut.once(f"form of {name}", lambda: _refused(iut, command))
 
 
-async def _refused(iut: Iut, command: Any) -> bool:
-    return not await _runs_after(iut, command) and await _runs_after(iut, in_dialect(command))
+async def _refused(iut: Iut, command: Any) -> tuple[Session, ...]:
+    if await _runs_after(iut, command) or not await _runs_after(iut, in_dialect(command)):
+        return ()
+    return tuple(iut.sessions[-2:])
 
 
 async def _runs_after(iut: Iut, command: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, explore, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide import strategies
 from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw, touch
@@ -226,12 +226,14 @@ async def test_canonical_commands(iut: Iut) -> None:
 )
 async def test_form_of_commands(iut: Iut, command: Any) -> None:
     """A ControllerUpdate and a Touch are read as the specification has them."""
-    check(
-        not await refused_form(iut, command),
-        f"{json.dumps(command)[:100]}… to be read, the form of the specification",
-        f"it is refused; only the form of version 0.2 of the published Rust crate is read: "
-        f"{json.dumps(in_dialect(command))[:100]}…",
-    )
+    if refused := await refused_form(iut, command):
+        wrong = Violation(
+            f"{json.dumps(command)[:100]}… to be read, the form of the specification",
+            f"it is refused; only the form of version 0.2 of the published Rust crate is read: "
+            f"{json.dumps(in_dialect(command))[:100]}…",
+        )
+        wrong.session, wrong.sessions = refused[0], refused
+        raise wrong
 
 
 @requirement("encoding.externally-tagged")
