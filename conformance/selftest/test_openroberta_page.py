@@ -136,7 +136,7 @@ async def test_a_user(tmp_path: Path) -> None:
         'document.querySelector("form button").click()'
     )
     async with (
-        lab_running() as (lab, port),
+        lab_running(register_hold=DEADLINE) as (lab, port),
         robot_running(port, name="<b>Toy</b>") as robot,
         browser(tmp_path) as page,
     ):
