@@ -215,11 +215,11 @@ async def _rolls_on(watch: Watch, command: str) -> bool:
     await watch.obeys(command or "a push")
     x, y = track.follow(watch.view)
 
-    def stays(view: View) -> bool:
+    def moves(view: View) -> bool:
         moved = track.follow(view)
-        return (moved[0] - x) ** 2 + (moved[1] - y) ** 2 < STILL**2
+        return (moved[0] - x) ** 2 + (moved[1] - y) ** 2 >= STILL**2
 
-    return not await watch.never(lambda view: not stays(view), 2 * watch.session.seconds("quiet"))
+    return not await watch.never(moves, 2 * watch.session.seconds("quiet"))
 
 
 @requirement("ball.neither")
