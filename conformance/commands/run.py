@@ -5,6 +5,7 @@ it are filled in. --mock tests the reference mock, which is never tested by defa
 """
 
 import argparse
+import fcntl
 import json
 import os
 import sys
@@ -139,28 +140,49 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
 
 def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:
     """Run the suite of a role; the report, or an exit code where there is none."""
-    written = Path(chosen.report) / "report.json"
-    try:
-        written.parent.mkdir(parents=True, exist_ok=True)
-        written.unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"--report {chosen.report}: {error.strerror}") from error
     words = ["--pyargs", *chosen.role.packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
     words += [*collection.LEAN, "--capture=no", "--assert=plain"]
     words += ["-k", args.keyword] if args.keyword else []
     words += extra or ["-p", "no:terminal"]
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
-        file = Path(folder) / "run.json"
-        file.write_text(chosen.to_json(), encoding="utf-8")
-        words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
-        status = pytest.main(words)
-    if not written.is_file():
-        if status == pytest.ExitCode.INTERRUPTED:
-            raise KeyboardInterrupt
-        return _WITHOUT_REPORT.get(status, SUITE_FAILED)
-    report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
-    return report
+    written = Path(chosen.report) / "report.json"
+    claimed = _claimed(written)
+    try:
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            file = Path(folder) / "run.json"
+            file.write_text(chosen.to_json(), encoding="utf-8")
+            words += ["--conformance-run", str(file), "--basetemp", str(Path(folder) / "pytest")]
+            status = pytest.main(words)
+        if not written.is_file():
+            if status == pytest.ExitCode.INTERRUPTED:
+                raise KeyboardInterrupt
+            return _WITHOUT_REPORT.get(status, SUITE_FAILED)
+        report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
+        return report
+    finally:
+        os.close(claimed)
+
+
+def _claimed(report: Path) -> int:
+    """The open folder of a report, this run's alone and without what an earlier one left there."""
+    try:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(report.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(folder)
+            why = "another run writes there; name another folder"
+            raise ConfigurationError(f"--report {report.parent}: {why}") from error
+        except OSError:
+            pass  # a file system that cannot lock folders, as NFS
+        if report.exists():
+            report.unlink()
+            for transcript in report.parent.glob("transcripts/*.jsonl"):
+                transcript.unlink()
+        return folder
+    except OSError as error:
+        raise ConfigurationError(f"--report {report.parent}: {error.strerror}") from error
 
 
 def _baseline(path: str, chosen: Configuration) -> str:

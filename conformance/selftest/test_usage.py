@@ -1,6 +1,8 @@
 """What a run writes and returns: reports, known failures, strictness, and what changes nothing."""
 
+import fcntl
 import json
+import os
 import shlex
 import sys
 
@@ -63,6 +65,23 @@ def test_strict(place: Place) -> None:
 
 
 # Reports
+
+
+def test_a_report_folder_is_of_one_run(place: Place) -> None:
+    """It keeps nothing of an earlier run, and refuses a second one beside."""
+    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=place.simulator())
+    left = done.folder / "transcripts" / "another_test.jsonl"
+    left.write_text("")
+    again = place.simulator()
+    beside = os.open(done.folder, os.O_RDONLY)
+    fcntl.flock(beside, fcntl.LOCK_EX)
+    refused = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again)
+    os.close(beside)
+    assert refused.code == 2
+    assert "another run writes there; name another folder" in refused.err
+    assert left.exists()
+    assert place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=again).code == 0
+    assert not left.exists()
 
 
 def test_reports(place: Place) -> None:
