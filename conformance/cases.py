@@ -62,7 +62,7 @@ async def however_cut(
         await play(split_at(cuts))
     except Violation as violation:
         iut.blamed = ""
-        violation.session = violation.session or next(reversed(iut.sessions), None)
+        violation.shown_in(next(reversed(iut.sessions), None))
         await play(None)
         violation.requirement = requirement
         raise
@@ -140,8 +140,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         _raise_finding(iut)
         tried.passed.add(key)
     except Conclusion as conclusion:
-        conclusion.sessions = tuple(iut.sessions)
-        conclusion.session = conclusion.session or next(reversed(iut.sessions), None)
+        conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
         concluded = iut.concluded(conclusion, conclusion.sessions)
         tried.add(key, concluded)
         if concluded is not conclusion:
@@ -167,5 +166,4 @@ def _raise_finding(iut: Iut) -> None:
             if finding.requirement == iut.deciding:
                 shown = "what the requirement says"
                 violation = Violation(shown, finding.message, event=finding.event)
-                violation.session = session
-                raise violation
+                raise violation.shown_in(session)

@@ -89,8 +89,7 @@ class Iut:
         about = conclusion.requirement or self.deciding
         if any(about not in known for session in sessions for known in session.hurried):
             weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
-            weaker.session, weaker.sessions = conclusion.session, conclusion.sessions
-            return weaker
+            return weaker.shown_in(conclusion.session, conclusion.sessions)
         for names in missing(sessions):
             self.testbed.patience.miss(about, names)
         for names in {names for session in sessions for names in session.sought}:

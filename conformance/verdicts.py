@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 
 class Verdict(StrEnum):
@@ -52,6 +52,12 @@ class Conclusion(Exception):
     """The session that shows it, where that is not the test's last one."""
     sessions: tuple[Any, ...] = ()
     """All sessions of the attempt, where that is not just the test's last one."""
+
+    def shown_in(self, session: Any, sessions: Iterable[Any] = ()) -> Self:
+        """Name the session that shows it and all of the attempt, where that was not done before."""
+        self.session = self.session or session
+        self.sessions = self.sessions or tuple(sessions)
+        return self
 
 
 class Violation(Conclusion):

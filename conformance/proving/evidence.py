@@ -16,20 +16,16 @@ def unshown(report: Mapping[str, Any], folder: Path) -> Iterator[str]:
     Such a one is told by its requirement, its message and where it should be; and so is a cause
     without a transcript or without a command that repeats it.
     """
-    again: dict[str, set[tuple[str, str, int | None]]] = {}
-    cut: dict[str, bool] = {}
-    for finding in report["findings"]:
+    judged = [each for each in report["findings"] if not each["message"].startswith(_CONCLUDED)]
+    linked = {each["transcript"] for each in judged}
+    recorded = {path: recordings.read(folder / path) for path in linked}
+    for finding in judged:
         path, message, event = finding["transcript"], finding["message"], finding["event"]
-        if message.startswith(_CONCLUDED):
-            continue
-        if path not in again:
-            found = recordings.read(folder / path)
-            again[path] = {_key(one) for one in found.findings}
-            cut[path] = "cut" in found.capture.extra
+        again = recorded[path]
         # A transcript that is kept short says so, and need not have the event.
-        if event is None and cut[path]:
+        if event is None and "cut" in again.capture.extra:
             continue
-        if (finding["requirement"], message, event) not in again[path]:
+        if (finding["requirement"], message, event) not in map(_key, again.findings):
             yield f"{finding['requirement']}: {message} is not found in {path}, event {event}"
     for cause in report["causes"]:
         if not cause["transcript"] or not cause["reproduce"]:

@@ -34,8 +34,7 @@ async def in_one_session(
         if finding.requirement == iut.deciding:
             came, event = finding.message, finding.event
             shown = Violation("what the requirement says", came, event=event, explains=True)
-            shown.session, shown.sessions = session, sessions
-            raise shown
+            raise shown.shown_in(session, sessions)
     if early and iut.deciding not in first:
         raise Inconclusive(early)
 

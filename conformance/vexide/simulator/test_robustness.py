@@ -227,13 +227,11 @@ async def test_canonical_commands(iut: Iut) -> None:
 async def test_form_of_commands(iut: Iut, command: Any) -> None:
     """A ControllerUpdate and a Touch are read as the specification has them."""
     if refused := await refused_form(iut, command):
-        wrong = Violation(
+        raise Violation(
             f"{json.dumps(command)[:100]}… to be read, the form of the specification",
             f"it is refused; only the form of version 0.2 of the published Rust crate is read: "
             f"{json.dumps(in_dialect(command))[:100]}…",
-        )
-        wrong.session, wrong.sessions = refused[0], refused
-        raise wrong
+        ).shown_in(refused[0], refused)
 
 
 @requirement("encoding.externally-tagged")

@@ -123,9 +123,7 @@ class Exchange:
         self, expected: str, came: str, requirement: str | None = None, event: int | None = None
     ) -> Violation:
         """The violation that something came instead of what was expected, shown by its session."""
-        violation = Violation(expected, came, requirement, event)
-        violation.session = self.session
-        return violation
+        return Violation(expected, came, requirement, event).shown_in(self.session)
 
 
 async def refused(ask: Callable[[], Awaitable[Exchange]]) -> None:

@@ -263,7 +263,7 @@ class LabTester:
         except Exception as failure:
             # Whatever it is, the test that waits is to hear of it.
             if isinstance(failure, Conclusion):
-                failure.session = session
+                failure.shown_in(session)
             self.failure = self.failure or failure
         self._news.set()
 

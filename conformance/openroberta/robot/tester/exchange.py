@@ -90,9 +90,7 @@ class Exchange:
             raise self.violation(expected, "it closed the connection")
 
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
-        violation = Violation(expected, came, requirement, self.message.event)
-        violation.session = self.session
-        return violation
+        return Violation(expected, came, requirement, self.message.event).shown_in(self.session)
 
 
 def head(value: Any) -> bytes:
