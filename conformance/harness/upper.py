@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from conformance.verdicts import Inconclusive, NotExercised
 _LINE = 1024 * 1024  # bytes of one answer line that are read at most
 _SHOWN = 200  # characters of a line that is shown
 _WARNED = {"result", "warnings"}
+_MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
+"""How a line begins that is meant as an answer, in the order in which they are described."""
 _CLOSED = "the IUT closed its upper tester's stream"
 
 
@@ -188,14 +191,29 @@ class UpperTester:
     def _answered(self, line: bytes) -> None:
         # Anything else that it prints there is not judged.
         self._other = line if line.strip() else self._other
-        with contextlib.suppress(ValueError, RecursionError):
+        try:
             raw = json.loads(line)
-            if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
-                number = raw.get("id")
-                future = self._waiting.get(number) if isinstance(number, int) else None
-                if future and not future.done():
-                    self._other = b""
-                    future.set_result(raw)
+        except (ValueError, RecursionError) as error:
+            if meant := _MEANT.match(line):
+                self._settle(int(meant[1]), self._broken(error))
+            return
+        if isinstance(raw, dict) and isinstance(raw.get("ok"), bool):
+            number = raw.get("id")
+            if isinstance(number, int):
+                self._settle(number, raw)
+
+    def _settle(self, number: int, outcome: dict[str, Any] | Inconclusive) -> None:
+        future = self._waiting.get(number)
+        if not future or future.done():
+            return
+        self._other = b""
+        if isinstance(outcome, Inconclusive):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    def _broken(self, error: Exception) -> Inconclusive:
+        return Inconclusive(f"the upper tester's answer is not JSON ({error}){self.instead}")
 
 
 def _texts(warnings: Any) -> tuple[str, ...]:

@@ -71,6 +71,15 @@ async def test_what_came_instead_of_an_answer_is_told(line: str) -> None:
 
 
 @pytest.mark.asyncio
+async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
+    """The other lines of these tests begin otherwise, and are passed over."""
+    with pytest.raises(
+        Inconclusive, match=r"answer is not JSON \(Invalid \\escape: .*\); it wrote"
+    ):
+        await asked('{"id": 1, "ok": true, "result": "\\0"}')
+
+
+@pytest.mark.asyncio
 async def test_silence_and_what_is_not_offered() -> None:
     with pytest.raises(Inconclusive, match=r"did not answer 'list' within 0\.2 s$"):
         await asked()

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import math
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
@@ -128,3 +130,15 @@ def close_to(line: str, wanted: float) -> bool:
         return math.isclose(float(line.removesuffix("Wh")), wanted, rel_tol=0.01, abs_tol=0.01)
     except ValueError:
         return False
+
+
+def blank(card: Path) -> str:
+    """The path of a directory for USD, from here on one that nothing was written to."""
+    os.utime(card, (0, 0))
+    return str(card)
+
+
+def check_written(card: Path) -> None:
+    """A file was written there; the time of the directory tells it of one that is gone again."""
+    written = card.stat().st_mtime > 0
+    check(written, "the program to write a file in the mounted directory", "nothing was written")

@@ -2,9 +2,9 @@
 
 import base64
 import json
-import os
 import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +17,13 @@ from conformance.vexide.codec import encode
 from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
-from conformance.vexide.simulator.reading import holds, motors_reported, probed
+from conformance.vexide.simulator.reading import (
+    blank,
+    check_written,
+    holds,
+    motors_reported,
+    probed,
+)
 from conformance.vexide.simulator.tester import (
     another_session,
     make_ready,
@@ -92,10 +98,10 @@ async def test_cut_text(iut: Iut) -> None:
     """Text that is cut inside its characters is that text: a card in a folder of such a name."""
     with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
         async with opened(iut, program="probe", segmentation=inside_characters) as session:
-            await start(session, {"USD": {"root": folder}})
+            await start(session, {"USD": {"root": blank(Path(folder))}})
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
-            check(bool(os.listdir(folder)), "a file in the mounted directory", "it is empty")
+            check_written(Path(folder))
 
 
 @requirement("framing.segmentation")

@@ -17,6 +17,8 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import (
+    blank,
+    check_written,
     close_to,
     holds,
     probed,
@@ -125,7 +127,7 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         root = Path(folder) / name
         root.mkdir()
-        setup = [{"USD": {"root": str(root)}}]
+        setup = [{"USD": {"root": blank(root)}}]
         if name == "second":
             other = Path(folder) / "first"
             other.mkdir()
@@ -134,7 +136,7 @@ async def test_card_is_mounted(iut: Iut, name: str) -> None:
             await start(session, *setup)
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
-            check(any(root.rglob("*")), "a file in the mounted directory", "it is empty")
+            check_written(root)
 
 
 @requirement("sdcard.mounted")
@@ -144,9 +146,10 @@ async def test_card_is_mounted_while_running(iut: Iut) -> None:
         async with opened(iut, program="probe") as session:
             await start(session)
             await probed(session, "sdcard", lambda line: line == "absent")
-            await session.send({"USD": {"root": folder}})
+            await session.send({"USD": {"root": blank(Path(folder))}})
             said = await probed(session, "sdcard", lambda line: line == "present")
             check(said == "present", "the program to see its SD card", f"it saw {said}")
+            check_written(Path(folder))
 
 
 @requirement("sdcard.unmounted")

@@ -5,6 +5,7 @@ from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import variant
+from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import SIGNATURE, Simulator
 
 
@@ -113,6 +114,23 @@ class TargetAbsent(Targeting):
 
     def target(self, motor: dict[str, Any]) -> None:
         del motor["target_position"]
+
+
+@variant("files-removed-again", of="sdcard.mounted")
+class FilesRemovedAgain(Simulator):
+    """Runs a program that removes what it wrote to the SD card, once it has read it back."""
+
+    def build(self) -> Robot:
+        return Tidy()
+
+
+class Tidy(Robot):
+    """A robot whose files are gone once they are read."""
+
+    def read_file(self, name: str) -> bytes:
+        data = super().read_file(name)
+        self._path(name).unlink()
+        return data
 
 
 @variant("absent-root-closes", of="encoding.optional-absent")

@@ -90,6 +90,25 @@ class MountsBeforeStartOnly(Simulator):
             super().mount(content)
 
 
+@fault("card-in-memory", violates="sdcard.mounted", subtle=True)
+class CardInMemory(Simulator):
+    """Keeps what the program writes to its SD card in memory, and nothing in the directory."""
+
+    def build(self) -> Robot:
+        return MemoryCard()
+
+
+class MemoryCard(Robot):
+    """A robot whose files are in no directory."""
+
+    def write_file(self, name: str, data: bytes) -> None:
+        self._path(name)
+        self.files = {name: data}
+
+    def read_file(self, name: str) -> bytes:
+        return self.files[name]
+
+
 @fault("never-unmounts", violates="sdcard.unmounted")
 class NeverUnmounts(Simulator):
     """Never unmounts the SD card."""
