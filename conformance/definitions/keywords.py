@@ -98,15 +98,15 @@ RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "exclusiveMinimum": ("number", lambda limit, value: value > limit, "more than {}"),
     "exclusiveMaximum": ("number", lambda limit, value: value < limit, "less than {}"),
     "multipleOf": ("number", lambda step, value: _is_multiple(value, step), "a multiple of {}"),
-    "minLength": ("string", lambda n, value: len(value) >= n, "text of at least {} characters"),
-    "maxLength": ("string", lambda n, value: len(value) <= n, "text of at most {} characters"),
+    "minLength": ("string", lambda n, value: len(value) >= n, "text of {} or more characters"),
+    "maxLength": ("string", lambda n, value: len(value) <= n, "text of {} or fewer characters"),
     "pattern": ("string", lambda text, value: bool(regex(text).search(value)), "text like {}"),
     "contentEncoding": ("string", lambda name, value: _is_encoded(value, name), "strict {}"),
-    "minItems": ("array", lambda n, value: len(value) >= n, "an array of at least {} items"),
-    "maxItems": ("array", lambda n, value: len(value) <= n, "an array of at most {} items"),
+    "minItems": ("array", lambda n, value: len(value) >= n, "an array of {} or more items"),
+    "maxItems": ("array", lambda n, value: len(value) <= n, "an array of {} or fewer items"),
     "uniqueItems": ("array", lambda yes, value: not yes or _unique(value), "no item twice"),
-    "minProperties": ("object", lambda n, value: len(value) >= n, "at least {} members"),
-    "maxProperties": ("object", lambda n, value: len(value) <= n, "at most {} members"),
+    "minProperties": ("object", lambda n, value: len(value) >= n, "{} or more members"),
+    "maxProperties": ("object", lambda n, value: len(value) <= n, "{} or fewer members"),
 }  # fmt: skip
 
 KINDS: dict[str, Callable[[Any], bool]] = {

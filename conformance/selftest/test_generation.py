@@ -224,9 +224,9 @@ def test_every_keyword_has_a_near_miss(name: str) -> None:
     [
         ("integer", "minimum", 0, (), "at least 1"),
         ("integer", "maximum", 22, (), "at most 21"),
-        ("text", "minLength", "", (), "text of at least 2 characters"),
-        ("text", "maxLength", "000000", (), "text of at most 5 characters"),
-        ("array", "minItems", [], (), "an array of at least 1 items"),
+        ("text", "minLength", "", (), "text of 2 or more characters"),
+        ("text", "maxLength", "000000", (), "text of 5 or fewer characters"),
+        ("array", "minItems", [], (), "an array of 1 or more items"),
         ("array", "type", None, (), "an array"),
         ("object", "required", {}, (), 'the member "a"'),
         (
