@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
+
 from conformance.cases import check, requirement
 from conformance.deltarobot.client.tester import STATE_OF, sees, told
 from conformance.deltarobot.codec import frame
@@ -22,7 +24,7 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.service import in_many_reads, refused, serves
+from conformance.deltarobot.service import in_many_reads, lives_on, refused, serves
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
@@ -67,18 +69,27 @@ async def test_next_curve(iut: Iut) -> None:
 
 @requirement("exercise.odd-curves")
 async def test_odd_curves(iut: Iut) -> None:
-    """A curve of no points, of ten thousand, or of no whole number of points ends nothing."""
-    odd = {
-        "of no points": curve(),
-        "of ten thousand points": curve(*many(10_000)),
-        "and a byte too many": {**curve(*POINTS), "rest": "01"},
-        "and a byte too few": {**curve(*POINTS), "rest": "00" * 11},
-        "of one byte": {**curve(), "rest": "7f"},
-    }
+    """A curve of no points, or of ten thousand, ends nothing."""
     async with in_many_reads(iut), opened(iut) as session:
-        for what, value in odd.items():
-            await session.send(value)
-            await serves(iut, session, f"a curve {what}")
+        for count in (0, 10_000):
+            await session.send(curve(*many(count)))
+            await serves(iut, session, f"a curve of {count} points")
+
+
+RAGGED = {
+    "a byte too many": {**curve(*POINTS), "rest": "01"},
+    "a byte too few": {**curve(*POINTS), "rest": "00" * 11},
+    "one byte": {**curve(), "rest": "7f"},
+}
+
+
+@requirement("exercise.odd-curves")
+@pytest.mark.parametrize("what", RAGGED)
+async def test_ragged_curves(iut: Iut, what: str) -> None:
+    """A curve of no whole number of points is passed over, or closes the connection."""
+    async with opened(iut) as session:
+        await session.send(RAGGED[what])
+        await lives_on(iut, session, f"a curve with {what}")
 
 
 async def _shown(iut: Iut, what: str) -> None:

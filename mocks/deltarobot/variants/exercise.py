@@ -98,3 +98,14 @@ class FiniteNumbersOnly(Client):
     def curve(self, value: Any) -> None:
         finite = [p for p in value["points"] if not any(isinstance(c, str) for c in p)]
         super().curve({"points": finite})
+
+
+@variant("closes-upon-ragged-curve", of="exercise.odd-curves")
+class ClosesUponRaggedCurve(Client):
+    """Closes the connection upon a curve with a part of a point at its end."""
+
+    def curve(self, value: Any) -> None:
+        if "rest" in value:
+            self.end("a curve with a part of a point")
+        else:
+            super().curve(value)
