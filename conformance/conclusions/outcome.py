@@ -73,7 +73,7 @@ class Run:
         if not by and not stopped and self.selected == of:
             return None
         how = [by or "what pytest was told"] if by or self.selected < of else []
-        how += [f"stopped after {len(self.tests)} tests"] if stopped else []
+        how += [f"stopped after test {len(self.tests)}"] if stopped else []
         return {"by": ", ".join(how), "tests": self.selected, "of": of}
 
 

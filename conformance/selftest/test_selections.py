@@ -55,6 +55,17 @@ def test_a_selection_of_pytest_leaves_the_whole_report_alone(place: Place) -> No
     assert (place.folder / "conformance-report-selection" / "report.json").is_file()
 
 
+def test_a_run_ends_at_the_first_violation(place: Place) -> None:
+    """Also one that pytest does not count: the judge saw it in a session that the test passed."""
+    words = ("run", SIMULATOR, *BRIEF, "-k", "answered_once or ready_once or text_arrives", "--")
+    twice = place.simulator("HELLO['Handshake']['version'] = 2; serve()")
+    done = place.conformance(*words, *twice, "--pytest", "-x", "-p", "no:terminal")
+    folder = place.folder / "conformance-report-selection"
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    assert done.code == report["exit_code"] == 1
+    assert len(report["tests"]) < 3
+
+
 def test_a_run_ends_at_its_limit(place: Place) -> None:
     words = ("--timing", "startup=9", "--timing", "response=9", "-k", "ready_once or text_arrives")
     # The smoke session holds; whoever comes second is never answered.
