@@ -39,22 +39,19 @@ async def test_at_once(iut: Iut) -> None:
 
 
 @requirement("push.patient")
-async def test_patient(iut: Iut) -> None:
+@pytest.mark.parametrize("earlier", [0, 1, 5], ids=["first", "second", "later"])
+async def test_patient(iut: Iut, earlier: int) -> None:
     """The robot waits for the answer to a push as long as a lab may hold it.
 
-    So it is for a later one, and for one after a program.
+    So it is for the next one, and for one after a program.
     """
     async with playing(iut) as tester:
         patience = tester.seconds("push_hold")
         tester.worth(patience, "push_hold")
-        push = await tester.link()
-        reached = 1
-        for number in (1, 6) if patience > 2 else (1, 2, 6):
-            push = await tester.repeats(push, number - reached)
-            if number > 2:
-                push = await tester.run(push)
-            await push.waits(patience, f"the robot to wait {patience:g} s for its push")
-            reached = number
+        push = await tester.repeats(await tester.link(), earlier)
+        if earlier > 1:
+            push = await tester.run(push)
+        await push.waits(patience, f"the robot to wait {patience:g} s for its push")
 
 
 LONG_NAME = 'the robot "Gr\u00f6\u00dfe 2" \\ and more that its user has called it by'

@@ -9,6 +9,9 @@ from conformance.iut import Iut
 from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 
+_LONGER = 1.2
+"""How much longer than for a push a robot is seen to wait where its whole patience takes long."""
+
 
 @requirement("register.first")
 async def test_first(iut: Iut) -> None:
@@ -62,7 +65,8 @@ async def test_patient(iut: Iut) -> None:
     """
     async with playing(iut) as tester:
         patience, limit = tester.seconds("register_hold"), iut.configuration.max_wait
-        seconds = patience if patience <= limit else min(2 * tester.seconds("push_hold"), limit)
+        longer = _LONGER * tester.seconds("push_hold")
+        seconds = patience if patience <= limit else min(longer, limit)
         asked = await tester.next("Register", requirement="register.first")
         expected = f"the robot to wait {patience:g} s for its registration"
         await asked.waits(seconds, expected)
