@@ -25,7 +25,8 @@ from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from conformance.running.collection import CollectionError
-from conformance.running.machine import cores
+from conformance.running.machine import Room, cores
+from conformance.running.overlap import MOST
 from mocks import deviations
 
 _MUST = {
@@ -53,8 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         dest="jobs",
         metavar="JOBS",
         type=int,
-        default=2 * cores(),
-        help="trials at a time (default: twice as many as there are cores, as they wait a lot)",
+        help="trials at a time (default: as many as leave cores idle, as they wait a lot)",
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the kill matrix")
     parser.add_argument("--page", metavar="FILE", type=Path, help="write it as a page")
@@ -62,7 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     roles = _roles(args.name)
-    if args.jobs < 1:
+    if args.jobs is not None and args.jobs < 1:
         raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
     for kind in (proof.FAULT, proof.VARIANT):
         for name in getattr(args, kind):
@@ -83,11 +83,12 @@ def execute(args: argparse.Namespace) -> int:
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
+    room = Room(args.jobs or cores(), args.jobs or max(MOST, cores()))
     # SIGTERM is treated as Ctrl-C: the runs under way are ended first.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for role, trials in planned.items():
-            _prove(role, trials, args.jobs, args.whole)
+            _prove(role, trials, room, args.whole)
     finally:
         signal.signal(signal.SIGTERM, before)
     everything = [trial for trials in planned.values() for trial in trials]
@@ -123,7 +124,7 @@ def _roles(name: str) -> list[str]:
     return chosen
 
 
-def _prove(role: str, trials: Sequence[Trial], jobs: int, whole: bool) -> None:
+def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
     """Run the trials of a role; a row of the matrix is printed as soon as it is known.
 
     ``whole``: each was to be tried with all tests, so that this says nothing of a fault.
@@ -152,7 +153,7 @@ def _prove(role: str, trials: Sequence[Trial], jobs: int, whole: bool) -> None:
         _progress(f"{role}: {done} of {len(trials)} trials")
 
     try:
-        proof.prove(trials, jobs, told)
+        proof.prove(trials, room, told)
     finally:
         _progress("")
     if any(trial.kind == proof.FAULT for trial in trials) and (unproven := proof.unproven(role)):

@@ -41,6 +41,7 @@ from conformance.judging import captures
 from conformance.proving import evidence, mutants
 from conformance.reporting import page
 from conformance.running.collection import cases
+from conformance.running.machine import LOOK, Room
 from conformance.verdicts import VIOLATIONS, Verdict
 from mocks.deviations import COMPANY, deviating, faults, variants
 from mocks.mutants import APPLIED, Mutant
@@ -237,10 +238,10 @@ def unspared(role: str) -> list[str]:
     return [r.id for r in bound if r.origin == "reading" and r.id not in taken]
 
 
-def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) -> None:
-    """Run all trials, ``jobs`` at a time, and fill in their results; ``told`` is called with each.
+def prove(planned: Sequence[Trial], room: Room, told: Callable[[Trial], None]) -> None:
+    """Run all trials and fill in their results; ``told`` is called with each.
 
-    What has a verdict already is only told.
+    There are as many at a time as there is room for. What has a verdict already is only told.
 
     However it ends, no process of any trial is left.
     """
@@ -254,9 +255,10 @@ def prove(planned: Sequence[Trial], jobs: int, told: Callable[[Trial], None]) ->
         running: list[_Running] = []
         try:
             while waiting or running:
-                while waiting and len(running) < jobs:
+                allowed = room.allowed()
+                while waiting and len(running) < allowed:
                     running.append(_Running(waiting.popleft(), Path(folder)))
-                connection.wait([run.process.sentinel for run in running], timeout=1)
+                connection.wait([run.process.sentinel for run in running], timeout=LOOK)
                 for run in [run for run in running if run.over]:
                     running.remove(run)
                     if run.conclude():

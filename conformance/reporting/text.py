@@ -17,7 +17,7 @@ def visible(text: object, limit: int = LIMIT, keep: str = "\n\t") -> str:
     """
     whole = str(text)
     shown = whole[:limit]
-    if not shown.isprintable():
+    if not shown.translate(str.maketrans("", "", keep)).isprintable():
         shown = "".join(c if c.isprintable() or c in keep else _escape(c) for c in shown)
     if len(whole) > limit:
         shown += f" … [{len(whole) - limit:,} more characters]"

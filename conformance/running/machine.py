@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+LOOK = 0.1  # seconds between two looks at how idle the machine is
+IDLE, BUSY = 0.3, 0.1  # parts of its cores: above the first there can be more, below the other less
 _SCHEDULED = Path("/proc/self/schedstat")
 _CORES = Path("/proc/stat")
 _ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
@@ -49,21 +51,33 @@ class Crowding:
         return self._factor
 
 
-class Idling:
-    """What part of the machine's cores nobody uses; asked again and again in a run."""
+class Room:
+    """How many at a time this machine bears of what mostly waits; asked again and again.
 
-    def __init__(self) -> None:
-        self._idle, self._all = _spent()
+    At first `least`, and up to `most` for as long as they leave cores idle.
+    """
 
-    def share(self) -> float:
-        """Since this was last asked, 0 to 1; 0 where the system does not tell."""
-        (idle, every), (before, all_before) = _spent(), (self._idle, self._all)
-        self._idle, self._all = idle, every
-        return (idle - before) / max(every - all_before, 1)
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most, self._allowed = least, most, least
+        self._spent, self._looked = _spent(), time.monotonic()
+
+    def allowed(self) -> int:
+        if time.monotonic() > self._looked + LOOK:
+            (idle, every), (before, all_before) = _spent(), self._spent
+            share = (idle - before) / max(every - all_before, 1)
+            self._spent, self._looked = (idle, every), time.monotonic()
+            if share > IDLE and self._allowed < self._most:
+                self._allowed = min(self._allowed + cores(), self._most)
+            elif share < BUSY and self._allowed > self._least:
+                self._allowed -= 1
+        return self._allowed
 
 
 def _spent() -> tuple[int, int]:
-    """What the cores have idled since the system was started, and all their time, in ticks."""
+    """What the cores have idled since the system was started, and all their time, in ticks.
+
+    Nothing where the system does not tell.
+    """
     try:
         # user, nice, system, idle, waiting for disks, two kinds of interrupts, stolen
         ticks = [int(text) for text in _CORES.read_text("ascii").split(maxsplit=9)[1:9]]

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from conformance.running import smoke
-from conformance.running.machine import Idling, cores, load
+from conformance.running.machine import LOOK, Room, cores, load
 from conformance.running.testbed import Testbed
 
 FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
 MOST = 12  # test cases at a time by default, unless there are more cores
-LOOK = 0.1  # seconds between two looks at how idle the machine is
-IDLE, BUSY = 0.3, 0.1  # parts of its cores: above the first there can be more, below the other less
 
 
 @dataclass(frozen=True)
@@ -71,23 +69,18 @@ async def overlap(
 
     Returns how many were under way at most.
     """
-    waiting, allowed, most = deque(tests), width.tests, 0
-    idling, looked = Idling(), time.monotonic()
+    waiting, most = deque(tests), 0
+    room = Room(width.tests, max(width.tests, width.most))
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while waiting and not stopped():
+            allowed = room.allowed()
             while waiting and len(running) < allowed:
                 running.add(group.create_task(waiting.popleft()()))
             most = max(most, len(running))
             _, running = await asyncio.wait(
                 running, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED
             )
-            if time.monotonic() > looked + LOOK:
-                idle, looked = idling.share(), time.monotonic()
-                if idle > IDLE and allowed < width.most:
-                    allowed = min(allowed + cores(), width.most)
-                elif idle < BUSY and allowed > width.tests:
-                    allowed -= 1
     return most
 
 

@@ -13,10 +13,11 @@ TESTS = 40
 
 def widths(monkeypatch: pytest.MonkeyPatch, width: Width, *idle: float) -> list[int]:
     """How many were under way at each start, where the machine is that idle at each look."""
-    shares = itertools.chain(idle, itertools.repeat(idle[-1]))
-    monkeypatch.setattr(machine.Idling, "share", lambda self: next(shares))
-    monkeypatch.setattr(overlap, "LOOK", 0.0)
-    monkeypatch.setattr(overlap, "cores", lambda: 2)
+    shares = itertools.chain([0.0], idle, itertools.repeat(idle[-1]))
+    spent = zip(itertools.accumulate(shares), itertools.count(), strict=False)
+    monkeypatch.setattr(machine, "_spent", lambda: next(spent))
+    monkeypatch.setattr(machine, "LOOK", 0.0)
+    monkeypatch.setattr(machine, "cores", lambda: 2)
     under_way: set[int] = set()
     started: list[int] = []
     seen: list[int] = []

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 ROBOT = "robot.yaml"
+_read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
 
 
@@ -45,7 +47,7 @@ class Tester:
         self.session = session
         self.owns = "connect" in session.role.hooks
         """The IUT makes the buffers, and not the tester."""
-        self.catalog: dict[str, Peripheral] = {}
+        self.catalog: Mapping[str, Peripheral] = {}
         self.buffers: list[Buffer] = []
         self.names: set[str] = set()
         """Objects that must not be left behind, whatever the IUT does."""
@@ -116,7 +118,7 @@ class Tester:
     async def load(self, name: str | Path = ROBOT) -> None:
         """Have the IUT read a catalog; we read it, too."""
         path = catalogs() / name
-        self.catalog = catalog.load(path.read_bytes())
+        self.catalog = _read(path.read_bytes())
         self._layouts.clear()
         await self.means("catalog", path=str(path))
 
