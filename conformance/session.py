@@ -16,6 +16,7 @@ from conformance.wire import Message, Wire
 
 _POLL = 0.02  # seconds between two looks at what shows
 _AGAIN = 0.25  # seconds between two looks at how long to wait
+RESET = "reset the connection"
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
 
@@ -292,7 +293,7 @@ class Session(Wire):
             return process.death
         if self._deserted and process and process.unhandled:
             return "closed the connection by an error that it did not handle"
-        return "reset the connection" if self._deserted and self._link.broken else ""
+        return RESET if self._deserted and self._link.broken else ""
 
     def _instead(self, start: int) -> str:
         names = [message.name for message in self.received[start:]]
@@ -304,7 +305,8 @@ class Session(Wire):
             came += f" {left[0].raw[:60]!r}, whose end has not come, then"
         ending = "the end of the stream" if self._ended else "nothing"
         process = self.instance.process
-        silent = not (self._size or self._ended) and process and not process.exit
+        silent = not (self._size or self._ended or self._patience.started)
+        silent = silent and process is not None and not process.exit
         return f"{came} {ending}{self.instance.describe_end()}" + (f"; {SLOW}" if silent else "")
 
     def _noise(self) -> bytes:

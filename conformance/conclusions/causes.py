@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.following import Results, alike
+from conformance.conclusions.following import Results, alike, presumes
 from conformance.configuration import Configuration
+from conformance.session import RESET
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
 _OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
+
+_ORDER = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -30,16 +33,48 @@ def causes(
         if entry["verdict"] in VIOLATIONS
         and (cause := _violation(entry, results, findings, explained, configuration))
     ]
-    order = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
+    deaths = [each for each in deaths if not _brought_about(each, violations, configuration)]
     found = [*deaths, *violations, *_lateness(results, configuration)]
-    return sorted(found, key=lambda cause: order.index(cause["verdict"]))
+    return sorted(found, key=lambda cause: _ORDER.index(cause["verdict"]))
+
+
+def _brought_about(
+    death: Mapping[str, Any], violations: list[dict[str, Any]], configuration: Configuration
+) -> bool:
+    """Whether a death adds nothing to a violation, which then shows what the IUT said.
+
+    It is so where nothing else is violated by it: all tests that met it are of that, or presume it.
+    A reset is told from an orderly end only by what had been sent meanwhile.
+    """
+    weak = death["verdict"] == Verdict.INCONCLUSIVE or RESET in death["what"]
+    for violation in violations if weak else ():
+        root = violation["requirement"]
+        if all(
+            root in (each["requirement"], *presumes(each["requirement"], configuration.protocol))
+            for each in death["consequences"]
+        ):
+            violation["said"] = violation["said"] or death["said"]
+            violation["tests"] = list(dict.fromkeys([*violation["tests"], *death["tests"]]))
+            further = [each for each in death["consequences"] if each["requirement"] != root]
+            violation["consequences"] += further
+            return True
+    return False
 
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """The deaths of the IUT, those together that are of the same words and after the same."""
+    """The deaths of the IUT: those together that it said the same of, or nothing.
+
+    Of silent ones each message is named after which it died; what it violates is decided for each.
+    """
+    together: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
     for met in alike(results):
+        # Those of the same words are alike already, unless it died of different things.
+        key = (met[0]["death"]["how"], met[0]["id"] if met[0]["death"]["said"] else "")
+        together.setdefault(key, []).append(met)
+    for deaths in together.values():
+        deaths.sort(key=lambda met: _ORDER.index(_worst(met)))
         first = min(
-            met,
+            deaths[0],
             key=lambda result: (
                 result["verdict"] not in VIOLATIONS,
                 not result["counterexample"],
@@ -47,18 +82,25 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
             ),
         )
         death = first["death"]
-        after = f" after it was sent {death['after']}" if death["after"] else ""
+        after = " or ".join(filter(None, (met[0]["death"]["after"] for met in deaths)))
+        event = death["sent"].get(death["after"])
+        met = [result for each in deaths for result in each]
         yield {
             "kind": "death",
             "requirement": None,
             "verdict": _worst(met),
-            "what": f"the IUT {death['how']}{after}",
+            "what": f"the IUT {death['how']}" + (f" after it was sent {after}" if after else ""),
             "said": death["said"],
             "tests": [result["id"] for result in met],
             "consequences": [
                 {"requirement": result["requirement"], "test": result["id"]} for result in met
             ],
-            **_shown_by(first, first["transcript"], first["offending"], configuration),
+            **_shown_by(
+                first,
+                first["transcript"],
+                first["offending"] if event is None else event,
+                configuration,
+            ),
         }
 
 
@@ -83,9 +125,9 @@ def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[s
     }
 
 
-def _worst(met: Entries) -> str:
+def _worst(met: Entries) -> Verdict:
     verdicts = [result["verdict"] for result in met]
-    return next((word for word in VIOLATIONS if word in verdicts), Verdict.INCONCLUSIVE)
+    return next((word for word in _ORDER if word in verdicts), Verdict.INCONCLUSIVE)
 
 
 def _violation(

@@ -54,10 +54,11 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
             explained = _explained(finding["requirement"], earlier, protocol)
             finding["follows"] = finding["follows"] or explained
             # The test has failed in this session, and what is found in it rests on that.
-            shown = result["offending"] is None and result["transcript"] == finding["transcript"]
-            if shown and result["verdict"] in VIOLATIONS:
-                decided = result["requirement"] in presumes(finding["requirement"], protocol)
-                finding["follows"] = finding["follows"] or decided * result["requirement"]
+            if result["offending"] is None and result["transcript"] == finding["transcript"]:
+                violated = result["verdict"] in VIOLATIONS
+                root = result["requirement"] if violated else result["follows"]
+                decided = root in presumes(finding["requirement"], protocol)
+                finding["follows"] = finding["follows"] or decided * root
         if result["verdict"] not in VIOLATIONS or result["explains"]:
             continue
         elsewhere = (

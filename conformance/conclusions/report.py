@@ -139,7 +139,8 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = {"findings", "exercised", "problem", "unreached", "explains", "rests", "follows"}
+    internal = {"findings", "exercised", "problem", "unreached", "explains", "at_end"}
+    internal |= {"rests", "follows"}
     internal |= {"missing", "got", "told", "death", "late"}
     optional = ("expected", "came")
     return {

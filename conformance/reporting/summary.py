@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance.reporting import changes
+from conformance.reporting import changes, ladder
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     Report,
@@ -76,6 +76,7 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
     for cause in report["causes"][:MOST]:
         verdict = paint(f"{cause['verdict'].upper():4}", cause["verdict"])
         yield from _cause(cause, by_id, verdict, width)
+        yield from _shown(cause, report, folder, width)
     if len(report["causes"]) > MOST:
         yield f"      and {len(report['causes']) - MOST} more, see the report"
 
@@ -92,32 +93,47 @@ def _lines(report: Report, folder: Path | None, colour: bool, width: int) -> Ite
 
     yield ""
     smoke = [test for test in report["tests"] if test["id"] == "smoke"]
-    bad = [test for test in smoke if test["verdict"] != "pass"] or report["causes"]
-    if bad:
-        first = next((entry for entry in bad if entry["verdict"] == "fail"), bad[0])
-        yield f"Reproduce the first failure: {one_line(first['reproduce'], 500)}"
+    for test in smoke:
+        if test["verdict"] != "pass":
+            yield f"Reproduce it: {one_line(test['reproduce'], 500)}"
     if folder is not None:
         yield f"Report: {one_line(folder / 'index.html', 500)}"
 
 
 def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int) -> Iterator[str]:
-    """A cause: its message, last output, consequences, and how to reproduce it."""
+    """A cause: its message, what the IUT said, and its consequences."""
     ids = list(dict.fromkeys(entry["requirement"] for entry in cause["consequences"]))
+    number = len(cause["consequences"])
+    tests = f"{number} test{'' if number == 1 else 's'}"
     if cause["kind"] != "violation":
         yield f"{verdict}  {one_line(cause['what'], 160)}"
-        if cause["said"]:
-            yield f"      > {one_line(cause['said'], 2 * width - 16)}"
-        met = "ended with it" if cause["kind"] == "death" else "decide nothing for that"
-        yield f"      {len(cause['tests'])} tests {met}, of {_named(ids)}"
+        follows = "ended with it" if cause["kind"] == "death" else "decided nothing for that"
     else:
         entry = wrong[cause["requirement"]]
         where = f"{entry['level']}, section {entry['section']}"
         yield f"{verdict}  {one_line(entry['id'], 80)}  ({one_line(where, 80)})"
         yield f"      > {one_line(cause['what'], 2 * width - 16)}"
-        if ids:
-            yield f"      {len(cause['consequences'])} tests may follow from it, of {_named(ids)}"
-    if cause["replay"]:
-        yield f"      again: {one_line(cause['replay'], 500)}"
+        follows = "may follow from it"
+    if cause["said"]:
+        yield f"      it said: {one_line(cause['said'], 2 * width - 16)}"
+    if ids:
+        yield f"      {tests} {follows}, of {_named(ids)}"
+
+
+def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:
+    """The message that shows a cause, and the command that shows it again."""
+    if folder is not None and cause["transcript"] and cause["event"] is not None:
+        path, event = folder / cause["transcript"], cause["event"]
+        role = report["iut"]["role"].rpartition("/")[2]
+        drawn = ladder.read(path, role, {event: [ladder.Mark("")]})
+        for step in drawn.steps:
+            if step.index == event:
+                whose = f"{step.sender} sent " if step.sender and step.kind != "event" else ""
+                text = f"{whose}{step.label} {step.preview}"
+                at = f"event {event} of {cause['transcript']}"
+                yield f"      {one_line(text, width)} ({one_line(at, width)})"
+    again = cause["replay"] or cause["reproduce"]
+    yield f"      again: {one_line(again, 500)}"
 
 
 def _named(ids: Sequence[str]) -> str:

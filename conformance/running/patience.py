@@ -75,6 +75,11 @@ class Patience:
         """Whether this machine has left the suite so little time that it may have been late."""
         return self.stretched > 1
 
+    @property
+    def started(self) -> bool:
+        """Whether an instance has sent anything in this run: then none is slow for its start."""
+        return bool(self._starts)
+
     def forget(self, requirement: str) -> None:
         """What a test of this requirement has missed says nothing: it is to be held again."""
         self._missed.pop(requirement, None)

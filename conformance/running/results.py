@@ -34,13 +34,15 @@ class Result:
     """One test case's result, as report.json has it.
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
-    ``explains``: it counts whatever bytes came (see `Violation`).
+    ``explains``: it counts whatever bytes came (see `Violation`); ``at_end``: that the stream ended
+    is all that violates it, as of a finding.
     ``rests`` is a requirement that it presumes and that the plainest exchange violates already, as
     each finding that a test concludes has one,
     ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
-    many ``events``, what it ``said``, and whether the test ``met`` it: was decided by nothing else.
+    many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
+    where in the transcript each message was ``sent`` last, by its name.
     ``late`` is how many seconds a message took that came later than declared.
     """
 
@@ -58,6 +60,7 @@ class Result:
     reproduce: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
     explains: bool = False
+    at_end: bool = False
     rests: str = ""
     follows: str = ""
     missing: list[tuple[str, ...]] = field(default_factory=list)
@@ -111,11 +114,14 @@ def conclude(
         result.offending = finding.event
     else:
         result.detail = iut.remark
+    result.at_end = decisive is not None and _is_end(decisive, result.offending)
     result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
     result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
+    for concluded in result.findings:
+        concluded["at_death"] = bool(result.death and result.death["met"])
     files = Transcripts(folder, result.id, result.purpose, decides.id, iut.testbed.written)
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
@@ -127,15 +133,24 @@ def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str,
     for session in sessions:
         if not (how := session.death):
             continue
-        ends = [index for index, event in enumerate(session.events) if event.event == "closed"]
         decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
         yield {
             "how": how,
             "after": session.told[-1] if session.told else "",
             "events": len(session.events),
             "said": session.instance.said,
-            "met": decided and (result.offending is None or result.offending in ends),
+            "met": decided and (result.offending is None or result.at_end),
+            "sent": _sent(session),
         }
+
+
+def _sent(session: Session) -> dict[str, int]:
+    """Where among the events of a session each message that it was sent stands last."""
+    return {
+        event.message: index
+        for index, event in enumerate(session.events)
+        if event.message and event.sender == session.peer
+    }
 
 
 def _keep(
@@ -149,6 +164,10 @@ def _keep(
     written = files.of(sessions)
     result.transcript = written.path
     result.offending = written.place(sessions, session, result.offending)
+    if result.death:
+        sent = result.death["sent"].items()
+        places = {name: written.place(sessions, session, event) for name, event in sent}
+        result.death["sent"] = places
     for finding in result.findings:
         finding["transcript"], finding["event"] = written.path, result.offending
     if counterexample and result.verdict in VIOLATIONS:
@@ -178,7 +197,7 @@ def _tell_findings(
             if elsewhere[finding.requirement] > ALIKE:
                 continue
         written = files.of(sessions)
-        event = None if finding.event is None else session.events[finding.event].event
+        at_end = _is_end(session, finding.event)
         result.findings.append(
             {
                 "requirement": finding.requirement,
@@ -187,10 +206,16 @@ def _tell_findings(
                 "event": written.place(sessions, session, finding.event),
                 "path": list(finding.path),
                 "concluded": False,
-                "at_death": event == "closed" and bool(session.death),
+                "at_end": at_end,
+                "at_death": at_end and bool(session.death),
                 "rests": "",
             }
         )
+
+
+def _is_end(session: Session, event: int | None) -> bool:
+    """Whether an event of a session is its end."""
+    return event is not None and session.events[event].event == "closed"
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
@@ -233,7 +258,7 @@ def _apply(
         found = {"requirement": about, "message": str(conclusion), "path": []}
         nowhere = {"transcript": None, "event": None}
         result.findings.append(
-            {**found, **nowhere, "concluded": True, "at_death": False, "rests": ""}
+            {**found, **nowhere, "concluded": True, "at_end": False, "at_death": False, "rests": ""}
         )
     else:
         result.verdict = violated(decides.level)

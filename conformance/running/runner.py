@@ -217,10 +217,10 @@ class Runner:
         conclude(result, error, iut, decides, self.folder)
         if result.problem and error:
             result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
-        if result.verdict in VIOLATIONS and result.offending is None:
+        if result.verdict in VIOLATIONS and (result.offending is None or result.at_end):
             result.rests = await iut.basis(decides.id)
         for finding in result.findings:
-            if finding["concluded"] and finding["event"] is None:
+            if finding["at_end"] or (finding["concluded"] and finding["event"] is None):
                 finding["rests"] = await iut.basis(finding["requirement"])
         result.reproduce = self._reproduce(item.name)
         report = pytest.TestReport(

@@ -24,6 +24,7 @@ DEATH = {
     "events": 7,
     "said": "panic: no port",
     "met": True,
+    "sent": {"Touch": 5},
 }
 TOLD: dict[str, Any] = {"death": DEATH, "told": ["Handshake", "Touch"]}
 
@@ -211,6 +212,43 @@ def test_silent_deaths_after_different_messages_are_two(protocol: Protocol) -> N
     ]
     settle(results, protocol)
     assert [entry["verdict"] for entry in results] == ["fail", "fail"]
+
+
+def test_silent_deaths_are_one_cause_that_names_each_message(protocol: Protocol) -> None:
+    """What they violate is decided for each: another program would have two mistakes."""
+    silent = [{**DEATH, "said": "", "after": after} for after in ("USD", "Touch")]
+    results = [
+        result("a", OTHER, "warn", death=silent[0], told=["Handshake", "USD"]),
+        result("b", FAR, death=silent[1], told=["Handshake", "Touch"]),
+    ]
+    settle(results, protocol)
+    [death] = made(results)
+    assert death["what"] == "the IUT was killed by SIGSEGV after it was sent Touch or USD"
+    assert (death["verdict"], death["event"], death["tests"]) == ("fail", 5, ["b", "a"])
+    assert [entry["verdict"] for entry in results] == ["warn", "fail"]
+
+
+def test_what_is_concluded_from_a_death_may_follow_from_it(protocol: Protocol) -> None:
+    """A test may conclude from the end of the stream that something else is violated."""
+    found = {**finding(OTHER, 0), "event": None, "concluded": True, "at_death": True}
+    met = result("b", ON_IT, "inconclusive", death=DEATH, findings=[found], told=["Touch"])
+    settle([result("a", FAR, **TOLD), met], protocol)
+    assert found["follows"] == FAR
+
+
+def test_a_death_that_a_violation_explains_stands_under_it(protocol: Protocol) -> None:
+    """One that decides nothing, in tests of that or of what presumes it; not in another."""
+    known = protocols.load("vexide")
+    rests = next(name for name in known.requirements if presumes(name, known))
+    [*_, root] = presumes(rests, known)
+    met = result("b", rests, "inconclusive", death=DEATH, told=["Touch"])
+    results = [result("a", root), met]
+    [cause] = made(results)
+    assert (cause["kind"], cause["said"]) == ("violation", "panic: no port")
+    assert cause["consequences"] == [{"requirement": rests, "test": "b"}]
+    results[1]["requirement"] = root
+    results[0]["requirement"] = rests
+    assert [cause["kind"] for cause in made(results)] == ["violation", "death"]
 
 
 def test_a_death_is_after_the_message_that_is_seldom_survived(protocol: Protocol) -> None:

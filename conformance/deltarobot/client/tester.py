@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from conformance.deltarobot.codec import layouts
+from conformance.definitions.keywords import shown
+from conformance.deltarobot.codec import encode, layouts
 from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
@@ -34,6 +35,7 @@ NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
 
 _PLAIN = ((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))
 
+_UNKNOWN = b"\x21\xf3"  # an identifier of no message, of variable length
 _STAYS_AWAY = "it connects once only"
 
 _numbers = itertools.count(0x5EED_0000_0000_0001, 0x0001_0000_0001_0001)
@@ -179,24 +181,25 @@ async def sees(
     ``requirement`` is what it violates otherwise, if not the one that the test decides.
     """
     state = Answer(ok=False)
-    shown: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = {}
 
     async def right() -> bool:
-        nonlocal state, shown
+        nonlocal state, facts
         state = await session.instance.upper("state")
-        shown = state.result if state.ok and isinstance(state.result, dict) else {}
-        return what in shown and same(wanted, shown[what])
+        facts = state.result if state.ok and isinstance(state.result, dict) else {}
+        return what in facts and same(wanted, facts[what])
 
     if await session.shows(right, f"the {what} shown", session.seconds("response"), requirement):
         return
     if not state.ok or not isinstance(state.result, dict):
         raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
-    if what not in shown:
+    if what not in facts:
         raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
-    seen = shown[what]
-    expected = f"{what} to be {str(list(wanted))[:120]}"
-    why = "its bytes are read in reverse order: " if same(turned(wanted), seen) else ""
-    raise Violation(expected, f"{why}it is {str(seen)[:120]}", requirement)
+    seen = facts[what]
+    reverse = same(turned(wanted), seen)
+    expected = f"{what} to be {shown(list(wanted), 40 if reverse else 120)}"
+    why = "its bytes are read in reverse order: " if reverse else ""
+    raise Violation(expected, f"{why}it is {shown(seen, 120)}", requirement)
 
 
 async def misread(iut: Iut) -> str:
@@ -204,7 +207,7 @@ async def misread(iut: Iut) -> str:
     async with opened(iut) as session:
         await session.send(curve(*_PLAIN))
         if not await TESTER.served(session):
-            return "frame.variable-length"
+            return "frame.byte-order" if await lengths_turned(iut) else "frame.variable-length"
         await session.send(vector(POSITION, *_PLAIN[1]))
         seen = await told(session)
         for what, wanted in (("curve", _PLAIN), ("position", _PLAIN[1])):
@@ -214,6 +217,26 @@ async def misread(iut: Iut) -> str:
             except Violation as wrong:
                 return "" if wrong.came == "it is None" else "frame.floats"
     return ""
+
+
+async def lengths_turned(iut: Iut) -> bool:
+    """Whether it reads lengths with the most significant byte first: found out once in a run.
+
+    A ping stands inside of a long message, just where that would then end.
+    """
+
+    async def found() -> bool:
+        length, turned_length = 0x10000, 0x100
+        number = fresh_number()
+        inner = encode(ping(number))
+        contents = bytes(turned_length) + inner
+        data = _UNKNOWN + length.to_bytes(4, "little") + contents.ljust(length, b"\0")
+        async with opened(iut) as session:
+            await session.send_bytes(data)
+            pong = await session.watch("Pong", within=session.seconds("response"))
+            return pong is not None and pong.value["number"] == number
+
+    return await iut.once("lengths turned", found)
 
 
 async def told(session: Session) -> set[str]:

@@ -48,6 +48,7 @@ async def answers(
     """
     came: dict[int, tuple[Any, Any]] = {}
     missing = list(numbers)
+    total = len(missing)
     strange: Message | None = None
     while missing:
         text = f"to request {missing[0]}{to}"
@@ -60,7 +61,10 @@ async def answers(
                 about = "rpc.own-direction" if foreign else "rpc.response-id"
                 instead = f"{shown(other.value)} came"
                 raise Violation(late.expected, instead, about, other.event) from late
-            raise
+            if total == 1:
+                raise
+            some = f"{late.came}; {len(came)} of {total} requests were answered"
+            raise Violation(late.expected, some, late.requirement, late.event) from late
         number = of(message)
         if number in missing:
             missing.remove(number)
