@@ -1,6 +1,7 @@
 """Strategies for what a peer may say: sensible setups, and every message that has a valid form."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from conformance.definitions import protocols
 from conformance.generation import NearMiss, near_misses, valid
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
+_FAR = 1000  # pixels: what is drawn farther away shows no more, and takes some very long to draw
 FULL = 14.0  # Wh
 
 Command = Any
@@ -73,12 +75,12 @@ def _each(sender: str, make: Any, passed_over: Sequence[str] = ()) -> list[Searc
 
 
 def _message(sender: str, name: str, extras: bool = True) -> SearchStrategy[Command]:
-    return valid(_schema(sender, name), extras=extras)
+    return valid(_schema(sender, name), extras=extras).map(_near_the_display)
 
 
 def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
     # Deferred, as they take long to find, and a run of other tests needs none.
-    return st.deferred(lambda: near_misses(_schema(sender, name)))
+    return st.deferred(lambda: near_misses(_schema(sender, name)).map(_drawable))
 
 
 def _schema(sender: str, name: str) -> Any:
@@ -89,6 +91,19 @@ def _schema(sender: str, name: str) -> Any:
 def _motor(port: int, gearset: str, inertia: float) -> Command:
     device = {"Motor": {"physical_gearset": gearset, "moment_of_inertia": inertia}}
     return {"ConfigureDevice": {"port": {"Smart": port}, "device": device}}
+
+
+def _drawable(miss: NearMiss) -> NearMiss:
+    return replace(miss, value=_near_the_display(miss.value))
+
+
+def _near_the_display(value: Any, name: str = "") -> Any:
+    """The same message with all pixel coordinates and sizes close to the display."""
+    if name in ("x", "y", "radius", "stride") and type(value) is int:
+        return max(-_FAR, min(value, _FAR))
+    if isinstance(value, dict):
+        return {key: _near_the_display(entry, key) for key, entry in value.items()}
+    return [_near_the_display(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _possible(update: Command) -> Command:

@@ -11,6 +11,8 @@ from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
 from mocks.vexide.variants.either import PortsBare
 
+_FAR = 10_000  # pixels
+
 
 @variant("touch-told-at-first", of="touch.single")
 class TouchToldAtFirst(Frontend):
@@ -146,6 +148,30 @@ class AbsentTargetEnds(Frontend):
             self.close()
         else:
             super().message(name, value)
+
+
+@variant("draws-beyond-the-display", of="robustness.unknown-fields")
+class DrawsBeyondTheDisplay(Frontend):
+    """Draws pixel by pixel, also beyond the display, which never ends for what is far away."""
+
+    drawing = False
+
+    def draw(self, content: dict[str, Any]) -> None:
+        self.drawing = self.drawing or _farthest(content["command"]) > _FAR
+        super().draw(content)
+
+    def message(self, name: str, value: Any) -> None:
+        if not self.drawing:
+            super().message(name, value)
+
+
+def _farthest(value: Any) -> int:
+    """The greatest number in a drawing command, regardless of its sign."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return max(map(_farthest, value), default=0)
+    return abs(value) if isinstance(value, int) else 0
 
 
 @variant("card-left-out", of="encoding.optional-absent")
