@@ -49,7 +49,8 @@ async def test_aborted(iut: Iut) -> None:
 async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
     """Seconds until a registration is aborted, late or not. Raises Violation where it is not."""
     _, latest = at_most(tester, "register_hold")
-    return await exchange.between("Abort", at_least(tester, "register_hold"), latest)
+    shortest = at_least(tester, "register_hold")
+    return await exchange.between("Abort", shortest, latest, "register.aborted")
 
 
 @requirement("register.repeat")

@@ -83,7 +83,8 @@ class Exchange:
         """Seconds until its answer, which has this name. Raises Violation where it is out of time.
 
         What is late, but not too late, decides nothing; that is for the test to say. That none
-        comes violates the ``requirement``, by default the one that says how its time ends.
+        comes violates the ``requirement``, by default the one that says how its time ends; so does
+        another answer, by default of what the test decides.
         """
         left = latest - (self.session.now - self.asked)
         what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
@@ -93,7 +94,8 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message)
+            other = requirement if message.name != name else None
+            raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
         return took
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
