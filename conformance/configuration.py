@@ -12,8 +12,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.exits import WrongUsage
@@ -137,6 +135,8 @@ def load(path: Path) -> Configuration:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
+    import jsonschema  # many a command reads none, and this takes longer than most do
+
     schema = json.loads(Path(__file__).with_name("configuration.schema.json").read_text())
     broken = jsonschema.Draft202012Validator(schema).iter_errors(raw)
     if wrong := jsonschema.exceptions.best_match(broken):

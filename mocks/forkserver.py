@@ -7,6 +7,7 @@ import contextlib
 import socket
 import sys
 
+from conformance.definitions import explaining  # noqa: F401  to refuse what is wrong, with why
 from mocks import __main__ as mock
 from mocks import deviations
 from mocks.forking import ForkServer

@@ -5,8 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from conformance.configuration import ConfigurationError
 from conformance.definitions import locate
 
@@ -20,7 +18,10 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
-    if wrong := jsonschema.exceptions.best_match(_schema().iter_errors(report)):
+    import jsonschema  # what reads no report need not wait for it
+
+    broken = jsonschema.Draft202012Validator(_schema()).iter_errors(report)
+    if wrong := jsonschema.exceptions.best_match(broken):
         where = ".".join(str(step) for step in wrong.absolute_path) or "the file"
         raise ConfigurationError(f"{file}: no report of this suite: {where}: {wrong.message[:200]}")
     loaded: dict[str, Any] = report
@@ -30,4 +31,4 @@ def load(path: Path) -> dict[str, Any]:
 @cache
 def _schema() -> Any:
     text = (locate.reports() / "report.schema.json").read_text(encoding="utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text))
+    return json.loads(text)

@@ -1,4 +1,4 @@
-"""Says at once whether a value fits a schema; what a misfit lacks, `keywords` then says in words.
+"""Says at once whether a value fits a schema; what a misfit lacks, `explaining` then says.
 
 Nearly everything that passes is sound, and is only looked at for that and for the requirements
 (`x-requirement`) that it puts to the test. So each part of a schema becomes one function, made
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from conformance.definitions.keywords import KINDS, OWN, RULES, STANDARD, canonical
+from conformance.definitions.keywords import ASKING, KINDS, RULES, canonical
 
 Fits = Callable[[Any, set[str]], bool]
 """Whether a value fits, and adds the requirements that it puts to the test to a set."""
@@ -41,7 +41,7 @@ class Fitting:
 
     def _part(self, keyword: str, limit: Any, schema: Any) -> Fits | None:
         """What one keyword asks; None where that is nothing."""
-        if keyword not in STANDARD and keyword not in OWN:
+        if keyword not in ASKING:
             return None
         if keyword in RULES:
             kind, holds, _ = RULES[keyword]

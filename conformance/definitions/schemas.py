@@ -1,24 +1,17 @@
 """Loads the JSON Schemas of a protocol and says, in plain words, where a value violates one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
-
-from jsonschema import ValidationError
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
+from urllib.parse import unquote, urldefrag, urljoin
 
 from conformance.definitions.fitting import Fits, Fitting, Unknown
-from conformance.definitions.keywords import MARKS, OWN, Validator, place, shown, words
 
 BASE = "/"  # a schema's URI is its path below the folder, from here; references lead to such URIs
-LIMIT = 5  # errors that are reported of one value
 
 Contents = dict[str, Any] | bool
 Part = str | int
@@ -38,20 +31,42 @@ class SchemaError:
 
 
 @dataclass(frozen=True, eq=False)
+class Files:
+    """What the references of schemas lead to, all of them absolute: schemas by URI."""
+
+    contents: Mapping[str, Contents]
+
+    @classmethod
+    def of(cls, contents: Mapping[str, Contents]) -> "Files":
+        """Files as they are written, whose references are relative to their own URI."""
+        return cls({uri: _absolute(file, uri) for uri, file in contents.items()})
+
+    def lookup(self, uri: str) -> Contents:
+        """What stands at an absolute URI, of a whole file or within it. Raises LookupError."""
+        file, pointer = urldefrag(uri)
+        found: Any = self.contents[file]
+        for step in unquote(pointer).split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found[int(key) if isinstance(found, list) and key.isdecimal() else key]
+        contents: Contents = found
+        return contents
+
+
+@dataclass(frozen=True, eq=False)
 class Schema:
-    """One schema, and the registry that its references, all of them absolute, are looked up in."""
+    """One schema, and the files that its references, all of them absolute, are looked up in."""
 
     contents: Contents
-    registry: Registry[Any]
+    files: Files
 
     @classmethod
     def of(cls, contents: Contents) -> "Schema":
         """A schema that stands alone: its references lead into itself."""
-        return cls(True, _registry({BASE: contents})).lookup(BASE)
+        return cls(True, Files.of({BASE: contents})).lookup(BASE)
 
     def lookup(self, uri: str) -> "Schema":
-        """The schema at an absolute URI. Raises referencing.exceptions.Unresolvable."""
-        return Schema(self.registry.resolver().lookup(uri).contents, self.registry)
+        """The schema at an absolute URI. Raises LookupError."""
+        return Schema(self.files.lookup(uri), self.files)
 
     def errors(self, value: Any) -> list[SchemaError]:
         """The first few errors of a value; empty if it is valid."""
@@ -70,57 +85,17 @@ class Schema:
 
     def explain(self, value: Any) -> tuple[list[SchemaError], set[str]]:
         """The same, by way of jsonschema, which takes a hundred times as long."""
-        marks: set[str] = set()
-        token = MARKS.set(marks)
-        try:
-            found = list(islice(self._validator.iter_errors(value), 10 * LIMIT))
-        except RecursionError:
-            return [SchemaError((), "depth", "nested too deep to be checked", None)], marks
-        finally:
-            MARKS.reset(token)
-        mistyped = [error.absolute_path for error in found if error.validator == "type"]
-        told = [
-            self._error(error)
-            for error in found
-            if error.validator not in ("const", "enum") or error.absolute_path not in mistyped
-        ]
-        return told[:LIMIT], marks
+        # To import that takes longer than most commands do.
+        from conformance.definitions.explaining import explain
+
+        return explain(self, value)
 
     @cached_property
     def _fits(self) -> Fits | None:
         try:
-            return Fitting(lambda uri: self.lookup(uri).contents).of(self.contents)
+            return Fitting(self.files.lookup).of(self.contents)
         except Unknown:
             return None
-
-    @cached_property
-    def _validator(self) -> Any:
-        return Validator(self.contents, registry=self.registry)
-
-    def _error(self, error: ValidationError) -> SchemaError:
-        path = tuple(error.absolute_path)
-        where = f"{place(path)}: " if path else ""
-        keyword = str(error.validator or "false")
-        if keyword in OWN:
-            message = error.message
-        elif keyword == "false":
-            message = f"{words(keyword, False)} was expected, {shown(error.instance)} came"
-        else:
-            message = f"{keyword} does not allow {shown(error.instance)}"
-        requirement = self._requirement(error.absolute_schema_path)
-        return SchemaError(path, keyword, where + message, requirement)
-
-    def _requirement(self, path: Sequence[Part]) -> str | None:
-        node: Any = self.contents
-        found = None
-        for step in (*path, None):
-            mark = node.get("x-requirement") if isinstance(node, dict) else None
-            found = mark if isinstance(mark, str) else found
-            if step == "$ref" and isinstance(node[step], str):
-                node = self.lookup(node[step]).contents
-            elif step is not None:
-                node = node[step]
-        return found
 
 
 class Schemas:
@@ -133,7 +108,7 @@ class Schemas:
         files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*.json")}
         self.paths = sorted(files)
         contents = {BASE + path: _read(path, files[path]) for path in self.paths}
-        self._all = Schema(True, _registry(contents))
+        self._all = Schema(True, Files.of(contents))
         self._schemas: dict[str, Schema] = {}
 
     def schema(self, path: str) -> Schema:
@@ -157,15 +132,6 @@ def _read(path: str, file: Path) -> Contents:
     if isinstance(contents, dict) and contents.get("$id") != path:
         raise ValueError(f"{file}: its $id is {contents.get('$id')!r} where {path!r} belongs")
     return contents
-
-
-def _registry(files: dict[str, Contents]) -> Registry[Any]:
-    resources = (
-        (uri, DRAFT202012.create_resource(_absolute(contents, uri)))
-        for uri, contents in files.items()
-    )
-    registry: Registry[Any] = Registry().with_resources(resources)
-    return registry
 
 
 def _absolute(node: Any, uri: str) -> Any:

@@ -75,7 +75,7 @@ class Forms:
 
     def schema(self, contents: Contents) -> Schema:
         """A schema below the root, to validate with."""
-        return Schema(contents, self._root.registry)
+        return Schema(contents, self._root.files)
 
     def node(self, node: Node) -> Form | None:
         """The values of one alternative."""

@@ -33,7 +33,7 @@ from typing import Any
 
 from conformance import cli, configuration
 from conformance.conclusions.following import presumes
-from conformance.definitions import protocols
+from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
 from conformance.harness import forked
 from conformance.harness.instance import transport
 from conformance.harness.process import sweep

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance.definitions import locate, protocols
+from conformance.definitions import explaining, locate, protocols
 from conformance.definitions.fitting import Fitting, Unknown
+from conformance.definitions.keywords import ASKING
 from conformance.definitions.schemas import Contents, Schema, Schemas
 from conformance.generation import UnsupportedSchema, valid
 
@@ -96,6 +97,10 @@ def test_what_passes_and_what_nearly_does(protocol: str) -> None:
             agree(schema, value)
 
         check()
+
+
+def test_every_keyword_of_the_standard_is_known() -> None:
+    assert frozenset(explaining.Validator.VALIDATORS) == ASKING
 
 
 def test_a_keyword_without_a_function_is_told() -> None:
