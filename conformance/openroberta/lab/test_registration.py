@@ -234,9 +234,9 @@ async def test_run_before_the_token(iut: Iut) -> None:
             if message is not None and message.name != "Abort":
                 raise exchange.wrong("no answer while its token was not entered", message)
             push = await robot.push()
-            told = await push.session.watch("Download", "Repeat", within=tester.seconds("quiet"))
+            told = await push.session.watch("Download", within=tester.seconds("quiet"))
             if told is not None:
-                raise push.wrong("no command while its token was not entered", told)
+                raise push.wrong("no download while its token was not entered", told)
             fetched = await (await robot.download()).session.watch(
                 "File", within=tester.seconds("quiet")
             )
