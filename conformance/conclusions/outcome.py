@@ -25,7 +25,8 @@ class Run:
 
     ``tests`` are results as in report.json; ``smoke`` is the result of the smoke session, and
     ``reached`` says whether the IUT could be started or reached at all. ``lost`` says when one that
-    we have not started could not be reached any more, if that happened. ``interrupted``: somebody
+    we have not started could not be reached any more, or that nothing could be tried because the
+    IUT plays another role, if that happened. ``interrupted``: somebody
     ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
     says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
     before its tests were done. Timings were multiplied by ``stretched`` at most, as the machine was

@@ -156,24 +156,41 @@ class UpperTester:
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
         if self._reader and self._reader.done():
             raise Inconclusive(_CLOSED)
-        number = next(self._ids)
-        self._waiting[number] = asyncio.get_running_loop().create_future()
-        request = {"id": number, "op": operation, "args": dict(arguments)}
-        await link.write(json.dumps(request).encode() + b"\n")
         try:
             async with asyncio.timeout(self._configuration.max_wait):
-                raw = await self._waiting[number]
+                raw = await self._asked(link, operation, arguments)
         except TimeoutError:
             raise Inconclusive(
                 f"the upper tester did not answer '{operation}' "
                 f"within {self._configuration.max_wait:g} s{self.instead}"
             ) from None
-        finally:
-            del self._waiting[number]
         if not raw["ok"] and raw.get("offered") is False:
             raise self._needed(operation)
         warnings = _texts(raw.get("warnings"))
         return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
+
+    async def _asked(
+        self, link: Link, operation: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What is answered on the standard streams, however long that takes."""
+        number = next(self._ids)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        request = {"id": number, "op": operation, "args": dict(arguments)}
+        await link.write(json.dumps(request).encode() + b"\n")
+        try:
+            return await self._waiting[number]
+        finally:
+            del self._waiting[number]
+
+    async def has(self, operation: str) -> bool | None:
+        """Whether the IUT has an operation, of whatever role; None where that cannot be asked.
+
+        It is asked for with no arguments, and waited for as long as that takes.
+        """
+        if not self._standard:
+            return None
+        raw = await self._asked(self._standard, operation, {})
+        return bool(raw["ok"] or raw.get("offered") is not False)
 
     async def _read(self, link: Link) -> None:
         line = bytearray()

@@ -1,4 +1,4 @@
-"""Notices early that the IUT plays the other role: by what it sends, and by who connects."""
+"""Notices early that the IUT plays another role: by what it sends, who connects, what it has."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,14 @@ _WONDER = 2.0  # seconds without a connection after which the other role is thou
 _SOON = 4.0  # seconds in which one that plays the other role shows it
 _POLL = 0.05
 _TRIED = "inverted"
-_NETWORKS = ("tcp", "unix", "udp")
+_Way = tuple[str, bool]
+_WAYS: dict[_Way, tuple[str, str]] = {
+    ("tcp", True): ("listens at", "listen at"),
+    ("tcp", False): ("connects to", "connect to"),
+    ("udp", True): ("takes datagrams at", "take datagrams at"),
+    ("udp", False): ("sends datagrams to", "send datagrams to"),
+}
+"""How an IUT takes part: over what, and whether it is the one that is waited for; in words."""
 
 
 async def noticed(iut: Iut) -> Inconclusive:
@@ -30,32 +37,69 @@ async def noticed(iut: Iut) -> Inconclusive:
 
 
 async def inverted(iut: Iut) -> Inconclusive | None:
-    """What to say to an IUT that connects where it is to listen, or listens where to connect.
+    """What to say to an IUT that takes part in the way of another role, or has its operations.
 
-    A further instance shows it, once in a run: it is given an address where we listen, or do not.
+    Further instances show it, once in a run: they are given an address where we listen, or do not,
+    for connections or for datagrams; or are asked for an operation that only another role has.
     """
-    role, configuration = iut.role, iut.configuration
-    reached = configuration.command and iut.testbed.transport in _NETWORKS
-    if not reached or configuration.fixed or iut.memory.get(_TRIED):
+    if not iut.configuration.command or iut.memory.get(_TRIED):
         return None
+    iut.memory[_TRIED] = True
+    ways = () if iut.configuration.fixed else _WAYS
+    trying = [asyncio.create_task(_meets(iut, way)) for way in ways]
+    try:
+        for trial in asyncio.as_completed(trying):
+            if met := await trial:
+                return met
+    finally:
+        for task in trying:
+            task.cancel()
+        await asyncio.gather(*trying, return_exceptions=True)
+    return await _operated(iut)
+
+
+async def _meets(iut: Iut, way: _Way) -> Inconclusive | None:
+    """What to say to an IUT that takes part in this way, where that is another role's."""
+    role, (kind, serves) = iut.role, way
+    own = (_kind(iut), role.serves)
     others = [
         f"{role.protocol}/{other.name}"
-        for other in configuration.protocol.roles.values()
-        if role.name == other.peer or other.name == role.peer
+        for other in iut.configuration.protocol.roles.values()
+        if other.serves == serves and kind in other.transports
     ]
-    inverted = False
-    if others:
-        with contextlib.suppress(Conclusion, TimeoutError):
-            async with asyncio.timeout(_SOON):
-                inverted = await iut.testbed.inverted()
-    iut.memory[_TRIED] = True
-    if not inverted:
+    if not others or way == own or own not in _WAYS:
         return None
-    does, is_to = ("connects to", "listen at") if role.serves else ("listens at", "connect to")
-    return Inconclusive(
-        f"it {does} the address that it is to {is_to}: this looks like another role than "
-        f"{role}; if that is so, test it as {' or '.join(others)}"
-    )
+    with contextlib.suppress(Conclusion, TimeoutError):
+        async with asyncio.timeout(_SOON):
+            if await iut.testbed.meets(iut.testbed.transport if kind == own[0] else kind, serves):
+                does, is_to = _WAYS[way][0], _WAYS[own][1]
+                return Inconclusive(
+                    f"it {does} the address that it is to {is_to}: this looks like another role "
+                    f"than {role}; if that is so, test it as {' or '.join(others)}"
+                )
+    return None
+
+
+def _kind(iut: Iut) -> str:
+    return "tcp" if iut.testbed.transport == "unix" else iut.testbed.transport
+
+
+async def _operated(iut: Iut) -> Inconclusive | None:
+    """What to say to an IUT that has not the operations of its role, but those of another."""
+    role = iut.role
+    with contextlib.suppress(Conclusion, TimeoutError):
+        async with asyncio.timeout(_SOON), iut.instance() as instance:
+            for other in iut.configuration.protocol.roles.values():
+                own = [name for name in role.hooks if name not in other.hooks]
+                theirs = [name for name in other.hooks if name not in role.hooks]
+                if not (own and theirs) or await instance.upper.has(own[0]) is not False:
+                    continue
+                if await instance.upper.has(theirs[0]):
+                    return Inconclusive(
+                        f"it has the operation '{theirs[0]}', and not '{own[0]}': if the IUT is a "
+                        f"{other.name}, test it as {role.protocol}/{other.name}"
+                    )
+    return None
 
 
 def silent(iut: Iut) -> str:

@@ -28,7 +28,7 @@ from conformance.definitions.protocol import Requirement
 from conformance.iut import Iut
 from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
-from conformance.running import drawing, interruption, smoke
+from conformance.running import drawing, interruption, other_role, smoke
 from conformance.running.doubt import Doubt
 from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
@@ -170,6 +170,10 @@ class Runner:
         self._run.at_a_time, self._run.alone = found.tests, found.why
         self._run.at_a_time = await overlap(tests, found, lambda: self._stopped(session))
         await self._look_again(testbed)
+        if all(test["verdict"] == Verdict.NOT_EXERCISED for test in self._run.tests):
+            # It took part, as several roles do, and had none of the operations of this one.
+            other = await other_role.inverted(Iut(testbed, ""))
+            self._run.lost = self._run.lost or str(other or "")
 
     def _place(self, item: pytest.Item) -> tuple[int, bool]:
         """Test cases that others rest on come first, in order: what fails there is known then.

@@ -14,7 +14,7 @@ from conformance.iut import Iut
 from conformance.running import other_role
 from conformance.running.results import Result, conclude
 from conformance.running.testbed import Testbed
-from conformance.verdicts import Conclusion, Unreachable, Verdict
+from conformance.verdicts import Conclusion, NotExercised, Unreachable, Verdict
 
 SMOKE = "smoke"
 FIRST = 60  # bytes that are shown of what came
@@ -52,7 +52,7 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
         taken = await _unless_other_role(iut, package.smoke(iut))
     except Conclusion as conclusion:
         error = await _never_started(iut) or conclusion
-    if isinstance(error, Unreachable):
+    if isinstance(error, Unreachable | NotExercised):
         error = await other_role.inverted(iut) or error
     error = other_role.spoken(iut) or error
     spoilt = any(session.judge.spoiled for session in iut.sessions)

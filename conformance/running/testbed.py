@@ -76,9 +76,9 @@ class Testbed:
             return await self._ahead.take(program)
         return await self._start(program)
 
-    async def inverted(self) -> bool:
-        """Whether the IUT connects where it is to listen, or listens where it is to connect."""
-        instance = Instance(self.configuration, self.transport, serves=not self.role.serves)
+    async def meets(self, kind: str, serves: bool) -> bool:
+        """Whether the IUT takes part in this way: over what, and whether it is waited for."""
+        instance = Instance(self.configuration, kind, serves=serves)
         try:
             await instance.start(None, {})
             return await instance.met()
