@@ -17,6 +17,15 @@ class MapResponses(Server):
         return {"id": number, "error": error, "result": result}
 
 
+@fault("numbered-maps", violates="rpc.response-form")
+class NumberedMaps(Server):
+    """Answers with maps whose keys are the places of what they hold."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        whole = super().response(number, error, result)
+        return {"$map": [[place, part] for place, part in enumerate(whole)]}
+
+
 @fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
 class NoElementForNil(Server):
     """Leaves out a result that is nil."""
