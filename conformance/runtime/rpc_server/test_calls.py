@@ -1,5 +1,6 @@
 """Calls: arguments, results and errors."""
 
+import json
 from typing import Any
 
 import pytest
@@ -109,6 +110,7 @@ VALUES: dict[str, list[Any]] = {
         *(None, True, False, [None], {"none": None}, [], [[]], [1, [2, [3, []]]], [*range(16)]),
         *([*range(300)], [[[[[[[["deep"]]]]]]]], {}, {"": 0}, {"a": {"b": {"c": [{}]}}}),
         *({"ä": "ö", "with blank": True}, {f"key{number}": number for number in range(20)}),
+        json.loads("[" * 20 + "20" + "]" * 20),
     ],
 }  # fmt: skip
 

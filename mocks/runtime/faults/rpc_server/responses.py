@@ -43,6 +43,20 @@ class MethodBehindResponse(Server):
         return super().response(number, error, result) + ([self.number] if error else [])
 
 
+@fault("sixteen-levels", violates="rpc.values", subtle=True)
+class SixteenLevels(Server):
+    """Leaves out of a result what is nested deeper than 16 levels."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return super().response(number, error, _shallow(result, 16))
+
+
+def _shallow(value: Any, levels: int) -> Any:
+    if isinstance(value, list):
+        return [_shallow(entry, levels - 1) for entry in value] if levels else None
+    return value
+
+
 @fault("own-ids", violates="rpc.response-id")
 class OwnIds(Server):
     """Counts its responses, instead of taking over the ids."""
