@@ -18,7 +18,8 @@ from conformance.harness.links import Link, parse_address
 SERVICE = b"service"
 """The name by which we ask for a server: where one address has several, a proxy looks at it."""
 
-_SETTLE = 0.05  # seconds in which a publisher that has connected learns of our subscription
+# Seconds in which a publisher that has connected learns of our subscription; nothing tells of it.
+_SETTLE = 0.05
 
 
 class ZeroLink(Link):

@@ -50,6 +50,7 @@ async def test_held_for_two(iut: Iut) -> None:
         _, latest = at_most(tester, "push_hold")
         robots = [await tester.linked(), await tester.linked()]
         first = await robots[0].push()
+        # The second comes late in the time of the first: the pause is what is tried.
         await asyncio.sleep(tester.seconds("push_hold") * 0.7)
         second = await robots[1].push()
         for exchange in (first, second):

@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
@@ -230,6 +229,7 @@ async def test_executes_while_fetching(iut: Iut) -> None:
         asked = await tester.program_request("run.requests-file")
         value = response(200, {"Filename": NAME}, tester.program)
         await asked.session.send_bytes(head(value))
+        # A robot that waits for the rest says nothing by which that could be known sooner.
         await asyncio.sleep(_AGAIN)
         count = len(await executed(tester)) - before
         check(not count, "nothing to be run before the program has come", "it was run")
@@ -318,25 +318,20 @@ async def test_file_paths(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
-            outside = await _outside(tester, folder)
+            again = await tester.watch(*POLLING, within=within_program(tester))
+            if again and again.name == "DownloadRequest":
+                await again.file(tester.program, path.format(name, folder=folder))
+                again = await tester.watch(*POLLING, within=within_program(tester))
+            # Whatever it keeps of a program, it has written before it asks again.
+            outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(
                 not outside,
                 f"nothing outside its folder upon the Filename {path.format('x', folder='DIR')!r}",
                 f"{', '.join(outside)} appeared beside it",
             )
-            again = await tester.watch(*POLLING, within=within_program(tester))
-            if again and again.name == "DownloadRequest":
-                await again.file(tester.program, path.format(name, folder=folder))
-                again = await tester.watch(*POLLING, within=within_program(tester))
             if again is None:
                 return
             if again.name == "Register":
                 await again.command("repeat")
                 again = await tester.next("Push")
             push = again
-
-
-async def _outside(tester: LabTester, folder: Path) -> list[str]:
-    """What has appeared beside the robot's folder, within the one of the suite's."""
-    await asyncio.sleep(tester.seconds("quiet"))
-    return [path.name for path in folder.parent.iterdir() if path != folder]

@@ -79,6 +79,7 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
         async with buffer.held():
             before = buffer.peek()
             await tester.play({"0": pad(2, lx=-0.5)})
+            # While it waits for the mutex it may answer nothing, so that no event ends this.
             await asyncio.sleep(tester.session.seconds("quiet"))
             buffer.peek().only(before, ())
         await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25}, "format.mutex")
@@ -95,6 +96,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
         for index, lx in (("0", 0.25), ("1", -0.25), ("0", -0.125)):
             async with (await tester.made(index)).held():
                 await tester.play({**both, index: pad(1, lx=lx)})
+                # Until it waits for the mutex, which nothing tells.
                 await asyncio.sleep(tester.session.seconds("quiet"))
             # It may have given that one up; the next one counts.
             await tester.plays({**both, index: pad(1, lx=lx / 2)}, index, {"lx": lx / 2}, None)

@@ -74,6 +74,7 @@ async def _user_who_starts(session: Session) -> AsyncIterator[None]:
 
     async def press() -> None:
         while True:
+            # A frontend that starts by itself has done so by then; no event tells that it will not.
             await asyncio.sleep(session.seconds("quiet"))
             if received(session, START) or session.ended:
                 return
