@@ -214,8 +214,10 @@ def _tell_findings(
 
 
 def _is_end(session: Session, event: int | None) -> bool:
-    """Whether an event of a session is its end."""
-    return event is not None and session.events[event].event == "closed"
+    """Whether an event of a session is its end; the one that would have come next is none yet."""
+    if event is None:
+        return False
+    return any(shown.event == "closed" for shown in session.events[event : event + 1])
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:
