@@ -26,3 +26,11 @@ def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Pl
     [cause] = [cause for cause in done.report["causes"] if cause["requirement"] == requirement]
     again = place.conformance(*shlex.split(cause["reproduce"])[1:], "--report", str(done.folder))
     assert again.verdict(requirement) == done.verdict(requirement)
+
+
+def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
+    """A client that stays where it is to close violates that behind the last event there was."""
+    requirement = "handshake.closes-wrong-magic"
+    done = place.run("deltarobot/client", "--fault", "any-magic", "--requirement", requirement)
+    assert done.report["problems"] == []
+    assert done.verdict(requirement) == "warn", done.out
