@@ -90,9 +90,9 @@ def _why_not(requirement: Requirement, run: Run) -> str:
     if run.smoke_failed:
         return "the smoke session failed, so nothing else was tried"
     if run.interrupted:
-        return "the run was interrupted before it was tried"
+        return "the run was interrupted before it was decided"
     if run.timed_out and requirement.id in run.collected.decided:
-        return "the run reached its --max-time before it was tried"
+        return "the run reached its --max-time before it was decided"
     if run.selection and requirement.id not in run.collected.decided:
         return LEFT_OUT
     needs = f"; it needs {requirement.needs}" if requirement.needs else ""

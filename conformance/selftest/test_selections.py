@@ -76,7 +76,9 @@ def test_a_run_ends_at_its_limit(place: Place) -> None:
     done = place.run(SIMULATOR, *words, "--max-time", "5", iut=silent)
     assert done.code == done.report["exit_code"] == 3
     assert "the run reached its --max-time of 5 s after 0 tests" in done.report["headline"]
-    assert done.reason("serial.bytes-exact") == "the run reached its --max-time before it was tried"
+    assert (
+        done.reason("serial.bytes-exact") == "the run reached its --max-time before it was decided"
+    )
     assert not done.left
 
 
