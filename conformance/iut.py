@@ -16,7 +16,7 @@ from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violati
 
 T = TypeVar("T")
 
-SHRINKING = 100  # further examples that looking for a smaller counterexample may take
+SHRINKING = 40  # further examples that looking for a smaller counterexample may take
 
 
 @dataclass

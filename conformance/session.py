@@ -16,6 +16,7 @@ from conformance.wire import Message, Wire
 
 _POLL = 0.02  # seconds between two looks at what shows
 _AGAIN = 0.25  # seconds between two looks at how long to wait
+_IDLE = 0.4  # seconds after which one that has begun to speak does not merely compute
 RESET = "reset the connection"
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
@@ -134,8 +135,10 @@ class Session(Wire):
                 seconds = self._patience.briefly(names, declared)
                 return asked + seconds
             seconds = self._brief(wait, declared)
+            if seconds < declared:
+                return asked + seconds
             # What was waited for in vain a moment ago is hardly late.
-            late = LESS_LATE if wait.names in self.missed else self._patience.late(names)
+            late = LESS_LATE if wait.names in self.missed else self._patience.late
             return asked + seconds + late * min(seconds, response)
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
@@ -256,17 +259,24 @@ class Session(Wire):
 
         The deadline is asked for again and again: another test may show that the rest is in vain.
         """
-        while not found():
-            if self._flooded:
-                raise Inconclusive(self._flooded)
-            left = deadline() - self.now
-            if self._ended or left <= 0:
-                return False
-            self._news.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(left, _AGAIN)):
-                    await self._news.wait()
-        return True
+        asked, idle = self.now, False
+        try:
+            while not found():
+                if self._flooded:
+                    raise Inconclusive(self._flooded)
+                left = deadline() - self.now
+                if self._ended or left <= 0:
+                    return False
+                if not idle and self.now > asked + _IDLE and self.received:
+                    idle = True
+                    self._patience.idle += 1
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, _AGAIN)):
+                        await self._news.wait()
+            return True
+        finally:
+            self._patience.idle -= idle
 
     async def _settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""

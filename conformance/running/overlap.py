@@ -64,17 +64,19 @@ async def overlap(
     tests: Sequence[Callable[[], Coroutine[Any, Any, None]]],
     width: Width,
     stopped: Callable[[], bool],
+    idle: Callable[[], int] = lambda: 0,
 ) -> int:
     """Run all tests, started in their order, until there is reason to stop.
 
-    Returns how many were under way at most.
+    Unless the width is fixed, those that are ``idle`` leave their places to others, up to as many
+    again. Returns how many were under way at most.
     """
     waiting, most = deque(tests), 0
     room = Room(width.tests, max(width.tests, width.most))
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while waiting and not stopped():
-            allowed = room.allowed()
+            allowed = room.allowed() + min(idle(), width.most)
             while waiting and len(running) < allowed:
                 running.add(group.create_task(waiting.popleft()()))
             most = max(most, len(running))

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from conformance.running.machine import Crowding
 
 SHARE = 0.25  # of a deadline, where the same was missed in full before
-LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
-LESS_LATE = 0.5  # the same, for a message that has often not come
+VAIN = 0.1  # of a deadline, where what it rests on is violated: nothing is concluded from that
+LATE = 1.0  # further deadlines that a late answer is waited for: late is not the same as never
+LESS_LATE = 0.5  # the same, once something has often not come
 OFTEN = 3
 PLENTY = 10.0  # times as long as something has taken at most: what it surely never takes
 FLOODS = 2  # sessions that are followed as far as any codec may need
@@ -53,6 +54,8 @@ class Patience:
     crowding: Crowding = field(default_factory=Crowding)
     stretched: float = 1.0
     """By how much declared timings were multiplied at most."""
+    idle: int = 0
+    """The sessions in which something has been awaited for longer than most reactions take."""
     _missed: dict[str, set[Names]] = field(default_factory=dict)
     _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
@@ -95,17 +98,17 @@ class Patience:
         """
         known = self._sought if certain else self._missed
         if any(
-            names in known.get(requirement, ())
-            or self.rests(requirement)
-            or (not certain and self.hopeless(requirement, names))
+            self.rests(requirement) or (not certain and self.hopeless(requirement, names))
             for requirement in requirements
         ):
+            return self.briefly(names, seconds, VAIN)
+        if any(names in known.get(requirement, ()) for requirement in requirements):
             return self.briefly(names, seconds)
         return seconds
 
-    def briefly(self, names: Names, seconds: float) -> float:
+    def briefly(self, names: Names, seconds: float, share: float = SHARE) -> float:
         """How many of these seconds are waited where that decides nothing new."""
-        return min(seconds, max(SHARE * seconds, self._slowest.get(names, 0.0)))
+        return min(seconds, max(share * seconds, self._slowest.get(names, 0.0)))
 
     def missed(self, requirement: str, names: Names) -> bool:
         """Whether a requirement has failed for want of these messages, or of certain ones."""
@@ -145,9 +148,10 @@ class Patience:
         lags = self._lags.get(names, [])
         return max(lags) if len(lags) >= OFTEN else 0.0
 
-    def late(self, names: Names) -> float:
-        """For how many further deadlines they are awaited."""
-        return LESS_LATE if self._often[names] >= OFTEN else LATE
+    @property
+    def late(self) -> float:
+        """For how many further deadlines anything is awaited."""
+        return LESS_LATE if self._often.total() >= OFTEN else LATE
 
     def startup(self, names: Names, declared: float) -> float:
         """The seconds that an IUT may take to start, until its first message is awaited.

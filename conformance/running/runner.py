@@ -168,7 +168,9 @@ class Runner:
         tests = [functools.partial(self._case, testbed, item) for item in items]
         found = await width(testbed, len(tests))
         self._run.at_a_time, self._run.alone = found.tests, found.why
-        self._run.at_a_time = await overlap(tests, found, lambda: self._stopped(session))
+        self._run.at_a_time = await overlap(
+            tests, found, lambda: self._stopped(session), lambda: testbed.patience.idle
+        )
         await self._look_again(testbed)
         if all(test["verdict"] == Verdict.NOT_EXERCISED for test in self._run.tests):
             # It took part, as several roles do, and had none of the operations of this one.

@@ -40,6 +40,7 @@ class Testbed:
         self.busy = False
         """An instance is in use; where its address is fixed there can be no other beside it."""
         self._finding: dict[str, asyncio.Lock] = {}
+        self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
 
@@ -62,11 +63,14 @@ class Testbed:
     async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What the first test case that asks has found out about the IUT, under this name.
 
-        Where that fails, the next one that asks tries again.
+        Where that fails, all others try again, side by side: each may wait for what never comes.
         """
         async with self._finding.setdefault(name, asyncio.Lock()):
-            if name not in self.memory:
+            if name not in self.memory and name not in self._tried:
+                self._tried.add(name)
                 self.memory[name] = await find()
+        if name not in self.memory:
+            self.memory[name] = await find()
         found: T = self.memory[name]
         return found
 

@@ -63,3 +63,21 @@ def test_no_other_is_started_once_there_is_reason_to_stop() -> None:
     tests = [lambda number=number: test(number) for number in range(TESTS)]
     asyncio.run(overlap.overlap(tests, Width(2), lambda: len(done) >= 4))
     assert done == [0, 1, 2, 3]
+
+
+def test_tests_that_only_wait_leave_their_places_to_others() -> None:
+    under_way: set[int] = set()
+    most: list[int] = []
+
+    async def test(number: int) -> None:
+        under_way.add(number)
+        most.append(len(under_way))
+        await asyncio.sleep(0.3)
+        under_way.remove(number)
+
+    tests = [lambda number=number: test(number) for number in range(8)]
+    asyncio.run(overlap.overlap(tests, Width(2, most=2), lambda: False, lambda: len(under_way)))
+    assert max(most) == 4
+    most.clear()
+    asyncio.run(overlap.overlap(tests, Width(2), lambda: False, lambda: len(under_way)))
+    assert max(most) == 2

@@ -48,13 +48,12 @@ def test_what_lacks_for_what_is_presumed_is_not_waited_for_in_full_unless_any_ha
     assert patience.seconds_for(PONG, 2, ["pong.number"]) == 2
 
 
-def test_what_is_late_is_told_from_what_never_comes_until_it_never_came_often() -> None:
+def test_what_is_late_is_told_from_what_never_comes_until_much_never_came() -> None:
     patience = Patience()
     for number in range(OFTEN):
-        assert patience.late(PONG) == LATE
+        assert patience.late == LATE
         patience.miss(f"pong.{number}", PONG)
-    assert 0 < patience.late(PONG) < LATE
-    assert patience.late(("Ping",)) == LATE
+    assert 0 < patience.late < LATE
 
 
 def test_the_time_to_start_is_learnt_once_something_is_missing() -> None:

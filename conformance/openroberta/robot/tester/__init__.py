@@ -73,9 +73,9 @@ class LabTester:
         """
         seconds = self.seconds("response") if within is None else within
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
-        seconds = patience.seconds_for(names, seconds, {about})
+        full, seconds = seconds, patience.seconds_for(names, seconds, {about})
         starting = 0.0 if self.asked or self.others else self.seconds("startup")
-        late = patience.late(names) * min(seconds, self.seconds("response"))
+        late = patience.late * min(seconds, self.seconds("response")) if seconds == full else 0.0
         asked = self._loop.time()
         before = len(self.others)
         found = await self.watch(*POLLING, within=starting + seconds + late)

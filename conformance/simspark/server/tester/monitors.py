@@ -57,7 +57,14 @@ class Watch:
 
         seen = len(self.session.received)
         try:
-            return await self.session.expect(*STATES, where=where, within=within)
+            if self.view.fulls and not self.session.ahead(*STATES):
+                # Where none comes at all, no other wait for that need be a full one.
+                latest = await self.session.expect(*STATES, requirement="monitors.keeps-sending")
+                if where(latest):
+                    return latest
+            return await self.session.expect(
+                *STATES, where=where, within=within, requirement=requirement
+            )
         except Violation as none:
             silent = self.view.fulls and len(self.session.received) == seen
             if silent and not self.session.ended:
