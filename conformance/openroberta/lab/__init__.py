@@ -1,7 +1,10 @@
 """Test cases for a lab: the suite plays its robots."""
 
+from conformance.harness.instance import SLOW
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import playing
+from conformance.openroberta.lab.tester.robot import PLAINLY
+from conformance.verdicts import Inconclusive, Violation
 
 SMOKE = "http.paths"
 
@@ -22,3 +25,26 @@ async def smoke(iut: Iut) -> None:
             if message is not None:
                 raise exchange.violation("no answer upon another token", message, "token.links")
             await robot.linked_by(exchange)
+        elif not exchange.session.received:
+            # A held registration looks like a program that answers nothing at all.
+            within = robot.tester.seconds("startup") + robot.tester.seconds("response")
+            asked = await robot.ask("/", None, method="GET")
+            if not await asked.session.watch(within=within) and not asked.session.ended:
+                raise Inconclusive(
+                    f"nothing came within {within:g} s, neither upon a registration, which may be "
+                    f"held, nor upon a request for the page /; {SLOW}"
+                )
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who does not tell its only robot to run a program."""
+    async with playing(iut) as tester:
+        if not (await tester.offers("pair") and await tester.offers("run")):
+            return ""
+        robot = tester.robot()
+        try:
+            await robot.link()
+            await robot.commanded("run", "Download", PLAINLY)
+        except Violation as lost:
+            return PLAINLY if lost.requirement == PLAINLY else ""
+    return ""

@@ -14,6 +14,7 @@ from conformance.runtime.rpc_server.tester import (
     check_success,
     echoing,
     hundred,
+    not_the_first,
     plainly,
     request,
     usual,
@@ -72,7 +73,7 @@ async def test_several_in_pieces(iut: Iut, cut: Segmentation) -> None:
 @requirement("encoding.segmentation")
 async def test_pieces_of_a_later_connection(iut: Iut) -> None:
     """On a later connection, too, requests may come in pieces."""
-    async with iut.instance() as instance:
+    async with not_the_first(iut), iut.instance() as instance:
         async with iut.connect(instance) as session:
             echo = await echoing(iut, session)
             await echo.call(session, 1)

@@ -17,6 +17,7 @@ from conformance.runtime.rpc_server.tester import (
     echoing,
     hundred,
     names,
+    not_the_first,
     of,
     procedure,
     request,
@@ -123,7 +124,11 @@ async def test_notifications(iut: Iut) -> None:
         for number, method in enumerate([*names(iut), ABSENT], 40):
             await session.send(notification(method, 0.02, 0.01), request(number, usual(iut)))
             await session.send(notification(method), notification(method, 0.02))
-            answer = await session.expect(RESPONSE, to=f"to request {number}")
+            try:
+                answer = await session.expect(RESPONSE, to=f"to request {number}")
+            except Violation as missing:
+                about = await iut.plainly_violated() or None
+                raise Violation(missing.expected, missing.came, about) from missing
             if of(answer) != number:
                 expected = f"only request {number} to be answered, and not '{method}'"
                 about = await iut.plainly_violated() or None
@@ -144,6 +149,7 @@ async def test_notifications_alone(iut: Iut) -> None:
 @contextlib.asynccontextmanager
 async def _two_clients(iut: Iut) -> AsyncIterator[tuple[Session, Session]]:
     async with (
+        not_the_first(iut),
         iut.instance() as instance,
         iut.connect(instance) as one,
         iut.connect(instance) as other,

@@ -9,7 +9,7 @@ from conformance.cases import check, requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
-from conformance.runtime.rpc_server.tester import of, procedure, request, usual
+from conformance.runtime.rpc_server.tester import not_the_first, of, procedure, request, usual
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import whole
 from conformance.session import Session
@@ -158,7 +158,7 @@ BROKEN: dict[str, bytes] = {
 @requirement("robustness.broken-bytes")
 async def test_broken_bytes(iut: Iut) -> None:
     """After bytes that are not a request, the next client is served."""
-    async with iut.instance() as instance:
+    async with not_the_first(iut), iut.instance() as instance:
         for what, data in BROKEN.items():
             async with iut.connect(instance) as session:
                 await session.send_bytes(data)

@@ -1,9 +1,10 @@
 """The tester of an RPC server: its requests, the responses to them, and the procedures to call."""
 
+import contextlib
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,6 +194,31 @@ async def misanswered(iut: Iut) -> str:
             if of(answer) != number:
                 return "rpc.response-id"
     return ""
+
+
+@contextlib.asynccontextmanager
+async def not_the_first(iut: Iut) -> AsyncIterator[None]:
+    """Lays what is missing within to rpc.each-answered where no later connection is answered."""
+
+    async def answered() -> bool:
+        plain = Iut(iut.testbed, "")
+        async with plain.instance() as instance:
+            for number in range(2):
+                async with plain.connect(instance) as session:
+                    first = 0.0 if number else session.seconds("startup")
+                    await session.send(request(number, usual(iut)))
+                    within = first + session.seconds("response")
+                    if not await session.watch(RESPONSE, within=within):
+                        return not number  # what the first lacks is another matter
+        return True
+
+    try:
+        yield
+    except Violation as missing:
+        if missing.event is None and not await iut.once("a later client is answered", answered):
+            about = "rpc.each-answered"
+            raise Violation(missing.expected, missing.came, about) from missing
+        raise
 
 
 def usual(iut: Iut) -> str:

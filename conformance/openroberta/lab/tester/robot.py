@@ -9,7 +9,7 @@ from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class Commanded(NamedTuple):
     message: Message
     exchange: Exchange
     after: float
+
+
+PLAINLY = "run.command"
+"""What a lab violates that does not even tell its only robot to run a program."""
 
 
 class Robot:
@@ -156,6 +160,14 @@ class Robot:
                 raise exchange.wrong(command, message, requirement)
             came = loop.time() - exchange.session.now + message.at
             answered, done = await doing
+        except Violation as lost:
+            if operation != "run" or requirement == PLAINLY:
+                raise
+            # Robots are run here to see what else holds, which nothing shows where none ever is.
+            if await self.tester.iut.plainly_violated() == PLAINLY:
+                text, event = (lost.expected, lost.came), lost.event
+                raise Violation(*text, PLAINLY, event).shown_in(exchange.session) from lost
+            raise
         finally:
             doing.cancel()
         return Commanded(answered.required(operation), message, exchange, came - done)
