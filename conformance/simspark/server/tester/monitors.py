@@ -62,6 +62,7 @@ class Watch:
                 latest = await self.session.expect(*STATES, requirement="monitors.keeps-sending")
                 if where(latest):
                     return latest
+                seen = len(self.session.received)
             return await self.session.expect(
                 *STATES, where=where, within=within, requirement=requirement
             )
