@@ -14,7 +14,7 @@ from conformance.running.machine import Crowding
 
 SHARE = 0.25  # of a deadline, where the same was missed in full before
 VAIN = 0.1  # of a deadline, where what it rests on is violated: nothing is concluded from that
-LATE = 1.0  # further deadlines that a late answer is waited for: late is not the same as never
+LATE = 2.0  # further deadlines that a late answer is waited for: late is not the same as never
 LESS_LATE = 0.5  # the same, once something has often not come
 OFTEN = 3
 PLENTY = 10.0  # times as long as something has taken at most: what it surely never takes
