@@ -1,5 +1,6 @@
 """What a plain session shows of a simulator, found out once in a run."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -15,17 +16,19 @@ from conformance.vexide.simulator.reading import EXECUTION, motors_reported, ser
 from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
+FORMS = ("tagged", "bare")
 
 
 @dataclass(frozen=True)
 class Shown:
     """What a program has shown, with a motor on every Smart port and nothing said since its start.
 
-    ``ran``: something came that only a running program brings about; ``motors``: the Smart ports
-    that were reported; ``serial``: the data of channel 1; ``exited``: Exited came; ``ended``: so
-    did the end of the stream.
+    ``ready``: Ready came; ``ran``: so did something that only a running program brings about;
+    ``motors``: the Smart ports that were reported; ``serial``: the data of channel 1; ``exited``:
+    Exited came; ``ended``: so did the end of the stream.
     """
 
+    ready: bool = False
     ran: bool = False
     motors: frozenset[object] = frozenset()
     serial: bytes = b""
@@ -60,13 +63,46 @@ async def port_form(iut: Iut) -> str:
 
 async def _learn_form(iut: Iut) -> str:
     program = _declared(iut, "drive", "print")
-    tagged = await _observe(iut, program, "tagged")
-    # Where the motors cannot show, it is enough that the program runs.
-    if tagged.motors or (tagged.ran and program == "print"):
-        return "tagged"
-    bare = await _observe(iut, program, "bare")
+    trying = asyncio.create_task(_observe(iut, program, "tagged"))
+    try:
+        # What does not show at once probably never does: then all that is to be known is looked
+        # for side by side, if there may be several instances.
+        alone = iut.configuration.fixed
+        await asyncio.wait({trying}, timeout=None if alone else iut.seconds("response"))
+        if not trying.done():
+            _, bare, tagged = await asyncio.gather(
+                iut.basis(iut.deciding), _observe(iut, program, "bare"), trying
+            )
+        else:
+            tagged = trying.result()
+            # Where the motors cannot show, it is enough that the program runs.
+            if tagged.motors or (tagged.ran and program == "print"):
+                return "tagged"
+            bare = await _observe(iut, program, "bare")
+    finally:
+        trying.cancel()
+        await asyncio.wait({trying})
     better = (bool(bare.motors), bare.ran) > (bool(tagged.motors), tagged.ran)
     return "bare" if better else "tagged"
+
+
+async def plainly_violated(iut: Iut) -> str:
+    """What sessions violate that set up every motor, in either form of ports, or nothing."""
+    program = _declared(iut, "print")
+    declared = iut.configuration.value("ports")
+    forms = FORMS if declared == "auto" else (declared,)
+    observing = [_observe(iut, program, form) for form in ("", *forms)]
+    if iut.configuration.fixed:
+        without, *equipped = [await each for each in observing]
+    else:
+        without, *equipped = await asyncio.gather(*observing)
+    if not without.ready:
+        return "" if any(each.ready for each in equipped) else "ready.sent"
+    handled = [each for each in equipped if each.ready and each.ran >= without.ran]
+    if not handled:
+        return "setup.commands-handled"
+    # A program that is not one of ours need not show.
+    return "start.begins-execution" if program and not handled[0].ran else ""
 
 
 async def own_program(iut: Iut) -> Shown:
@@ -187,19 +223,18 @@ def _declared(iut: Iut, *programs: str) -> str | None:
 
 
 async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
+    """Hold a session in which every motor is set up, with ports in this form; nothing, if empty."""
     async with iut.session(program=program) as session:
         await session.send(hello())
         # What is wrong with the handshake is for other test cases to say.
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
-            motors = [motor(session, number) for number in ALL_PORTS]
-            for number, command in enumerate(motors):
-                command["ConfigureDevice"]["port"] = written(number, form)
-            await session.send(*motors, competition())
-            await session.expect("Ready", within=session.seconds("startup"))
-            await session.send(START)
-            await _run(session, program)
+            await session.send(*(_setup(session, form) if form else ()))
+            if await session.watch("Ready", within=session.seconds("startup")):
+                await session.send(START)
+                await _run(session, program)
         return Shown(
+            bool(received(session, "Ready")),
             any(message.name in EXECUTION for message in session.received),
             frozenset(motors_reported(session)),
             serial_bytes(session),
@@ -208,11 +243,19 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
         )
 
 
+def _setup(session: Session, form: str) -> list[Any]:
+    motors = [motor(session, number) for number in ALL_PORTS]
+    for number, command in enumerate(motors):
+        command["ConfigureDevice"]["port"] = written(number, form)
+    return [*motors, competition()]
+
+
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: one of our own goes on for ever, another may end."""
     deadline = session.now + session.seconds("program")
     if program is not None:
-        await session.watch(*EXECUTION, within=deadline - session.now)
+        if not await session.watch(*EXECUTION, within=deadline - session.now):
+            return
         deadline = session.now + session.seconds("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not received(session, wanted):

@@ -129,7 +129,8 @@ async def test_fatal_error_is_logged(iut: Iut) -> None:
 async def test_signature_is_sent(iut: Iut) -> None:
     """A VCodeSig comes between the handshake and the start of the program."""
     async with opened(iut) as session:
-        await make_ready(session)
+        await shake_hands(session)
+        await session.expect("Ready")
         await _signature(session)
 
 
@@ -152,7 +153,8 @@ async def test_signature_is_base64(iut: Iut) -> None:
 async def test_signature_is_a_cold_header(iut: Iut) -> None:
     """The signature decodes to at least 16 bytes that begin XVX5."""
     async with opened(iut) as session:
-        await make_ready(session)
+        await shake_hands(session)
+        await session.expect("Ready")
         await _signature(session)
 
 

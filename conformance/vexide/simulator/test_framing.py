@@ -25,6 +25,7 @@ from conformance.vexide.simulator.reading import (
     probed,
 )
 from conformance.vexide.simulator.tester import (
+    SETUP,
     another_session,
     make_ready,
     shake_hands,
@@ -39,7 +40,7 @@ MEBIBYTE = 1024 * 1024
 async def test_every_line_is_json(iut: Iut) -> None:
     """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
     async with opened(iut) as session:
-        await start(session, motor(session, 1))
+        await start(session, motor(session, 1), requirement=SETUP)
         await session.watch("Exited", within=session.seconds("program"))
 
 
@@ -48,7 +49,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
 async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
     """Every line that programs of several kinds bring about is JSON."""
     async with opened(iut, program=program) as session:
-        await start(session, motor(session, 1))
+        await start(session, motor(session, 1), requirement=SETUP)
         await shows(iut, session)
         await session.watch("Exited")
 

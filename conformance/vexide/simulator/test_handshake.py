@@ -11,7 +11,7 @@ from conformance.verdicts import Violation
 from conformance.vexide.commands import START, competition, hello, motor, raw
 from conformance.vexide.simulator.plain import opened
 from conformance.vexide.simulator.reading import EXECUTION
-from conformance.vexide.simulator.tester import shake_hands, soon
+from conformance.vexide.simulator.tester import SETUP, shake_hands, soon
 from conformance.vexide.spellings import UNKNOWN_FIELDS
 from conformance.vexide.tester import received
 
@@ -178,7 +178,7 @@ async def test_sends_events_only(iut: Iut) -> None:
     async with opened(iut) as session:
         await shake_hands(session)
         await session.send(motor(session, 1), competition())
-        await session.expect("Ready")
+        await session.expect("Ready", requirement=SETUP)
         await session.send(START)
         await session.watch(*EXECUTION, within=session.seconds("quiet"))
         await session.send(competition(mode="Auto"), motor(session, 2), raw(axis1=5))

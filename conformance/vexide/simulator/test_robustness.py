@@ -28,7 +28,7 @@ from conformance.vexide.simulator.reading import (
     serial_bytes,
     serial_until,
 )
-from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, start
+from conformance.vexide.simulator.tester import SETUP, lives_on, make_ready, shake_hands, start
 from conformance.vexide.tester import received
 
 MALFORMED = {
@@ -205,7 +205,8 @@ async def test_undefined_command(iut: Iut, command: Any) -> None:
 async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None:
     """Every event that programs of several kinds bring about has the form of its type."""
     async with opened(iut, program=program) as session:
-        await start(session, *(motor(session, number) for number in (0, 1, 20)))
+        motors = [motor(session, number) for number in (0, 1, 20)]
+        await start(session, *motors, requirement=SETUP)
         await session.watch("Exited", within=session.seconds("program") if not program else None)
 
 
@@ -214,7 +215,8 @@ async def test_canonical_commands(iut: Iut) -> None:
     """Every command in its canonical form is understood, to the last: the program runs."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
-        await make_ready(session, *(motor(session, number) for number in (0, 20)))
+        motors = [motor(session, number) for number in (0, 20)]
+        await make_ready(session, *motors, requirement=SETUP)
         await session.send_bytes(encode(START))
         if not await shows(iut, session):
             raise NotExercised("nothing showed that the program ran")

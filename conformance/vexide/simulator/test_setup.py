@@ -14,7 +14,14 @@ from conformance.vexide import strategies
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
 from conformance.vexide.simulator.plain import opened, shows, taken, visible_program
 from conformance.vexide.simulator.reading import EXECUTION, probed
-from conformance.vexide.simulator.tester import lives_on, make_ready, shake_hands, soon, start
+from conformance.vexide.simulator.tester import (
+    SETUP,
+    lives_on,
+    make_ready,
+    shake_hands,
+    soon,
+    start,
+)
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
@@ -169,7 +176,7 @@ async def test_start_begins_execution(iut: Iut) -> None:
     """After Ready, StartExecution makes the program run."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
-        await start(session, motor(session, 1))
+        await start(session, motor(session, 1), requirement=SETUP)
         check(
             await shows(iut, session),
             "the program to run after StartExecution",
@@ -193,7 +200,7 @@ async def test_start_after_a_while(iut: Iut) -> None:
     """StartExecution need not follow Ready at once."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
-        await make_ready(session, motor(session, 1))
+        await make_ready(session, motor(session, 1), requirement=SETUP)
         await session.watch(within=2 * session.seconds("quiet"))
         await session.send(START)
         check(

@@ -16,6 +16,9 @@ from conformance.vexide.simulator.reading import EXECUTION, goes_on
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
+SETUP = "setup.commands-handled"
+"""What a Ready violates that does not come after setup, where a test tries nothing unusual."""
+
 
 async def shake_hands(session: Session) -> Message:
     """The handshake; returns the simulator's answer."""
@@ -28,16 +31,19 @@ def soon(session: Session) -> float:
     return session.seconds("startup") + session.seconds("response")
 
 
-async def make_ready(session: Session, *setup: Any) -> None:
-    """Handshake and setup, until the simulator is ready to start."""
+async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
+    """Handshake and setup, until the simulator is ready to start.
+
+    ``requirement`` is what a missing Ready violates, if not the one that the test decides.
+    """
     await shake_hands(session)
     await session.send(*setup, competition())
-    await session.expect("Ready", to="after the handshake")
+    await session.expect("Ready", to="after the handshake", requirement=requirement)
 
 
-async def start(session: Session, *setup: Any) -> None:
-    """Everything up to and including StartExecution."""
-    await make_ready(session, *setup)
+async def start(session: Session, *setup: Any, requirement: str | None = None) -> None:
+    """Everything up to and including StartExecution; ``requirement`` as of ``make_ready``."""
+    await make_ready(session, *setup, requirement=requirement)
     await session.send(START)
 
 
