@@ -26,7 +26,6 @@ from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
 from conformance.running.collection import CollectionError
 from conformance.running.machine import Room, cores
-from conformance.running.overlap import MOST
 from mocks import deviations
 
 _MUST = {
@@ -83,7 +82,8 @@ def execute(args: argparse.Namespace) -> int:
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
-    room = Room(args.jobs or cores(), args.jobs or max(MOST, cores()))
+    # Each trial has several tests under way itself.
+    room = Room(args.jobs or cores(), args.jobs or 3 * cores())
     # SIGTERM is treated as Ctrl-C: the runs under way are ended first.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -59,18 +59,20 @@ class Room:
 
     def __init__(self, least: int, most: int) -> None:
         self._least, self._most, self._allowed = least, most, least
-        self._spent, self._looked = _spent(), time.monotonic()
+        self._spent, self._looked, self._spare = _spent(), time.monotonic(), False
 
-    def allowed(self) -> int:
+    def allowed(self, idle: int = 0) -> int:
+        """How many; those that are ``idle`` leave their places to others while cores are idle."""
         if time.monotonic() > self._looked + LOOK:
-            (idle, every), (before, all_before) = _spent(), self._spent
-            share = (idle - before) / max(every - all_before, 1)
-            self._spent, self._looked = (idle, every), time.monotonic()
-            if share > IDLE and self._allowed < self._most:
+            (idled, every), (before, all_before) = _spent(), self._spent
+            share = (idled - before) / max(every - all_before, 1)
+            self._spent, self._looked = (idled, every), time.monotonic()
+            self._spare = share > IDLE
+            if self._spare and self._allowed < self._most:
                 self._allowed = min(self._allowed + cores(), self._most)
             elif share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
-        return self._allowed
+        return self._allowed + (idle if self._spare else 0)
 
 
 def _spent() -> tuple[int, int]:

@@ -69,14 +69,14 @@ async def overlap(
     """Run all tests, started in their order, until there is reason to stop.
 
     Unless the width is fixed, those that are ``idle`` leave their places to others, up to as many
-    again. Returns how many were under way at most.
+    again, while cores are idle as well. Returns how many were under way at most.
     """
     waiting, most = deque(tests), 0
     room = Room(width.tests, max(width.tests, width.most))
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while waiting and not stopped():
-            allowed = room.allowed() + min(idle(), width.most)
+            allowed = room.allowed(min(idle(), width.most))
             while waiting and len(running) < allowed:
                 running.add(group.create_task(waiting.popleft()()))
             most = max(most, len(running))

@@ -65,7 +65,12 @@ def test_no_other_is_started_once_there_is_reason_to_stop() -> None:
     assert done == [0, 1, 2, 3]
 
 
-def test_tests_that_only_wait_leave_their_places_to_others() -> None:
+@pytest.mark.parametrize(("share", "reached"), [(0.9, 4), (0.2, 2)])
+def test_tests_that_only_wait_leave_their_places_to_others_while_cores_are_idle(
+    monkeypatch: pytest.MonkeyPatch, share: float, reached: int
+) -> None:
+    spent = zip(itertools.count(0, share), itertools.count(), strict=False)
+    monkeypatch.setattr(machine, "_spent", lambda: next(spent))
     under_way: set[int] = set()
     most: list[int] = []
 
@@ -77,7 +82,7 @@ def test_tests_that_only_wait_leave_their_places_to_others() -> None:
 
     tests = [lambda number=number: test(number) for number in range(8)]
     asyncio.run(overlap.overlap(tests, Width(2, most=2), lambda: False, lambda: len(under_way)))
-    assert max(most) == 4
+    assert max(most) == reached
     most.clear()
     asyncio.run(overlap.overlap(tests, Width(2), lambda: False, lambda: len(under_way)))
     assert max(most) == 2
