@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 from hypothesis.strategies import SearchStrategy
 
-from conformance.iut import Iut, missing
+from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at
 from conformance.verdicts import Conclusion, Violation
 from conformance.wire import Message
@@ -129,10 +129,9 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     if tried.smallest:
         # One that waits for what does not come costs a deadline, one that ends the IUT its start.
         sessions = tried.smallest.sessions
-        slow = missing(sessions) or any(session.death for session in sessions)
+        slow = any(session.missed or session.sought or session.death for session in sessions)
         tried.left -= SLOW if slow else 1
-        # Only a violation is worth a smaller example.
-        if tried.left < 0 or not isinstance(tried.smallest, Violation):
+        if tried.left < 0 or not await _worth(tried.smallest, iut):
             raise _Enough(tried.smallest)
     iut.settle()
     try:
@@ -146,6 +145,14 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         if concluded is not conclusion:
             raise concluded from conclusion
         raise
+
+
+async def _worth(conclusion: Conclusion, iut: Iut) -> bool:
+    """Whether a smaller example is looked for: not of what the plainest exchange shows already."""
+    if not isinstance(conclusion, Violation):
+        return False
+    about = conclusion.requirement or iut.deciding
+    return await iut.plainly_violated() not in (about, *iut.testbed.patience.presumed(about))
 
 
 class _Stopped(BaseException):

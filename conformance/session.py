@@ -71,6 +71,7 @@ class Session(Wire):
         """The requirement that whatever does not come is laid to, if not the usual."""
         self._deciding = deciding
         self._cursor = 0
+        self._slow: int | None = None  # the event of the latest message that took long
 
     def seconds(self, timing: str) -> float:
         """A declared timing of the IUT's configuration; longer on a busy machine."""
@@ -110,11 +111,13 @@ class Session(Wire):
         is what its absence violates, if not the one that the test decides. ``what`` says what is
         awaited where the names do not, so that the run knows it again.
         """
-        response = self.seconds("response")
-        declared = response if within is None else within
+        response, configuration = self.seconds("response"), self.instance.configuration
+        alone = configuration.seconds("response")
+        declared, unhurried = response if within is None else within, alone
         starting = not (self.received or self.instance.spoke)
         if starting and within is None:
             declared += self._patience.startup(names, self.seconds("startup"))
+            unhurried += configuration.seconds("startup")
         lags = self._patience.lags(names) if within is None else 0.0
         wait = _Wait((what,) if what else names, bool(what) or where is not _any, requirement)
         seconds = declared
@@ -132,14 +135,15 @@ class Session(Wire):
         def deadline() -> float:
             nonlocal seconds
             if lags:
-                seconds = self._patience.briefly(names, declared)
+                seconds = min(declared, unhurried)
                 return asked + seconds
             seconds = self._brief(wait, declared)
             if seconds < declared:
                 return asked + seconds
             # What was waited for in vain a moment ago is hardly late.
             late = LESS_LATE if wait.names in self.missed else self._patience.late
-            return asked + seconds + late * min(seconds, response)
+            # What a busy machine adds to a deadline tells a late one as well.
+            return asked + seconds + max(late * min(seconds, alone) - (response - alone), 0.0)
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         if not await self._until(found, deadline):
@@ -155,13 +159,26 @@ class Session(Wire):
         if not starting:
             self._patience.reacted(wait.names, took)
         if within is None:
-            self._patience.answered(names, took, response, declared)
+            if took > alone:
+                self._slow = message.event
+            if took > alone or self._reacts(message):
+                self._patience.answered(names, took, alone, unhurried)
         if took > declared and within is None:
             text = (
                 f"expected {expected} within {round(declared, 2):g} s; it came after {took:.1f} s"
             )
             raise Late(text, took)
         return message
+
+    def _reacts(self, message: Message) -> bool:
+        """Whether it may show how fast the IUT is, as what comes together with a late one cannot.
+
+        It does once something has been sent since.
+        """
+        if self._slow is None:
+            return True
+        since = self.events[self._slow : message.event]
+        return any(event.sender == self.peer and event.data for event in since)
 
     async def watch(
         self,

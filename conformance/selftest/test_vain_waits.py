@@ -5,15 +5,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from unittest import mock
 
+import pytest
+
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
+from conformance.judging.captures import Event
 from conformance.running.machine import Crowding
 from conformance.running.testbed import Testbed
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, Late, Violation
+from conformance.wire import Message
 
 ROLE = protocols.role("runtime/rpc-server")
 ANSWERED = "rpc.each-answered"
@@ -73,3 +77,74 @@ def test_what_was_cut_short_decides_nothing_else(monkeypatch: Any) -> None:
     waited, concluded = asyncio.run(vain(monkeypatch, tests))
     assert waited[0] > waited[1]
     assert concluded == [Violation, Inconclusive]
+
+
+def lagging(monkeypatch: Any, lag: float, factor: float) -> tuple[list[type], list[float]]:
+    """How sessions end, on a machine that busy, with one that answers each request so late.
+
+    In each session two requests are sent at once, then a third. The seconds are those awaited.
+    """
+    monkeypatch.setattr(Crowding, "factor", lambda _: factor)
+    configuration = Configuration(ROLE, connect="127.0.0.1:1")
+    testbed = Testbed(configuration)
+    ended: list[type] = []
+    clock = 0.0
+
+    async def elapsed(
+        session: Session, found: Callable[[], bool], deadline: Callable[[], float]
+    ) -> bool:
+        nonlocal clock
+        if found():
+            return True
+        due = max(event.at for event in session.events if event.data) + lag
+        if due > deadline():
+            clock = max(clock, deadline())
+            return False
+        clock = max(clock, due)
+        for _ in range(2):
+            session.received.append(Message("Response", None, due, len(session.events)))
+        return found()
+
+    monkeypatch.setattr(Session, "_until", elapsed)
+    monkeypatch.setattr(Session, "now", property(lambda _: clock))
+    waited = []
+
+    async def hold() -> None:
+        nonlocal clock
+        for _ in range(12):
+            clock = 0.0
+            iut = Iut(testbed, ANSWERED)
+            instance = Instance(configuration, "tcp")
+            instance.spoke = True
+            with mock.patch.object(instance, "link", return_value=NoWire(asyncio.Event().wait)):
+                async with iut.connect(instance) as session:
+                    try:
+                        for number in range(2):
+                            sent = Event(clock, session.peer, b"x", "Request", number)
+                            session.events.append(sent)
+                            for _ in range(2):
+                                await session.expect("Response")
+                        ended.append(type(None))
+                    except (Violation, Late) as conclusion:
+                        ended.append(type(conclusion))
+            waited.append(clock)
+
+    asyncio.run(hold())
+    return ended, waited
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("lag", [3.0, 5.0])
+def test_one_that_always_answers_late_is_found_late_and_never_failed(
+    monkeypatch: Any, lag: float, factor: float
+) -> None:
+    """Soon no answer is waited for longer than was declared, be the machine busy or not."""
+    ended, waited = lagging(monkeypatch, lag, factor)
+    assert Violation not in ended
+    assert set(ended[-6:]) == {Late}
+    declared = Configuration(ROLE, connect="127.0.0.1:1").seconds("response")
+    assert set(waited[-6:]) == {declared}
+
+
+def test_one_that_answers_in_time_is_never_late(monkeypatch: Any) -> None:
+    assert set(lagging(monkeypatch, 1.5, 1.0)[0]) == {type(None)}

@@ -183,13 +183,15 @@ async def sees(
     state = Answer(ok=False)
     facts: Mapping[str, Any] = {}
 
-    async def right() -> bool:
+    async def decided() -> bool:
         nonlocal state, facts
         state = await session.instance.upper("state")
         facts = state.result if state.ok and isinstance(state.result, dict) else {}
-        return what in facts and same(wanted, facts[what])
+        # Bytes in reverse order have arrived as well: nothing else is to be waited for.
+        return what in facts and any(same(each, facts[what]) for each in (wanted, turned(wanted)))
 
-    if await session.shows(right, f"the {what} shown", session.seconds("response"), requirement):
+    await session.shows(decided, f"the {what} shown", session.seconds("response"), requirement)
+    if what in facts and same(wanted, facts[what]):
         return
     if not state.ok or not isinstance(state.result, dict):
         raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
