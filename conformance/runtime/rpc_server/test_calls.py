@@ -15,6 +15,7 @@ from conformance.runtime.rpc_server.tester import (
     check_failure,
     check_success,
     echoing,
+    in_pieces,
     names,
     procedure,
     request,
@@ -119,7 +120,7 @@ VALUES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("kinds", [("integers", "floats"), ("text",), ("others",)])
 async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
     """Values of every type come back as they were sent."""
-    async with iut.session() as session:
+    async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         values = [value for kind in kinds for value in VALUES[kind]]
         for number, value in enumerate(values, 1):
@@ -130,7 +131,7 @@ async def test_values(iut: Iut, kinds: tuple[str, ...]) -> None:
 @requirement("rpc.bytes")
 async def test_bytes(iut: Iut) -> None:
     """Bytes come back as bytes, be there none, all of them, or many."""
-    async with iut.session() as session:
+    async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         for number, value in enumerate(VALUES["bytes"], 1):
             outcome = await echo.call(session, number, value)

@@ -14,6 +14,7 @@ from conformance.runtime.rpc_server.tester import (
     check_success,
     echoing,
     hundred,
+    in_pieces,
     not_the_first,
     plainly,
     request,
@@ -49,7 +50,7 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 @requirement("encoding.segmentation")
 async def test_cut_anywhere(iut: Iut) -> None:
     """A request that comes in two pieces is one, wherever it is cut."""
-    async with iut.session() as session:
+    async with in_pieces(iut), iut.session() as session:
         echo = await echoing(iut, session)
         for place in range(1, len(encode(echo.request(300, *PARAMS)))):
             whole = encode(echo.request(300 + place, *PARAMS))

@@ -16,6 +16,7 @@ from conformance.runtime.rpc_server.tester import (
     check_success,
     echoing,
     hundred,
+    in_pieces,
     names,
     not_the_first,
     of,
@@ -187,7 +188,7 @@ async def test_slow_client(iut: Iut) -> None:
 @requirement("rpc.clients-apart")
 async def test_cut_requests_of_two_clients(iut: Iut) -> None:
     """Two clients whose requests come in pieces, by turns, are each answered their own."""
-    async with _two_clients(iut) as (one, other):
+    async with in_pieces(iut), _two_clients(iut) as (one, other):
         echo = await echoing(iut, one)
         await echoing(iut, other)
         clients = [(one, "one"), (other, "other")]

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -218,6 +218,26 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
         if missing.event is None and not await iut.once("a later client is answered", answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
+        raise
+
+
+@contextlib.asynccontextmanager
+async def in_pieces(iut: Iut) -> AsyncIterator[None]:
+    """Lays what fails within to encoding.segmentation where no request in pieces is answered."""
+
+    async def answered() -> bool:
+        async with Iut(iut.testbed, "").session() as session:
+            await session.send(request(1, usual(iut)), segmentation=byte_by_byte)
+            within = session.seconds("startup") + session.seconds("response")
+            answer = await session.watch(RESPONSE, within=within)
+            return answer is not None and of(answer) == 1
+
+    try:
+        yield
+    except Violation as wrong:
+        if not await iut.once("a request in pieces is answered", answered):
+            about = "encoding.segmentation"
+            raise Violation(wrong.expected, wrong.came, about, wrong.event) from wrong
         raise
 
 
