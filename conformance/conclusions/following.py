@@ -172,14 +172,15 @@ def _suspect(died: Results, survived: Mapping[str, int]) -> str:
 
 
 def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a finding is of the same transcript, and not later in it.
+    """Whether a finding is of the same transcript, and not later in it than the other one.
 
     What a test concludes of no one event is of the whole of it.
     """
-    same = one is not other and one["transcript"] == other["transcript"]
-    if one["event"] is None:
-        return bool(same and one["concluded"])
-    return bool(same and other["event"] is not None and one["event"] <= other["event"])
+    if one is other or one["transcript"] != other["transcript"]:
+        return False
+    if one["event"] is None or other["event"] is None:
+        return all(each["concluded"] or each["event"] is not None for each in (one, other))
+    return bool(one["event"] <= other["event"])
 
 
 def _explained(requirement: str, findings: Iterable[Mapping[str, Any]], protocol: Protocol) -> str:

@@ -30,11 +30,19 @@ async def in_one_session(
         return tuple(iut.sessions), early
 
     sessions, early = await iut.once(name, find)
-    for session, finding in ((each, one) for each in sessions for one in each.judge.findings):
-        if finding.requirement == iut.deciding:
-            came, event = finding.message, finding.event
-            shown = Violation("what the requirement says", came, event=event, explains=True)
-            raise shown.shown_in(session, sessions)
+    presumed = set(iut.testbed.patience.presumed(iut.deciding))
+    for session in sessions:
+        before: set[str] = set()
+        for finding in session.judge.findings:
+            if finding.requirement == iut.deciding:
+                shown = Violation(
+                    "what the requirement says",
+                    finding.message,
+                    event=finding.event,
+                    explains=presumed.isdisjoint(before),
+                )
+                raise shown.shown_in(session, sessions)
+            before.add(finding.requirement)
     if early and iut.deciding not in first:
         raise Inconclusive(early)
 

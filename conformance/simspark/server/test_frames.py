@@ -21,7 +21,7 @@ async def _ordinary(iut: Iut) -> None:
             for _ in range(5):
                 await perceptors(agent)
             await watch.settle()
-        await watch.obeys("an agent that came and went")
+        await watch.obeys("an agent that came and went", "score.set")
 
 
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")

@@ -22,6 +22,8 @@ CLOSE = 0.3  # metres within which something is where it was put: it may begin t
 STILL = ("BeforeKickOff", "GameOver")
 """The play modes before and after the game. Source: Environment Information Message."""
 
+KEEPS_SENDING = "monitors.keeps-sending"
+
 _scores = itertools.count(101)  # which no test sets for other reasons
 
 
@@ -55,23 +57,27 @@ class Watch:
             self.view.take(message.value)
             return bool(holds(self.view))
 
-        seen = len(self.session.received)
         try:
             if self.view.fulls and not self.session.ahead(*STATES):
                 # Where none comes at all, no other wait for that need be a full one.
-                latest = await self.session.expect(*STATES, requirement="monitors.keeps-sending")
+                latest = await self.session.expect(*STATES, requirement=KEEPS_SENDING)
                 if where(latest):
                     return latest
-                seen = len(self.session.received)
             return await self.session.expect(
                 *STATES, where=where, within=within, requirement=requirement
             )
         except Violation as none:
-            silent = self.view.fulls and len(self.session.received) == seen
-            if silent and not self.session.ended:
-                requirement = "monitors.keeps-sending"
+            if self.view.fulls and await self._silent():
+                requirement = KEEPS_SENDING
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
             raise Violation(f"the states to {to}", came, requirement) from none
+
+    async def _silent(self) -> bool:
+        """Whether states have ceased to come, on a stream that has not ended."""
+        latest = self.session.received[-1].at
+        left = latest + self.session.seconds("response") - self.session.now
+        none = await self.session.watch(*STATES, within=left, requirement=KEEPS_SENDING) is None
+        return none and not self.session.ended
 
     async def since(
         self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
@@ -96,7 +102,7 @@ class Watch:
 
     async def state(self) -> Message:
         """The next state, whatever it is."""
-        return await self.until(lambda _: True, "come", requirement="monitors.keeps-sending")
+        return await self.until(lambda _: True, "come", requirement=KEEPS_SENDING)
 
     async def some(self, count: int) -> None:
         """That many more states."""
