@@ -5,6 +5,7 @@ from typing import Any
 
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
+from conformance.judging.judge import Finding
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
@@ -30,19 +31,17 @@ async def in_one_session(
         return tuple(iut.sessions), early
 
     sessions, early = await iut.once(name, find)
-    presumed = set(iut.testbed.patience.presumed(iut.deciding))
+    presumed = list(iut.testbed.patience.presumed(iut.deciding))
     for session in sessions:
-        before: set[str] = set()
+        first: Finding | None = None
         for finding in session.judge.findings:
-            if finding.requirement == iut.deciding:
-                shown = Violation(
-                    "what the requirement says",
-                    finding.message,
-                    event=finding.event,
-                    explains=presumed.isdisjoint(before),
-                )
+            if finding.requirement in (iut.deciding, *presumed):
+                first = first or finding
+            if first and finding.requirement == iut.deciding:
+                # It may follow from what it presumes and what was violated before it.
+                about, came, event = first.requirement, first.message, first.event
+                shown = Violation("what the requirement says", came, about, event, explains=True)
                 raise shown.shown_in(session, sessions)
-            before.add(finding.requirement)
     if early and iut.deciding not in first:
         raise Inconclusive(early)
 
