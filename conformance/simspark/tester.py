@@ -33,13 +33,13 @@ async def in_one_session(
     sessions, early = await iut.once(name, find)
     presumed = list(iut.testbed.patience.presumed(iut.deciding))
     for session in sessions:
-        first: Finding | None = None
+        basis: Finding | None = None
         for finding in session.judge.findings:
             if finding.requirement in (iut.deciding, *presumed):
-                first = first or finding
-            if first and finding.requirement == iut.deciding:
+                basis = basis or finding
+            if basis and finding.requirement == iut.deciding:
                 # It may follow from what it presumes and what was violated before it.
-                about, came, event = first.requirement, first.message, first.event
+                about, came, event = basis.requirement, basis.message, basis.event
                 shown = Violation("what the requirement says", came, about, event, explains=True)
                 raise shown.shown_in(session, sessions)
     if early and iut.deciding not in first:
