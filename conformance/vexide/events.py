@@ -9,6 +9,7 @@ from conformance.vexide.tester import received
 
 READY = "Ready"
 EXITED = "Exited"
+LEVELS = ("Trace", "Info", "Warn", "Error")
 SIGNATURE = {"VCodeSig": "WFZYNQIAAAAAAAAAAAAAAAAAAAAAAAAA"}
 
 _MOTOR = {

@@ -1,7 +1,12 @@
 """Test cases for a frontend: the suite plays the simulator."""
 
+from typing import Any
+
 from conformance.iut import Iut
-from conformance.vexide.frontend.tester import begun
+from conformance.segmentation import Segmentation, whole
+from conformance.verdicts import Violation
+from conformance.vexide.events import LEVELS, READY, SIGNATURE, log
+from conformance.vexide.frontend.tester import begun, in_setup, plain_session, started
 
 SMOKE = "handshake.frontend-begins"
 
@@ -10,3 +15,23 @@ async def smoke(iut: Iut) -> None:
     """The frontend's Handshake, which comes unasked."""
     async with iut.session() as session:
         await begun(session)
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates that starts in a plain session only: not in one write, or not after Logs."""
+    if (await plain_session(iut)).why is not None:
+        return ""
+    if not await _starts_after(iut, SIGNATURE, segmentation=whole):
+        return "framing.segmentation"
+    logs = [log("a line", level) for level in LEVELS]
+    return "" if await _starts_after(iut, *logs) else "log.tolerated"
+
+
+async def _starts_after(iut: Iut, *events: Any, segmentation: Segmentation | None = None) -> bool:
+    async with in_setup(iut) as session:
+        await session.send(*events, READY, segmentation=segmentation)
+        try:
+            await started(session)
+        except Violation:
+            return False
+        return True

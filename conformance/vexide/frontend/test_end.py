@@ -77,7 +77,7 @@ async def _come_to(session: Session, when: str) -> None:
     if when == "handshake":
         await session.watch("CompetitionMode")
         return
-    await session.send(SIGNATURE, log("loading"))
+    await session.send(SIGNATURE)
     if when == "ready":
         await session.send(READY)
         await session.watch("StartExecution")

@@ -10,6 +10,7 @@ from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.events import (
     EXTREMES,
+    LEVELS,
     MOTORS,
     PROGRAM,
     READY,
@@ -25,7 +26,6 @@ from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown
 from conformance.vexide.tester import received
 
 MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
-LEVELS = ("Trace", "Info", "Warn", "Error")
 MESSAGES = {
     "empty": "",
     "non-ascii": "Gerät bereit: ä€😀",

@@ -61,11 +61,12 @@ async def test_session(iut: Iut, path: Path) -> None:
         try:
             await replay(session, captures.read(path))
         except Violation as violation:
-            if path.stem in PECULIAR or not received(session, START):
+            if path.stem in PECULIAR:
                 raise
             # It has gone along to the end, and died there or somewhere on the way.
-            gone = "robustness.input-end"
-            raise Violation(violation.expected, violation.came, gone, violation.event) from None
+            gone = "robustness.input-end" if received(session, START) else ""
+            about = gone or await iut.plainly_violated() or violation.requirement
+            raise Violation(violation.expected, violation.came, about, violation.event) from None
 
 
 @contextlib.asynccontextmanager
