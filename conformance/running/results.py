@@ -122,7 +122,8 @@ def conclude(
         result.detail += f" (the last that it was sent: {result.death['after']})"
     for concluded in result.findings:
         concluded["at_death"] = bool(result.death and result.death["met"])
-    files = Transcripts(folder, result.id, result.purpose, decides.id, iut.testbed.written)
+    passed, written = result.verdict == Verdict.PASS, iut.testbed.written
+    files = Transcripts(folder, result.id, result.purpose, decides.id, written, passed)
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)

@@ -10,6 +10,7 @@ from conformance.judging.captures import Capture, Event, write
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript that are written, and more up to the last marked event
+PASSED = KEPT // 8  # the same of a test that has passed
 FLOOD = KEPT // 64
 MOST = 4 * KEPT  # bytes that are written at most
 FULL = 32 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
@@ -50,6 +51,7 @@ class Transcripts:
     purpose: str
     requirement: str
     run: Written
+    passed: bool = False
     _written: dict[Sessions, Transcript] = field(default_factory=dict)
 
     @property
@@ -75,7 +77,7 @@ class Transcripts:
         ]
         # More of a flood, or where every test brings as much, would show nothing new.
         short = any(session.flooded for session in sessions) or self.run.bytes > FULL
-        usual = FLOOD if short else KEPT
+        usual = FLOOD if short else PASSED if self.passed else KEPT
         kept = _bounded(events, max(marked, default=0), usual)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}

@@ -122,11 +122,11 @@ class Played(SimpleNamespace):
         return id(self)
 
 
-def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None:
-    """Each test of a program that writes without end would else leave megabytes."""
+def _talkative() -> Any:
+    """A session in which two megabytes were said."""
     simulator = protocols.load("vexide")
     said = captures.Event(0.0, "simulator", b"x" * 1000)
-    session: Any = Played(
+    return Played(
         events=[said] * 2000,
         judge=SimpleNamespace(findings=[]),
         flooded=False,
@@ -134,6 +134,11 @@ def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None
         role=simulator.roles["simulator"],
         instance=SimpleNamespace(program=None, configuration=SimpleNamespace(command=("x",))),
     )
+
+
+def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None:
+    """Each test of a program that writes without end would else leave megabytes."""
+    session = _talkative()
     run, sizes = Written(), []
     for number in range(40):
         kept = Transcripts(tmp_path, f"test{number}", "purpose", "framing.json-lines", run)
@@ -141,3 +146,14 @@ def test_a_run_keeps_less_once_its_transcripts_are_large(tmp_path: Path) -> None
         sizes.append(path.stat().st_size)
     assert run.bytes == sum(sizes) < FULL + 2 * KEPT + 40 * FLOOD
     assert sizes[0] > 20 * sizes[-1]
+
+
+def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
+    """What fails is looked at; hundreds of tests that pass at length would take the disk."""
+    session, sizes = _talkative(), []
+    for passed in (False, True):
+        kept = Transcripts(tmp_path, str(passed), "purpose", "framing", Written(), passed)
+        transcript = kept.of((session,))
+        assert "left out" in transcript.capture.extra["cut"]
+        sizes.append((tmp_path / transcript.path).stat().st_size)
+    assert sizes[0] > 5 * sizes[1]
