@@ -113,6 +113,9 @@ def outcome(
         return CONFORMANT, ""
     if not any(tried(entry) for entry in requirements):
         return INCONCLUSIVE, "no requirement of level must was exercised"
+    undecided = sum(map(_undecided, requirements))
+    if undecided > sum(map(tried, requirements)):
+        return INCONCLUSIVE, f"{undecided} requirements of level must were tried and not decided"
     return CONFORMANT, ""
 
 
@@ -153,6 +156,11 @@ def lead(run: Run) -> str:
 def tried(entry: Mapping[str, Any]) -> bool:
     """Whether a requirement is one that a run must have exercised some of to be conformant."""
     return entry["level"] == "must" and entry["verdict"] in (Verdict.PASS, Verdict.KNOWN)
+
+
+def _undecided(entry: Mapping[str, Any]) -> bool:
+    """Whether a requirement is one that must hold, and that a run has had to leave open."""
+    return bool(entry["level"] == "must" and entry["verdict"] == Verdict.INCONCLUSIVE)
 
 
 def counted(verdicts: Iterable[str]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from conformance.running.selection import Collected, Selection
 from conformance.verdicts import Verdict, merge, violated
 
 MUST, SHOULD = "handshake.answered", "signature.sent"
+OPEN = [("b", "setup.commands-handled", "inconclusive"), ("c", "exit.exited-sent", "inconclusive")]
 
 
 def record(
@@ -67,6 +68,8 @@ def verdict(made: dict[str, Any], requirement: str) -> str:
         (report(record("a"), record("b", SHOULD, "warn"), strict=True), 1, "nonconformant"),
         (report(record("a"), record("b", SHOULD, "inconclusive")), 0, "conformant"),
         (report(record("a"), record("b", SHOULD, "inconclusive"), strict=True), 1, "nonconformant"),
+        (report(record("a"), record(*OPEN[0])), 0, "conformant"),
+        (report(record("a"), *(record(*each) for each in OPEN)), 3, "inconclusive"),
         (report(record("a", verdict="fail", detail="no")), 1, "nonconformant"),
         (report(record("a", against=("exit.nothing-after",))), 1, "nonconformant"),
         (report(record("a", against=("signature.sent",))), 0, "conformant"),
