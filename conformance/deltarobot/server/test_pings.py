@@ -147,7 +147,7 @@ async def test_missing_pongs(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(*HANDSHAKE)
         await greeted(session)
-        for _ in range(3):
+        for _ in range(4):  # one may be counted as missing only when the next is due
             await session.watch("Ping", within=session.seconds("ping"))
         await lives_on(iut, session, "pings without a pong")
 
