@@ -172,7 +172,8 @@ class Runner:
             tests, found, lambda: self._stopped(session), lambda: testbed.patience.idle
         )
         await self._look_again(testbed)
-        if all(test["verdict"] == Verdict.NOT_EXERCISED for test in self._run.tests):
+        shown = [test["verdict"] != Verdict.NOT_EXERCISED for test in self._run.tests]
+        if shown and not any(shown):
             # It took part, as several roles do, and had none of the operations of this one.
             other = await other_role.inverted(Iut(testbed, ""))
             self._run.lost = self._run.lost or str(other or "")
