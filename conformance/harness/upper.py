@@ -176,8 +176,8 @@ class UpperTester:
         number = next(self._ids)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         request = {"id": number, "op": operation, "args": dict(arguments)}
-        await link.write(json.dumps(request).encode() + b"\n")
         try:
+            await link.write(json.dumps(request).encode() + b"\n")
             return await self._waiting[number]
         finally:
             del self._waiting[number]
