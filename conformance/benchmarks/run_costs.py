@@ -3,8 +3,10 @@
     python -m conformance.benchmarks.run_costs [ROLE…]
 
 Each role is run in a process of its own, which looks at itself every few milliseconds: while its
-event loop has nothing to do, it notes in what each test case waits. Shares are of the seconds that
-a run takes, but for those of kinds of waits, which are of all waits: many last at the same time.
+event loop has nothing to do, it notes in what each test case waits. Told are the seconds that a run
+takes, those of CPU of the suite and of the mocks, how many times as long as both together the run
+takes, for what part of it the suite has nothing to do, and the shares of all waits by their kind:
+many last at the same time.
 """
 
 import asyncio
@@ -35,6 +37,8 @@ class Waits(threading.Thread):
         super().__init__(daemon=True)
         self.kinds: Counter[str] = Counter()
         self.idle = self.looks = 0
+        self.spent = 0.0
+        """Seconds of CPU of these looks, which a run without them would not take."""
         self._main = threading.main_thread().ident or 0
 
     def run(self) -> None:
@@ -46,6 +50,7 @@ class Waits(threading.Thread):
                 self.idle += 1
                 for kind in self._waiting(frame):
                     self.kinds[kind] += 1
+            self.spent = time.thread_time()
 
     def _waiting(self, frame: FrameType) -> Iterator[str]:
         loop = next((each for each in _above(frame) if hasattr(each, "run_forever")), None)
@@ -94,6 +99,7 @@ def inside(role: str) -> None:
             sum(resource.getrusage(whose)[:2])
             for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
+        ours -= waits.spent
         told = {"took": took, "suite": ours, "mocks": theirs, "kinds": waits.kinds.most_common()}
         print(json.dumps({**told, "idle": waits.idle / max(waits.looks, 1)}))
 
@@ -108,16 +114,17 @@ def main() -> None:
         inside(sys.argv[2])
         return
     every = [role for name in protocols.names() for role in protocols.load(name).roles.values()]
-    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'idle':>7}  of all waits")
+    print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  of all waits")
     for role in sys.argv[1:] or [str(role) for role in every]:
         words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "inside", role]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
         told = json.loads(done.stdout.splitlines()[-1])
         took, total = told["took"], sum(count for _, count in told["kinds"]) or 1
-        shares = [f"{told[name] / took:8.2f}" for name in ("suite", "mocks")]
+        spent = "".join(f"{told[name]:8.1f}" for name in ("suite", "mocks"))
+        ratio = took / (told["suite"] + told["mocks"])
         most = told["kinds"][:MOST]
         kinds = ", ".join(f"{name} {count / total:.0%}" for name, count in most)
-        print(f"{role:26}{took:7.1f}{''.join(shares)}{told['idle']:7.2f}  {kinds}", flush=True)
+        print(f"{role:26}{took:7.1f}{spent}{ratio:7.2f}{told['idle']:7.2f}  {kinds}", flush=True)
 
 
 if __name__ == "__main__":

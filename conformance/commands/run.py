@@ -14,30 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.commands import options as options_of_iut
 from conformance.commands import selecting
 from conformance.conclusions import known_failures, stored
 from conformance.configuration import Configuration, ConfigurationError, checked
 from conformance.definitions import protocols
 from conformance.exits import INCONCLUSIVE, SUITE_FAILED, USAGE
+from conformance.harness import forked
 from conformance.reporting import github
 from conformance.reporting.summary import terminal_summary
-from conformance.running import collection, watching
+from conformance.running import watching
 
 REPORTS = ("conformance-report", "conformance-report-selection")
 """Where the report of a whole run is written, and that of a selection."""
 
 # Options of pytest with which it runs a part of the tests, or none.
 _SELECTING = ("-k", "-m", "-x", "--exitfirst", "--maxfail", "--deselect", "--ignore", "--co")
-
-# pytest's exit codes for wrong usage, and for doing something other than running tests.
-_WITHOUT_REPORT: dict[int, int] = {
-    pytest.ExitCode.USAGE_ERROR: USAGE,
-    pytest.ExitCode.OK: INCONCLUSIVE,
-    pytest.ExitCode.NO_TESTS_COLLECTED: INCONCLUSIVE,
-}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -140,9 +132,16 @@ def configured(args: argparse.Namespace, command: list[str], extra: list[str]) -
 
 def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> dict[str, Any] | int:
     """Run the suite of a role; the report, or an exit code where there is none."""
+    if tuple(chosen.command[:3]) == forked.MOCK:
+        # Its fork server imports what mocks need while pytest and Hypothesis are imported here.
+        forked.serve()
+    import pytest
+
+    from conformance.running.collection import LEAN
+
     words = ["--pyargs", *chosen.role.packages, "-c", os.devnull]
     words += ["--rootdir", str(Path(__file__).parents[1]), "-p", "conformance.plugin"]
-    words += [*collection.LEAN, "--capture=no", "--assert=plain"]
+    words += [*LEAN, "--capture=no", "--assert=plain"]
     words += ["-k", args.keyword] if args.keyword else []
     words += extra or ["-p", "no:terminal"]
     written = Path(chosen.report) / "report.json"
@@ -156,7 +155,11 @@ def run(chosen: Configuration, args: argparse.Namespace, extra: list[str]) -> di
         if not written.is_file():
             if status == pytest.ExitCode.INTERRUPTED:
                 raise KeyboardInterrupt
-            return _WITHOUT_REPORT.get(status, SUITE_FAILED)
+            if status == pytest.ExitCode.USAGE_ERROR:
+                return USAGE
+            # It was asked for something other than running tests.
+            asked = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+            return INCONCLUSIVE if status in asked else SUITE_FAILED
         report: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
         return report
     finally:

@@ -186,16 +186,18 @@ class Instance:
         """Choose what the placeholders of the command stand for; listen where it will connect."""
         if "{program}" in command:
             self.values["program"] = self._program(program)
+        folder = Path()
         if self._bridged or self.kind == "unix" or "{directory}" in command:
             crowded = len(os.fsencode(tempfile.gettempdir())) > _LONG
             made = tempfile.TemporaryDirectory(
                 prefix="conformance-", dir="/tmp" if crowded else None
             )
-            # Inside another one, so that files written beside it are seen, and removed with it.
-            inner = Path(self._stack.enter_context(made)) / "own"
-            inner.mkdir()
-            self.values["directory"] = str(inner)
-        folder = Path(self.values.get("directory", ""))
+            folder = Path(self._stack.enter_context(made))
+        if "{directory}" in command:
+            # Inside another one: files written beside it are seen, and removed with it.
+            folder /= "own"
+            folder.mkdir()
+            self.values["directory"] = str(folder)
         if self._bridged:
             address = f"unix:{folder / 'bridge'}"
             self._listeners[""] = await self._listen(address)

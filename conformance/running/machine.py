@@ -11,6 +11,7 @@ _CORES = Path("/proc/stat")
 _ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
 _LITTLE = 2_000_000  # the same, where what is known is older than this:
 _OLD = 0.5  # seconds
+_ANEW = _ENOUGH / 1e9  # seconds between two looks: in fewer nobody can have computed for so long
 
 
 def cores() -> int:
@@ -36,9 +37,14 @@ class Crowding:
     def __init__(self) -> None:
         self._computed, self._waited = _scheduled() or (0, 0)
         self._factor, self._at = load(), time.monotonic()
+        self._asked = self._at
 
     def factor(self) -> float:
         """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
+        # Each deadline asks, and less than this has nothing new.
+        if time.monotonic() < self._asked + _ANEW:
+            return self._factor
+        self._asked = time.monotonic()
         told = _scheduled()
         if told is None:
             return load()
@@ -91,7 +97,7 @@ def _spent() -> tuple[int, int]:
 def _scheduled() -> tuple[int, int] | None:
     """The nanoseconds that this thread has computed, and has waited for a core; None if untold."""
     try:
-        # Asked for each deadline; to open it as text would take several times as long.
+        # To open it as text would take several times as long.
         with open(_SCHEDULED, "rb", buffering=0) as file:
             computed, waited, _ = file.read(64).split()
     except (OSError, ValueError):

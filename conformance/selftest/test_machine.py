@@ -13,6 +13,7 @@ def scheduled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "schedstat"
     file.write_text("1000000000 5000000000 7\n")
     monkeypatch.setattr(machine, "_SCHEDULED", file)
+    monkeypatch.setattr(machine, "_ANEW", 0.0)
     return file
 
 
@@ -30,6 +31,7 @@ def test_where_the_system_does_not_tell_it_is_the_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "_SCHEDULED", tmp_path / "none")
+    monkeypatch.setattr(machine, "_ANEW", 0.0)
     monkeypatch.setattr("os.getloadavg", lambda: (6.0, 0.0, 0.0))
     monkeypatch.setattr(machine, "cores", lambda: 2)
     assert machine.Crowding().factor() == 3.0
