@@ -14,7 +14,8 @@ from conformance.judging import captures
 HEADER = (
     *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
     *("fragment", "iut", "violates", "also", "provoked"),  # what one written by hand may say
-    *("program", "test", "cut", "expected", "came", "offending"),  # what a run has recorded
+    *("program", "test", "cut"),  # what a run has recorded, and what its test concluded:
+    *("expected", "came", "offending", "concluded"),
 )
 """The keys that the header of a capture can have; see README."""
 

@@ -7,7 +7,8 @@ FILE is a capture of ours, packets (pcap or pcapng), or an archive of HTTP (HAR)
 bytes of one side. Ports are those where the server listens; a role tells which pair of peers is
 meant where a protocol has several. In a session the role that was under test is judged where the
 capture says so, else every role. A line for each finding begins with its file and the number of
-the line, packet, entry or byte. Exit 0 without findings of level must, 1 with some, 3 without any
+the line, packet, entry or byte. What only the test has found that recorded a session is told, but
+is no finding of this command. Exit 0 without findings of level must, 1 with some, 3 without any
 message. Of a protocol alone a line says what is wrong in which of its own files; exit 2 then.
 """
 
@@ -55,7 +56,7 @@ def _problems(protocol: Protocol) -> list[str]:
 
 def _judge(args: argparse.Namespace) -> int:
     counted = {"must": 0, "should": 0, "may": 0}
-    read = messages = wrong = left = 0
+    read = messages = wrong = left = concluded = 0
     for session in sessions.judged(args, args.join):
         read += 1
         messages += session.messages
@@ -69,9 +70,15 @@ def _judge(args: argparse.Namespace) -> int:
                 counted[level] += 1
             text = one_line(finding.message, 400)
             print(f"{session.where(finding.event)}: {finding.requirement} ({level}): {text}")
+        for finding in session.concluded:
+            concluded += 1
+            text = one_line(finding.message, 400)
+            print(f"{session.where(finding.event)}: {finding.requirement} (by its test): {text}")
         for text in session.left_out:
             print(f"{session.path}: not judged: {one_line(text, 400)}")
     print(_summary(read, messages, counted, wrong, left))
+    if concluded:
+        print("by its test: it takes more than what crossed the wire; run the test to see it again")
     if wrong or counted["must"] or (args.strict and counted["should"]):
         return NONCONFORMANT
     return CONFORMANT if messages else INCONCLUSIVE

@@ -177,8 +177,9 @@ def _placeholders(role: Role) -> Iterator[tuple[str, str]]:
         for channel in role.channels:
             yield f"{{{channel}_port}}", f"the {over} port to {does} for {channel}s"
         if not role.channels:
-            url = " ({url}: the same as http://…)" if over == "TCP" else ""
-            yield "{host} {port}", f"the {over} address to {does}{url}"
+            if role.url:
+                yield "{url}", f"where to {does}, as http://…"
+            yield "{host} {port}", f"the {over} address to {does}"
     if "unix" in role.transports:
         yield "{socket}", f"the path of the unix socket to {does}"
     if role.programs:
@@ -192,7 +193,8 @@ def _command(role: Role) -> str:
         words.append(f"{{{role.bridge}}}")
     elif not {"stdio", "none"} & set(role.transports):
         ports = [f"--{channel}-port {{{channel}_port}}" for channel in role.channels]
-        words += ports or ["{port}" if role.serves else "{host}:{port}"]
+        address = "{url}" if role.url else "{port}" if role.serves else "{host}:{port}"
+        words += ports or [address]
     return " ".join(words)
 
 

@@ -74,7 +74,8 @@ def _show(session: Recording, args: argparse.Namespace) -> None:
     for text in session.left_out:
         print(f"not judged: {one_line(text, 400)}")
     print()
-    marks = ladder_text.marks([*session.findings, *session.inconclusive], session.protocol)
+    found = [*session.findings, *session.inconclusive, *session.concluded]
+    marks = ladder_text.marks(found, session.protocol)
     for contradiction in session.contradictions:
         marks.setdefault(contradiction.event, []).append(contradiction.text)
     right = session.judged[0] if len(session.judged) == 1 else _serving(session.protocol)

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.conclusions.following import Results, alike, presumes
 from conformance.configuration import Configuration
+from conformance.running.smoke import SMOKE
 from conformance.session import RESET
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
@@ -25,32 +26,43 @@ def causes(
     results: Results, requirements: Entries, findings: Entries, configuration: Configuration
 ) -> list[dict[str, Any]]:
     """The causes of what has failed, as report.json has them: failures first, deaths before all."""
-    deaths = list(_deaths(results, configuration))
-    explained = {test for cause in deaths for test in cause["tests"]}
+    died = list(_deaths(results, configuration))
+    explained = {test for how, death in died if not _of_one(how, death) for test in death["tests"]}
     violations = [
         cause
         for entry in requirements
         if entry["verdict"] in VIOLATIONS
         and (cause := _violation(entry, results, findings, explained, configuration))
     ]
-    deaths = [each for each in deaths if not _brought_about(each, violations, configuration)]
+    deaths = [
+        death for how, death in died if not _brought_about(how, death, violations, configuration)
+    ]
     found = [*deaths, *violations, *_lateness(results, configuration)]
     return sorted(found, key=lambda cause: _ORDER.index(cause["verdict"]))
 
 
+def _of_one(how: str, death: Mapping[str, Any]) -> bool:
+    """Whether a death is a reset of which the one requirement says more that it violates."""
+    return how == RESET and len({each["requirement"] for each in death["consequences"]}) == 1
+
+
 def _brought_about(
-    death: Mapping[str, Any], violations: list[dict[str, Any]], configuration: Configuration
+    how: str,
+    death: Mapping[str, Any],
+    violations: list[dict[str, Any]],
+    configuration: Configuration,
 ) -> bool:
     """Whether a death adds nothing to a violation, which then shows what the IUT said.
 
-    It is so where nothing else is violated by it: all tests that met it are of that, or presume it.
+    It is so where nothing else is violated by it: all tests that met it show that, or presume it.
     A reset is told from an orderly end only by what had been sent meanwhile.
     """
-    weak = death["verdict"] == Verdict.INCONCLUSIVE or RESET in death["what"]
+    weak = death["verdict"] == Verdict.INCONCLUSIVE or how == RESET
     for violation in violations if weak else ():
         root = violation["requirement"]
         if all(
-            root in (each["requirement"], *presumes(each["requirement"], configuration.protocol))
+            each["test"] in violation["tests"]
+            or root in (each["requirement"], *presumes(each["requirement"], configuration.protocol))
             for each in death["consequences"]
         ):
             violation["said"] = violation["said"] or death["said"]
@@ -61,8 +73,8 @@ def _brought_about(
     return False
 
 
-def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
-    """The deaths of the IUT: those together that it said the same of, or nothing.
+def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[str, dict[str, Any]]]:
+    """How the IUT died, and the cause that it is: deaths that it said the same of are one.
 
     Of silent ones each message is named after which it died; what it violates is decided for each.
     """
@@ -85,7 +97,7 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
         after = " or ".join(filter(None, (met[0]["death"]["after"] for met in deaths)))
         event = death["sent"].get(death["after"])
         met = [result for each in deaths for result in each]
-        yield {
+        cause = {
             "kind": "death",
             "requirement": None,
             "verdict": _worst(met),
@@ -102,6 +114,7 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[dict[str
                 configuration,
             ),
         }
+        yield death["how"], cause
 
 
 def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
@@ -147,18 +160,28 @@ def _violation(
     if not found and failed and all(result["id"] in explained for result in failed):
         return None
     by_id = {result["id"]: result for result in results}
-    failed.sort(key=lambda result: (result["id"] in explained, not result["counterexample"]))
+    # The smoke session is repeated by the whole run only, and so shows it last.
+    failed.sort(
+        key=lambda result: (
+            result["id"] in explained,
+            result["id"] == SMOKE,
+            not result["counterexample"],
+        )
+    )
+    found.sort(key=lambda finding: finding["test"] == SMOKE)
     if failed:
-        shown = _shown_by(failed[0], failed[0]["transcript"], failed[0]["offending"], configuration)
+        best = failed[0]
+        what, event = best["detail"], best["offending"]
     else:
-        first = found[0]
-        shown = _shown_by(by_id[first["test"]], first["transcript"], first["event"], configuration)
+        best = by_id[found[0]["test"]]
+        what, event = found[0]["message"], found[0]["event"]
+    transcript = (failed or found)[0]["transcript"]
     tests = [result["id"] for result in failed] + [finding["test"] for finding in found]
     return {
         "kind": "violation",
         "requirement": entry["id"],
         "verdict": violated(entry["level"]),
-        "what": entry["reason"],
+        "what": what,
         "said": "",
         "tests": list(dict.fromkeys(tests)),
         "consequences": [
@@ -166,7 +189,7 @@ def _violation(
             for result in results
             if result["follows"] == entry["id"]
         ],
-        **shown,
+        **_shown_by(best, transcript, event, configuration),
     }
 
 

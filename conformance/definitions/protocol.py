@@ -121,6 +121,7 @@ class Role:
     """One side of a protocol, as an IUT plays it; there is one object of each.
 
     ``serves``: it waits to be connected to (or to be spoken to on its standard input).
+    ``url``: its command is given the address as ``{url}`` rather than as host and port.
     ``bridge``: placeholder of an executable that the IUT starts as its peer, if it does so.
     ``channels``: names of its ports where it has more than one (``{agent_port}``), else empty.
     ``ports``: the default port of each channel, where the specification names them.
@@ -134,6 +135,7 @@ class Role:
     peer: str
     serves: bool
     transports: tuple[str, ...]
+    url: bool = False
     bridge: str = ""
     channels: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()

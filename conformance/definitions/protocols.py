@@ -106,6 +106,7 @@ def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
         peer=raw["peer"],
         serves=raw["serves"],
         transports=tuple(raw["transports"]),
+        url=raw.get("url", False),
         bridge=raw.get("bridge", ""),
         channels=tuple(raw.get("channels", ())),
         ports=tuple(raw.get("ports", ())),

@@ -85,7 +85,8 @@ class Capture:
         if (wrong := extra.get("offending")) in places:
             extra["offending"] = places.index(wrong)
         elif wrong is not None:
-            extra = {key: extra[key] for key in extra if key not in ("offending", "expected")}
+            gone = ("offending", "expected", "concluded")
+            extra = {key: extra[key] for key in extra if key not in gone}
         return replace(self, events=tuple(self.events[n] for n in places), extra=extra)
 
     def instance(self, connection: int | None) -> int:

@@ -52,6 +52,17 @@ class Recording:
         """``FILE:LINE`` of an event."""
         return f"{self.path}:{self.lines[event] if event is not None else 1}"
 
+    @property
+    def concluded(self) -> tuple[Finding, ...]:
+        """What the test that recorded it has found, where that takes more than what is recorded."""
+        told = self.capture.extra
+        if "concluded" not in told:
+            return ()
+        event = told.get("offending")
+        inside = isinstance(event, int) and 0 <= event < len(self.capture.events)
+        text = f"expected {told.get('expected')}; {told.get('came')}"
+        return (Finding(str(told["concluded"]), text, event if inside else None),)
+
     def level(self, finding: Finding) -> str:
         return self.protocol.requirement(finding.requirement).level
 

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from conformance.definitions.protocol import Requirement
 from conformance.iut import Iut, missing
-from conformance.judging.captures import write
 from conformance.judging.judge import Finding
 from conformance.running.transcripts import Transcripts
 from conformance.session import Session
@@ -171,14 +170,17 @@ def _keep(
         result.death["sent"] = places
     for finding in result.findings:
         finding["transcript"], finding["event"] = written.path, result.offending
+    about = next((found["requirement"] for found in result.findings), result.requirement)
+    # What a replay needs to tell whether it comes out the same, and `check` tells.
+    shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
+    told = {key: value for key, value in shown.items() if value is not None}
+    decided = bool(result.findings) or result.verdict in VIOLATIONS
+    if decided and result.expected and not _on(session, about):
+        told["concluded"] = about
+        files.conclude(written, "recorded", written.path, told)
     if counterexample and result.verdict in VIOLATIONS:
         result.counterexample = f"counterexamples/{files.name}.jsonl"
-        # What a replay needs to tell whether it comes out the same.
-        shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
-        extra = {key: value for key, value in shown.items() if value is not None}
-        extra = {**written.capture.extra, **extra}
-        again = replace(written.capture, origin="counterexample", extra=extra)
-        write(files.folder / result.counterexample, again)
+        files.conclude(written, "counterexample", result.counterexample, told)
 
 
 def _tell_findings(

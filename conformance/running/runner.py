@@ -39,6 +39,9 @@ from conformance.verdicts import VIOLATIONS, NotExercised, Verdict
 LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
+_WORD = re.compile(r"[\w:+\-.\[\]/\\]+")
+"""What an expression for ``-k`` can hold of a name in one piece."""
+
 
 @dataclass(frozen=True)
 class _Attempt:
@@ -280,7 +283,7 @@ class Runner:
         before, _, after = self.configuration.invocation.partition(" -- ")
         words = [before, f"--seed {self.configuration.seed}"]
         if name:
-            words.append(f"-k {shlex.quote(name)}")
+            words.append(f"-k {shlex.quote(keyword(name))}")
         return " ".join(words) + (f" -- {after}" if after else "")
 
     def _tell(self, result: Result) -> None:
@@ -368,6 +371,12 @@ def case_id(item: pytest.Item) -> str:
     """A test case's id, as in the report: its module and its name, stable as long as they are."""
     module = str(getattr(getattr(item, "module", None), "__name__", ""))
     return f"{module.rpartition('.')[2].removeprefix('test_')}::{item.name.removeprefix('test_')}"
+
+
+def keyword(name: str) -> str:
+    """An expression for ``-k`` that takes the test case of this name: all words of it."""
+    words = [word for word in _WORD.findall(name) if word not in ("and", "or", "not")]
+    return " and ".join(word for word in words if any(map(str.isalnum, word)))
 
 
 def purpose(item: pytest.Item) -> str:

@@ -67,6 +67,11 @@ class Transcripts:
             self._written[sessions] = self._write(sessions, f"transcripts/{name}.jsonl")
         return self._written[sessions]
 
+    def conclude(self, written: Transcript, origin: str, path: str, told: dict[str, Any]) -> None:
+        """Write a transcript again, with what a test has concluded from it."""
+        extra = {**written.capture.extra, **told}
+        write(self.folder / path, replace(written.capture, origin=origin, extra=extra))
+
     def _write(self, sessions: Sessions, path: str) -> Transcript:
         events, places = _merged(sessions)
         marked = [

@@ -28,6 +28,27 @@ def test_check_finds_it_again(role: str, fault: str, requirement: str, place: Pl
     assert again.verdict(requirement) == done.verdict(requirement)
 
 
+def test_check_tells_what_a_test_has_concluded(place: Place) -> None:
+    """What no judge sees is in the transcript, too; a name that ``-k`` cannot read is repeated."""
+    words = ("--fault", "first-240-lines", "--requirement", "touch.point")
+    done = place.run("vexide/frontend", *words)
+    [cause] = done.report["causes"]
+    told = place.conformance("check", str(done.folder / cause["transcript"]))
+    assert (told.code, "touch.point (by its test): expected a touch at" in told.out) == (0, True)
+    shown = place.conformance("show", str(done.folder / cause["transcript"]))
+    assert "✗ touch.point (must): expected a touch at" in shown.out
+    again = place.conformance(*shlex.split(cause["reproduce"])[1:], "--report", str(done.folder))
+    assert again.tests == {"smoke": "pass", cause["tests"][0]: "fail"}
+
+
+def test_a_reset_is_told_with_what_it_violates(place: Place) -> None:
+    """The one requirement of which it is says more than that the connection was reset."""
+    requirement = "robustness.next-client"
+    done = place.run("deltarobot/server", "--fault", "one-client-ever", "-k", "client_after_anoth")
+    [cause] = done.report["causes"]
+    assert (cause["kind"], cause["requirement"]) == ("violation", requirement)
+
+
 def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
     """A client that stays where it is to close violates that behind the last event there was."""
     requirement = "handshake.closes-wrong-magic"
