@@ -131,7 +131,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         sessions = tried.smallest.sessions
         slow = any(session.missed or session.sought or session.death for session in sessions)
         tried.left -= SLOW if slow else 1
-        if tried.left < 0 or not await _worth(tried.smallest, iut):
+        if tried.left < 0:
             raise _Enough(tried.smallest)
     iut.settle()
     try:
@@ -141,7 +141,10 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
     except Conclusion as conclusion:
         conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
         concluded = iut.concluded(conclusion, conclusion.sessions)
+        first = tried.smallest is None
         tried.add(key, concluded)
+        if first and not await _worth(concluded, iut):
+            raise _Enough(concluded) from conclusion
         if concluded is not conclusion:
             raise concluded from conclusion
         raise

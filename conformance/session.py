@@ -30,13 +30,15 @@ class _Wait:
     """What is awaited: messages of these names, any of them or a ``certain`` one.
 
     ``requirement`` is what their absence violates, if not the one that the test decides. ``known``
-    are the requirements that have failed for that before, where it is therefore cut short.
+    are the requirements that have failed for that before, where it is therefore cut short;
+    ``brief``: it is cut short, for whatever reason.
     """
 
     names: Names
     certain: bool = False
     requirement: str | None = None
     known: set[str] | None = None
+    brief: bool = False
 
 
 class Session(Wire):
@@ -146,7 +148,7 @@ class Session(Wire):
             return asked + seconds + max(late * min(seconds, alone) - (response - alone), 0.0)
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
-        if not await self._until(found, deadline):
+        if not await self._until(found, deadline, wait):
             await self._settled()
             in_time = "" if self._ended else f" within {round(seconds, 2):g} s"
             if lags and not self._ended:
@@ -210,7 +212,7 @@ class Session(Wire):
                     return True
             return False
 
-        if not await self._until(found, deadline):
+        if not await self._until(found, deadline, wait):
             self._miss(wait)
             return None
         self._cursor = index
@@ -228,7 +230,7 @@ class Session(Wire):
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self.seconds("response") if within is None else within
         wait, asked = _Wait((CLOSED,)), self.now
-        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds))
+        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds), wait)
         self._miss(wait)
         return self._ended
 
@@ -260,7 +262,8 @@ class Session(Wire):
         if self.hasty:
             return SHARE * seconds
         brief = patience.seconds_for(wait.names, seconds, about, certain=wait.certain)
-        if brief < seconds and not patience.rests(self._deciding):
+        wait.brief = brief < seconds
+        if wait.brief and not patience.rests(self._deciding):
             wait.known = {each for each in about if patience.missed(each, wait.names)}
         return brief
 
@@ -271,7 +274,9 @@ class Session(Wire):
             if wait.known is not None:
                 self.hurried.append(wait.known)
 
-    async def _until(self, found: Callable[[], bool], deadline: Callable[[], float]) -> bool:
+    async def _until(
+        self, found: Callable[[], bool], deadline: Callable[[], float], wait: _Wait
+    ) -> bool:
         """Wait until something was found, or the stream has ended, or the deadline has passed.
 
         The deadline is asked for again and again: another test may show that the rest is in vain.
@@ -284,7 +289,9 @@ class Session(Wire):
                 left = deadline() - self.now
                 if self._ended or left <= 0:
                     return False
-                if not idle and self.now > asked + _IDLE and self.received:
+                # What is hardly awaited any more is not expected to come.
+                still = wait.brief or self.now > asked + _IDLE
+                if not idle and still and self.received:
                     idle = True
                     self._patience.idle += 1
                 self._news.clear()

@@ -6,8 +6,9 @@ here makes a failure: shorter is only what has already failed in full, for the s
 would be told from one that never comes.
 """
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from conformance.running.machine import Crowding
@@ -55,7 +56,7 @@ class Patience:
     stretched: float = 1.0
     """By how much declared timings were multiplied at most."""
     idle: int = 0
-    """The sessions in which something has been awaited for longer than most reactions take."""
+    """The tests that wait: in sessions for longer than most reactions take, or for one another."""
     _missed: dict[str, set[Names]] = field(default_factory=dict)
     _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
@@ -82,6 +83,15 @@ class Patience:
     def started(self) -> bool:
         """Whether an instance has sent anything in this run: then none is slow for its start."""
         return bool(self._starts)
+
+    @contextlib.contextmanager
+    def idling(self, idle: bool = True) -> Iterator[None]:
+        """What is done in the block only waits, if so."""
+        self.idle += idle
+        try:
+            yield
+        finally:
+            self.idle -= idle
 
     def forget(self, requirement: str) -> None:
         """What a test of this requirement has missed says nothing: it is to be held again."""

@@ -65,10 +65,15 @@ class Testbed:
 
         Where that fails, all others try again, side by side: each may wait for what never comes.
         """
-        async with self._finding.setdefault(name, asyncio.Lock()):
+        finding = self._finding.setdefault(name, asyncio.Lock())
+        with self.patience.idling(finding.locked()):
+            await finding.acquire()
+        try:
             if name not in self.memory and name not in self._tried:
                 self._tried.add(name)
                 self.memory[name] = await find()
+        finally:
+            finding.release()
         if name not in self.memory:
             self.memory[name] = await find()
         found: T = self.memory[name]

@@ -41,3 +41,25 @@ def test_what_fails_once_is_tried_side_by_side(fails: bool) -> None:
     else:
         assert came == ["found"] * ASKING
         assert tried == 1
+
+
+def test_those_that_wait_for_what_another_finds_out_leave_their_places() -> None:
+    async def ask() -> list[int]:
+        testbed = Testbed(
+            Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
+        )
+        found, idle = asyncio.Event(), []
+
+        async def find() -> str:
+            await found.wait()
+            return "found"
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(ASKING):
+                group.create_task(testbed.once("this", find))
+            await asyncio.sleep(0)
+            idle.append(testbed.patience.idle)
+            found.set()
+        return [*idle, testbed.patience.idle]
+
+    assert asyncio.run(ask()) == [ASKING - 1, 0]

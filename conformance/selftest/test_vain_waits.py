@@ -24,16 +24,17 @@ ANSWERED = "rpc.each-answered"
 
 
 async def vain(
-    monkeypatch: Any, tests: Sequence[tuple[str, str | None]]
+    monkeypatch: Any, tests: Sequence[tuple[str, str | None]], plainly: str = ""
 ) -> tuple[list[float], list[type]]:
     """The seconds that tests wait, each for a response, and how each is concluded.
 
-    A test is what it decides, and what the absence of the response violates.
+    A test is what it decides, and what the absence of the response violates. What is ``plainly``
+    violated a session without any peculiarity has shown before, in which no response came either.
     """
     waited: list[float] = []
 
     async def elapsed(
-        session: Session, found: Callable[[], bool], deadline: Callable[[], float]
+        session: Session, found: Callable[[], bool], deadline: Callable[[], float], _: object
     ) -> bool:
         waited.append(round(deadline() - session.now, 1))
         return False
@@ -43,17 +44,28 @@ async def vain(
     configuration = Configuration(ROLE, connect="127.0.0.1:1")
     testbed = Testbed(configuration)
     concluded = []
-    for deciding, requirement in tests:
-        iut = Iut(testbed, deciding)
+
+    async def hold(iut: Iut, requirement: str | None) -> Violation:
         instance = Instance(configuration, "tcp")
         instance.spoke = True
         link = NoWire(asyncio.Event().wait)
         with mock.patch.object(instance, "link", return_value=link):
             async with iut.connect(instance) as session:
-                try:
+                with pytest.raises(Violation) as raised:
                     await session.expect("Response", requirement=requirement)
-                except Violation as violation:
-                    concluded.append(type(iut.concluded(violation, [session])))
+        return raised.value
+
+    async def basis(iut: Iut) -> str:
+        await hold(iut, None)
+        return plainly
+
+    monkeypatch.setattr("conformance.runtime.rpc_server.basis", basis)
+    if plainly:
+        await Iut(testbed, "").plainly_violated()
+    for deciding, requirement in tests:
+        iut = Iut(testbed, deciding)
+        violation = await hold(iut, requirement)
+        concluded.append(type(iut.concluded(violation, iut.sessions)))
     return waited, concluded
 
 
@@ -79,6 +91,13 @@ def test_what_was_cut_short_decides_nothing_else(monkeypatch: Any) -> None:
     assert concluded == [Violation, Inconclusive]
 
 
+def test_what_a_plain_session_has_shown_is_not_waited_for_in_full(monkeypatch: Any) -> None:
+    tests = [(ANSWERED, None), ("rpc.bytes", None)]
+    waited, concluded = asyncio.run(vain(monkeypatch, tests, plainly=ANSWERED))
+    assert waited[0] == waited[2] > waited[1]
+    assert concluded == [Violation, Violation]
+
+
 def lagging(monkeypatch: Any, lag: float, factor: float) -> tuple[list[type], list[float]]:
     """How sessions end, on a machine that busy, with one that answers each request so late.
 
@@ -91,7 +110,7 @@ def lagging(monkeypatch: Any, lag: float, factor: float) -> tuple[list[type], li
     clock = 0.0
 
     async def elapsed(
-        session: Session, found: Callable[[], bool], deadline: Callable[[], float]
+        session: Session, found: Callable[[], bool], deadline: Callable[[], float], _: object
     ) -> bool:
         nonlocal clock
         if found():

@@ -4,7 +4,9 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.vexide.commands import hello
-from conformance.vexide.simulator.plain import plainly_violated
+from conformance.vexide.simulator.plain import basis
+
+__all__ = ["SMOKE", "basis", "smoke"]
 
 SMOKE = "handshake.answered"
 
@@ -31,8 +33,3 @@ async def _held_back(session: Session, silent: Violation) -> None:
     came = "it came only when the input had ended" if late else silent.came
     question = "is every line flushed as it is written?"
     raise Violation(silent.expected, f"{came}; {question}") from silent
-
-
-async def basis(iut: Iut) -> str:
-    """What it violates that does not run a program in a session without any peculiarity."""
-    return await plainly_violated(iut)

@@ -87,7 +87,7 @@ async def _learn_form(iut: Iut) -> str:
     return "bare" if better else "tagged"
 
 
-async def plainly_violated(iut: Iut) -> str:
+async def basis(iut: Iut) -> str:
     """What sessions violate that set up every motor, in either form of ports, or nothing."""
     if iut.testbed.patience.floods:
         return ""
@@ -157,9 +157,10 @@ async def driving(iut: Iut, *ports: int) -> Driving:
     return Driving(None, ALL_PORTS, tuple(n for n in ALL_PORTS if n in plain.motors))
 
 
-async def shows(iut: Iut, session: Session) -> bool:
+async def shows(iut: Iut, session: Session, requirement: str | None = None) -> bool:
     """Whether the running program shows, within the time that it may take.
 
+    ``requirement`` is what it violates that does not, if not the one that the test decides.
     Raises NotExercised where it is the IUT's own and has been seen to show nothing at all.
     """
     if session.instance.program is None and not (await own_program(iut)).ran:
@@ -167,7 +168,8 @@ async def shows(iut: Iut, session: Session) -> bool:
             "the program that the simulator runs shows nothing on the wire; put {program} into the "
             "command and declare [programs] print"
         )
-    return await session.watch(*EXECUTION, within=session.seconds("program")) is not None
+    within = session.seconds("program")
+    return await session.watch(*EXECUTION, within=within, requirement=requirement) is not None
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:

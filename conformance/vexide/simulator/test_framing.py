@@ -25,6 +25,8 @@ from conformance.vexide.simulator.reading import (
     probed,
 )
 from conformance.vexide.simulator.tester import (
+    ENDS,
+    RUNS,
     SETUP,
     another_session,
     make_ready,
@@ -41,7 +43,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
     """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await session.watch("Exited", within=session.seconds("program"))
+        await session.watch("Exited", within=session.seconds("program"), requirement=ENDS)
 
 
 @requirement("framing.json-lines")
@@ -50,7 +52,7 @@ async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
     """Every line that programs of several kinds bring about is JSON."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await shows(iut, session)
+        await shows(iut, session, RUNS)
         await session.watch("Exited")
 
 

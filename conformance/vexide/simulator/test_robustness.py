@@ -28,7 +28,15 @@ from conformance.vexide.simulator.reading import (
     serial_bytes,
     serial_until,
 )
-from conformance.vexide.simulator.tester import SETUP, lives_on, make_ready, shake_hands, start
+from conformance.vexide.simulator.tester import (
+    ENDS,
+    RUNS,
+    SETUP,
+    lives_on,
+    make_ready,
+    shake_hands,
+    start,
+)
 from conformance.vexide.tester import received
 
 MALFORMED = {
@@ -207,7 +215,8 @@ async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None
     async with opened(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 1, 20)]
         await start(session, *motors, requirement=SETUP)
-        await session.watch("Exited", within=session.seconds("program") if not program else None)
+        within = None if program else session.seconds("program")
+        await session.watch("Exited", within=within, requirement=ENDS)
 
 
 @requirement("encoding.externally-tagged")
@@ -218,7 +227,7 @@ async def test_canonical_commands(iut: Iut) -> None:
         motors = [motor(session, number) for number in (0, 20)]
         await make_ready(session, *motors, requirement=SETUP)
         await session.send_bytes(encode(START))
-        if not await shows(iut, session):
+        if not await shows(iut, session, RUNS):
             raise NotExercised("nothing showed that the program ran")
 
 

@@ -19,6 +19,10 @@ from conformance.wire import Message
 SETUP = "setup.commands-handled"
 """What a Ready violates that does not come after setup, where a test tries nothing unusual."""
 
+RUNS = "start.begins-execution"
+ENDS = "exit.exited-sent"
+"""The same of a program that does not show, and of an Exited that does not come."""
+
 
 async def shake_hands(session: Session) -> Message:
     """The handshake; returns the simulator's answer."""
