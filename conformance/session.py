@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
+from math import inf
 from typing import Any
 
 from conformance.harness.instance import SLOW, Instance
@@ -79,6 +81,11 @@ class Session(Wire):
         """A declared timing of the IUT's configuration; longer on a busy machine."""
         return self._patience.seconds(timing, self.instance.configuration.seconds(timing))
 
+    @property
+    def due(self) -> float:
+        """The seconds in which a session shows something: to react in, and to start in before."""
+        return self.seconds("response") + self._patience.startup((), self.seconds("startup"))
+
     def took(self, what: str, seconds: float) -> None:
         """Tell the run how long something has taken the IUT."""
         self._patience.reacted((what,), seconds)
@@ -105,13 +112,15 @@ class Session(Wire):
         to: str = "",
         requirement: str | None = None,
         what: str = "",
+        flow: str | None = None,
     ) -> Message:
         """The next message with one of these names (any, if none), passing over others.
 
         Raises Violation where the stream ends first or nothing comes in time, Late where it comes
         after that. ``to`` completes "expected NAME …" in the text of the verdict; ``requirement``
         is what its absence violates, if not the one that the test decides. ``what`` says what is
-        awaited where the names do not, so that the run knows it again.
+        awaited where the names do not, so that the run knows it again. ``flow`` is the requirement
+        that messages of these names keep coming by themselves: where they cease, that is violated.
         """
         response, configuration = self.seconds("response"), self.instance.configuration
         alone = configuration.seconds("response")
@@ -125,6 +134,7 @@ class Session(Wire):
         seconds = declared
         asked = self.now
         start = self._cursor
+        ebb = _Wait((f"more of {', '.join(names)}",), True, flow) if flow else None
 
         def found() -> bool:
             while self._cursor < len(self.received):
@@ -135,6 +145,9 @@ class Session(Wire):
             return False
 
         def deadline() -> float:
+            return min(enough(), self._ceased(ebb, names, asked) if ebb else inf)
+
+        def enough() -> float:
             nonlocal seconds
             if lags:
                 seconds = min(declared, unhurried)
@@ -154,12 +167,18 @@ class Session(Wire):
             if lags and not self._ended:
                 text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
                 raise Late(text, lags)
+            if ebb and self.now >= self._ceased(ebb, names, asked):
+                wait, requirement = ebb, flow
+            elif ebb and (gap := self._gap(names, asked)) > response:
+                raise Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
             self._miss(wait)
             raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
         message = self.received[self._cursor - 1]
         took = message.at - asked
         if not starting:
             self._patience.reacted(wait.names, took)
+        if ebb:
+            self._patience.reacted(ebb.names, self._gap(names, asked))
         if within is None:
             if took > alone:
                 self._slow = message.event
@@ -171,6 +190,18 @@ class Session(Wire):
             )
             raise Late(text, took)
         return message
+
+    def _ceased(self, ebb: _Wait, names: Names, asked: float) -> float:
+        """When such messages have ceased to come, if none comes until then."""
+        latest = next((each.at for each in reversed(self.received) if each.name in names), asked)
+        within = (1 + LESS_LATE) * self.seconds("response")
+        return max(latest, asked) + self._brief(ebb, within)
+
+    def _gap(self, names: Names, since: float) -> float:
+        """The longest time without any of these messages."""
+        new = takewhile(lambda message: message.at > since, reversed(self.received))
+        times = [message.at for message in new if message.name in names]
+        return max((later - at for later, at in pairwise([*times, since])), default=0.0)
 
     def _reacts(self, message: Message) -> bool:
         """Whether it may show how fast the IUT is, as what comes together with a late one cannot.

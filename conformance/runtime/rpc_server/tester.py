@@ -19,6 +19,8 @@ from conformance.wire import Message
 ABSENT = "conformance_no_such_procedure"
 """The name of a procedure that no server has."""
 
+SEGMENTATION = "encoding.segmentation"
+
 _PROBES: dict[str, list[Any]] = {
     "echo": ["x"],
     "subtract": [0, 0],
@@ -205,9 +207,8 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
         async with plain.instance() as instance:
             for number in range(2):
                 async with plain.connect(instance) as session:
-                    first = 0.0 if number else session.seconds("startup")
+                    within = session.seconds("response") if number else session.due
                     await session.send(request(number, usual(iut)))
-                    within = first + session.seconds("response")
                     if not await session.watch(RESPONSE, within=within):
                         return not number  # what the first lacks is another matter
         return True
@@ -228,16 +229,14 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual(iut)), segmentation=byte_by_byte)
-            within = session.seconds("startup") + session.seconds("response")
-            answer = await session.watch(RESPONSE, within=within)
+            answer = await session.watch(RESPONSE, within=session.due, requirement=SEGMENTATION)
             return answer is not None and of(answer) == 1
 
     try:
         yield
     except Violation as wrong:
         if not await iut.once("a request in pieces is answered", answered):
-            about = "encoding.segmentation"
-            raise Violation(wrong.expected, wrong.came, about, wrong.event) from wrong
+            raise Violation(wrong.expected, wrong.came, SEGMENTATION, wrong.event) from wrong
         raise
 
 

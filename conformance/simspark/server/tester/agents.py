@@ -77,8 +77,8 @@ async def create(iut: Iut, session: Session) -> None:
     """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     early = iut.memory.get("perceptors before init")
-    startup, response = session.seconds("startup"), session.seconds("response")
-    within = {True: startup + response, False: session.seconds("quiet"), None: 2 * response}[early]
+    either = 2 * session.seconds("response")
+    within = {True: session.due, False: session.seconds("quiet"), None: either}[early]
     came = await session.watch(*PERCEPTORS, within=within)
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)

@@ -58,26 +58,16 @@ class Watch:
             return bool(holds(self.view))
 
         try:
-            if self.view.fulls and not self.session.ahead(*STATES):
-                # Where none comes at all, no other wait for that need be a full one.
-                latest = await self.session.expect(*STATES, requirement=KEEPS_SENDING)
-                if where(latest):
-                    return latest
             return await self.session.expect(
-                *STATES, where=where, within=within, requirement=requirement
+                *STATES,
+                where=where,
+                within=within,
+                requirement=requirement,
+                flow=KEEPS_SENDING if self.view.fulls else None,
             )
         except Violation as none:
-            if self.view.fulls and await self._silent():
-                requirement = KEEPS_SENDING
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
-            raise Violation(f"the states to {to}", came, requirement) from none
-
-    async def _silent(self) -> bool:
-        """Whether states have ceased to come, on a stream that has not ended."""
-        latest = self.session.received[-1].at
-        left = latest + self.session.seconds("response") - self.session.now
-        none = await self.session.watch(*STATES, within=left, requirement=KEEPS_SENDING) is None
-        return none and not self.session.ended
+            raise Violation(f"the states to {to}", came, none.requirement) from none
 
     async def since(
         self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
@@ -264,7 +254,7 @@ async def watching(
         await watch.until(
             lambda view: view.play_modes and view.scene and "play_mode" in view.state,
             "begin with the environment, the game state and the scene",
-            within=session.seconds("startup") + session.seconds("response"),
+            within=session.due,
             requirement="monitors.environment-first",
         )
         if begins:
