@@ -91,7 +91,7 @@ def outcome(
     if run.interrupted:
         return INTERRUPTED, ""
     if Verdict.FAIL in verdicts:
-        return NONCONFORMANT, ""
+        return NONCONFORMANT, run.lost
     if run.smoke and run.smoke_failed:
         what = "the smoke session decided nothing" if run.reached else "the IUT was not reached"
         return INCONCLUSIVE, f"{what}: {run.smoke['detail']}"

@@ -1,8 +1,12 @@
-"""Notices early that the IUT plays another role: by what it sends, who connects, what it has."""
+"""Notices early that the IUT plays another role: by what it sends, who connects, what it has.
+
+It may also be a role of another protocol, which the first bytes that came tell.
+"""
 
 import asyncio
 import contextlib
 
+from conformance.definitions import protocols
 from conformance.iut import Iut
 from conformance.verdicts import Conclusion, Inconclusive
 
@@ -96,8 +100,8 @@ async def _operated(iut: Iut) -> Inconclusive | None:
                     continue
                 if await instance.upper.has(theirs[0]):
                     return Inconclusive(
-                        f"it has the operation '{theirs[0]}', and not '{own[0]}': if the IUT is a "
-                        f"{other.name}, test it as {role.protocol}/{other.name}"
+                        f"it has the operation '{theirs[0]}', and not '{own[0]}': if the IUT is "
+                        f"{_a(other.name)}, test it as {role.protocol}/{other.name}"
                     )
     return None
 
@@ -108,7 +112,9 @@ def silent(iut: Iut) -> str:
     alike = [
         f"{role.protocol}/{other.name}"
         for other in iut.configuration.protocol.roles.values()
-        if (other.peer, other.serves) == (role.peer, role.serves) and other.name != role.name
+        if ((other.peer, other.serves) == (role.peer, role.serves) and other.name != role.name)
+        # Over standard streams nobody connects.
+        or (iut.transport == "stdio" and other.name == role.peer)
     ]
     said = any(event.data for session in iut.sessions for event in session.theirs)
     if role.serves or said or not iut.sessions or not alike:
@@ -131,6 +137,44 @@ def spoken(iut: Iut) -> Inconclusive | None:
     senders = [sender for sender, name in messages if name == foreign]
     other = role.peer if role.peer in senders else senders[0]
     return Inconclusive(
-        f"{foreign} came, which only a {other} sends: if the IUT is a {other}, "
+        f"{foreign} came, which only {_a(other)} sends: if the IUT is {_a(other)}, "
         f"test it as {role.protocol}/{other}"
     )
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def meant(iut: Iut) -> str:
+    """What to say of an IUT of which all that came is a message of another protocol."""
+    known = iut.configuration.protocol.messages
+    received = (message for session in iut.sessions for message in session.received)
+    came = (b"".join(event.data or b"" for event in each.theirs) for each in iut.sessions)
+    named = spoken_as(next(filter(None, came), b""), iut.role.protocol)
+    if not named or any((iut.role.name, message.name) in known for message in received):
+        return ""
+    message, senders = named
+    protocol = senders[0].partition("/")[0]
+    alike = [path for path in senders if protocols.role(path).serves == iut.role.serves]
+    roles = " or ".join(alike or senders)
+    return f"{message} of {protocol} came: if the IUT plays that, test it as {roles}"
+
+
+def spoken_as(data: bytes, but: str = "") -> tuple[str, list[str]] | None:
+    """The message, and the roles that send it, that bytes begin with in a protocol other than one.
+
+    None where they are no whole message of any.
+    """
+    for name in protocols.names():
+        protocol = protocols.load(name)
+        roles = []
+        for role in protocol.roles.values() if name != but else ():
+            frames = protocol.decoder(role.name).feed(data)
+            known = protocol.messages.get((role.name, frames[0].name or "")) if frames else None
+            if known and not frames[0].error:
+                errors, _ = protocol.schemas.schema(known.schema).check(frames[0].value)
+                roles += [] if errors else [(known.name, str(role))]
+        if roles:
+            return roles[0][0], [path for _, path in roles]
+    return None

@@ -176,7 +176,8 @@ class Runner:
         )
         await self._look_again(testbed)
         shown = [test["verdict"] != Verdict.NOT_EXERCISED for test in self._run.tests]
-        if shown and not any(shown):
+        whole = self._run.collected.selected == self._run.collected.available
+        if whole and shown and not any(shown):
             # It took part, as several roles do, and had none of the operations of this one.
             other = await other_role.inverted(Iut(testbed, ""))
             self._run.lost = self._run.lost or str(other or "")

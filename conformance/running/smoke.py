@@ -58,7 +58,7 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     spoilt = any(session.judge.spoiled for session in iut.sessions)
     came = (event.data for session in iut.sessions for event in session.theirs if event.data)
     first = repr(next(came, b"")[:FIRST])
-    hint = other_role.silent(iut)
+    hint, other = other_role.silent(iut), other_role.meant(iut) if error or spoilt else ""
     conclude(result, error, iut, decides, folder)
     if isinstance(error, Unreachable):
         # What has never taken part owes nothing, although its stream began and ended.
@@ -68,6 +68,8 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
         result.verdict = Verdict.PASS
     elif hint:
         result.detail += hint
+    elif other:
+        result.detail = f"{other}. {result.detail}"
     elif first != "b''" and first not in result.detail:
         result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
     return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))

@@ -1,9 +1,13 @@
 """IUTs that play another role than the one under test: one message says so, and no test is run."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.running import other_role
 from conformance.selftest.driving import Place
 
 CONNECTS = ("--connect", "{host}:{port}")
@@ -20,11 +24,12 @@ BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
         ("runtime/rpc-client", "rpc-server", LISTENS, "listens at the address that it is to"),
         ("runtime/gamepad-sender", "gamepad-receiver", LISTENS, "takes datagrams at the address"),
         ("vexide/simulator", "frontend", CONNECTS, "connects to the address that it is to listen"),
-        ("simspark/monitor", "agent", CONNECTS, "Scene came, which only a"),
+        ("simspark/monitor", "agent", CONNECTS, "Scene came, which only an agent sends"),
         ("simspark/agent", "monitor", CONNECTS, "if it is to be silent at first"),
         ("runtime/gamepad-receiver", "gamepad-sender", CONNECTS, "sends datagrams to the address"),
         ("runtime/log-publisher", "update-publisher", CONNECTS, "sends datagrams to the address"),
         ("runtime/update-publisher", "log-publisher", CONNECTS, "connects to the address that"),
+        ("vexide/frontend", "simulator", ("--program", "print"), "if it is to be silent at first"),
         ("runtime/buffer-owner", "buffer-consumer", (), "it has the operation 'list', and not"),
         ("runtime/buffer-consumer", "buffer-owner", (), "it has the operation 'connect', and not"),
     ],
@@ -41,6 +46,41 @@ def test_is_told(place: Place, role: str, plays: str, words: tuple[str, ...], sa
     assert [test["id"] for test in done.report["tests"]] == ["smoke"]
     assert done.code in (1, 3)
     assert not done.left
+
+
+@pytest.mark.parametrize("sender", ["deltarobot/server", "vexide/frontend", "simspark/agent"])
+def test_another_protocol_is_told(place: Place, sender: str) -> None:
+    """By its first bytes, which are no message of the protocol, and one of another."""
+    serves = sender == "deltarobot/server"
+    role, words = ("vexide/simulator", LISTENS) if serves else ("deltarobot/client", CONNECTS)
+    done = place.run(role, *BRIEF, iut=[sys.executable, "-m", "mocks", sender, *words])
+    assert f"of {sender.partition('/')[0]} came: if the IUT plays that" in done.smoke["detail"]
+    assert f"test it as {sender}" in done.smoke["detail"]
+    assert done.code in (1, 3)
+    assert not done.left
+
+
+def test_nothing_of_another_protocol_is_seen_in_sound_sessions() -> None:
+    """No golden bytes of one protocol can be taken for those of another."""
+    read = 0
+    for name in protocols.names():
+        for path in sorted((locate.folder("captures", name) or Path()).glob("session-*.jsonl")):
+            capture = captures.read(path)
+            for role in protocols.load(name).roles:
+                sent = [each.data or b"" for each in capture.events if each.sender == role]
+                assert other_role.spoken_as(b"".join(sent), name) is None, path
+                own = other_role.spoken_as(b"".join(sent))
+                assert own is None or own[1][0].startswith(f"{name}/"), path
+                read += own is not None
+    assert read > 100
+
+
+def test_one_that_sends_what_another_role_sends_and_has_its_operations(place: Place) -> None:
+    """It violates what its messages are to be; that another role was meant is said beside it."""
+    mock = [sys.executable, "-m", "mocks", "runtime/update-publisher", *CONNECTS, "--upper-tester"]
+    done = place.run("runtime/gamepad-sender", *BRIEF, iut=mock)
+    assert done.verdict("gamepad.form") == "fail"
+    assert "test it as runtime/update-publisher" in done.report["headline"]
 
 
 def test_one_that_lacks_every_operation_is_told_so_once_nothing_could_be_tried(
