@@ -15,6 +15,11 @@ PARAMS: list[list[Any]] = [
     *([], [None], [[]], [{}], [[1, 2]], [{"a": 1}], [False], [0], [""]),
     *([1, 2, 3], [3, 2, 1], ["a", ["b"], {"c": {"d": None}}, 0.5], [-1, -32769, 2**53 - 1, 255]),
     *(["ä€😀", 'quote " and \\', "x" * 300], [1e300, -0.25], list(range(20)), [[[[["deep"]]]]]),
+    # The least and the greatest of each form of MessagePack.
+    [127, 128, 256, 65535, 65536, 2**31, 2**32 - 1, 2**32],
+    [-32, -33, -128, -129, -32768, -(2**31), -(2**31) - 1],
+    ["x" * size for size in (31, 32, 255, 256)],
+    *([list(range(15))], [list(range(16))], [{f"key {n}": n for n in range(16)}]),
 ]
 
 

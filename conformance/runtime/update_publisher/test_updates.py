@@ -21,6 +21,7 @@ from conformance.runtime.update_publisher.tester import (
     until,
 )
 from conformance.session import Session
+from conformance.verdicts import Violation
 
 VALUES: dict[str, Any] = {
     "yes": True,
@@ -34,6 +35,9 @@ VALUES: dict[str, Any] = {
     "reals": [0.5, -0.25, 0.1],
     "flags": [True, False],
     "text": "ä€",
+    "long": "x" * 256,
+    "a_parameter_whose_name_has_more_than_31_bytes": 1,
+    "many": list(range(16)),
 }
 CHANGED: dict[str, Any] = {
     "yes": False,
@@ -47,6 +51,9 @@ CHANGED: dict[str, Any] = {
     "reals": [0.1, 0.2, 0.3],
     "flags": [False, False],
     "text": "",
+    "long": "x" * 32,
+    "a_parameter_whose_name_has_more_than_31_bytes": 2,
+    "many": list(range(20, 4, -1)),
 }
 
 
@@ -67,12 +74,21 @@ async def test_uids(iut: Iut) -> None:
     async with operated(iut) as session:
         for uid in uids:
             await connect(session, uid, {"value": 1}, f"alias of {uid}")
-        named = set(uids if has_aliases(session) else ())
-        await until(
-            session,
-            f"the UIDs {', '.join(uids)}",
-            lambda update: set(uids) <= devices(update).keys() and named <= aliases(update).keys(),
-        )
+        await listed(session, *uids)
+        if has_aliases(session):
+            await _aliased(session, set(uids))
+
+
+async def _aliased(session: Session, uids: set[str]) -> None:
+    """Wait for an update with aliases of these devices; those of no device have a wrong key."""
+    expected = f"aliases of the UIDs {', '.join(uids)}"
+    try:
+        await until(session, expected, lambda update: uids <= aliases(update).keys())
+    except Violation as missing:
+        updates = [message for message in session.received if message.name == UPDATE]
+        strange = any(aliases(update).keys() - devices(update).keys() for update in updates)
+        wrong = "update.uid-form" if strange else "update.aliases"
+        raise Violation(missing.expected, missing.came, wrong) from missing
 
 
 @requirement("update.all-uids")
@@ -127,8 +143,9 @@ async def test_goes_on(iut: Iut) -> None:
             update = await session.expect(
                 UPDATE, within=session.seconds("response") + ROUNDS * session.seconds("update")
             )
-            there = one in devices(update)
-            check(there, f"{one} in every update", f"{shown(update.value)} came", update.event)
+            if one not in devices(update):
+                expected, came = f"{one} in every update", f"{shown(update.value)} came"
+                raise Violation(expected, came, "update.all-uids", event=update.event)
         await change(session, one, {"value": 2})
         await Told(session, one).comes_to({"value": 2}, "update.changed")
 
@@ -158,6 +175,8 @@ async def test_changes(iut: Iut) -> None:
         await told.comes_to({"a": 5, "b": True, "c": -0.5})
         await change(session, one, {"b": False})
         await told.comes_to({"b": False})
+        await change(session, one, {"a": 6, "c": -0.5001})
+        await told.comes_to({"a": 6, "c": -0.5001})
 
 
 @requirement("update.changed")
@@ -268,6 +287,9 @@ async def test_aliases(iut: Iut) -> None:
         await _named(session, {one: "left motor", other: "ä€ arm"})
         await done(session, "alias", uid=one, alias="right motor")
         await _named(session, {one: "right motor", other: "ä€ arm"})
+        for size in (32, 256):
+            await done(session, "alias", uid=one, alias="x" * size)
+            await _named(session, {one: "x" * size, other: "ä€ arm"})
 
 
 async def _named(session: Session, wanted: dict[str, str | None]) -> None:

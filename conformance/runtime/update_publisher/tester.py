@@ -78,13 +78,18 @@ async def until(
 
 
 async def listed(session: Session, *uids: str) -> Message:
-    """The first update with these devices."""
-    return await until(
-        session,
-        f"an update with the devices {', '.join(uids)}",
-        lambda message: set(uids) <= devices(message).keys(),
-        "update.all-uids",
-    )
+    """The first update with these devices, which are all that are connected.
+
+    Where it does not come the UIDs are written in another way, if others have come, or left out.
+    """
+    expected = f"an update with the devices {', '.join(uids)}"
+    try:
+        return await until(session, expected, lambda message: set(uids) <= devices(message).keys())
+    except Violation as missing:
+        updates = [message for message in session.received if message.name == UPDATE]
+        others = updates and devices(updates[-1]).keys() - set(uids)
+        wrong = "update.uid-form" if others else "update.all-uids"
+        raise Violation(missing.expected, missing.came, wrong) from missing
 
 
 class Told:

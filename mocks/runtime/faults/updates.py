@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from conformance.runtime.codec import encode
+from mocks.datagrams import Datagrams
 from mocks.deviations import fault
 from mocks.runtime.update_publisher import Publisher, Values
 
@@ -118,6 +119,20 @@ class ChangedDevicesOnly(Publisher):
         return {uid: values for uid, values in super().sd().items() if values}
 
 
+@fault("quiet-devices-leave", violates="update.all-uids", subtle=True)
+class QuietDevicesLeave(Publisher):
+    """Leaves out a device of which nothing has changed in eight updates."""
+
+    def __init__(self, out: Datagrams, period: float) -> None:
+        super().__init__(out, period)
+        self.quiet: dict[str, int] = {}
+
+    def sd(self) -> dict[Any, Any]:
+        for uid in self.devices:
+            self.quiet[uid] = 0 if self.changed[uid] else self.quiet.get(uid, 0) + 1
+        return {uid: values for uid, values in super().sd().items() if self.quiet[uid] <= 8}
+
+
 @fault("two-devices", violates="update.all-uids", subtle=True)
 class TwoDevices(Publisher):
     """Has room for two devices in an update, and takes turns."""
@@ -194,6 +209,20 @@ class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
     """Leaves out what has become false or 0 until it sends everything."""
 
 
+@fault("small-changes-left-out", violates="update.changed", subtle=True)
+class SmallChangesLeftOut(Publisher):
+    """Takes a change of a float by less than 0.01 for noise."""
+
+    def change(self, uid: str, values: Values) -> None:
+        before = self.devices[uid]
+        told = {
+            name: value
+            for name, value in values.items()
+            if not isinstance(value, float) or abs(value - before.get(name, 0.0)) >= 0.01
+        }
+        super().change(uid, told)
+
+
 @fault("first-of-a-period", violates="update.changed", subtle=True)
 class FirstOfAPeriod(Publisher):
     """Tells the first value that a parameter has had since the last update."""
@@ -248,6 +277,14 @@ class EmptyAliases(Publisher):
 
     def named(self) -> dict[Any, Any]:
         return {**dict.fromkeys(self.devices, ""), **super().named()}
+
+
+@fault("aliases-cut", violates="update.aliases", subtle=True)
+class AliasesCut(Publisher):
+    """Keeps the first 31 bytes of an alias."""
+
+    def named(self) -> dict[Any, Any]:
+        return {uid: alias[:31] for uid, alias in super().named().items()}
 
 
 @fault("aliases-once", violates="update.aliases", subtle=True)

@@ -131,6 +131,18 @@ class NilArgumentsDropped(Client):
         return [0, number, method, [param for param in params if param is not None]]
 
 
+@fault("small-negatives-as-bytes", violates="rpc.request-content", subtle=True)
+class SmallNegativesAsBytes(Client):
+    """Writes an integer from -128 to -33 as an unsigned byte."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method, [_as_a_byte(param) for param in params]]
+
+
+def _as_a_byte(param: Any) -> Any:
+    return param % 256 if type(param) is int and -128 <= param < -32 else param
+
+
 @fault("last-part-of-the-name", violates="rpc.request-content", subtle=True)
 class LastPartOfTheName(Client):
     """Sends what stands behind the last dot of a procedure's name."""
