@@ -13,6 +13,8 @@ LATEST = {"register_hold": 1.2, "push_hold": 1.5}
 
 _ENDS = {"Register": "register.aborted", "Push": "push.answered"}
 """What is violated by a request whose time ends without an answer."""
+_ENDING = {"Register": ("Abort", "register_hold"), "Push": ("Repeat", "push_hold")}
+"""What answers a request whose time is over, and which time that is."""
 
 TRIES = 3  # of what only its time tells
 
@@ -99,19 +101,21 @@ class Exchange:
         return took
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
-        """The violation that this answer is, unless the registration's time was just over."""
-        if self.name == "Register" and message.name == "Abort" and self._over(message):
-            took = message.at - self.asked
+        """The violation that this answer is, unless the time of the request was just over."""
+        if self._over(message):
+            took, (_, timing) = message.at - self.asked, _ENDING[self.name]
             return Inconclusive(
-                f"expected {expected}; the registration's time was over after {took:.2f} s, "
-                "before this could be seen: a longer register_hold would show it"
+                f"expected {expected}; the time of {self.name} was over after {took:.2f} s, "
+                f"before this could be seen: a longer {timing} would show it"
             )
         return self.violation(expected, message, requirement)
 
     def _over(self, message: Message) -> bool:
-        """Whether a registration's time may have been over when this answer came."""
-        hold = self.session.seconds("register_hold")
-        return message.at - self.asked >= hold * EARLIEST["register_hold"]
+        """Whether this answer may have come for no more than that the request's time was over."""
+        answer, timing = _ENDING.get(self.name, ("", ""))
+        return message.name == answer and (
+            message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
+        )
 
     def violation(self, expected: str, message: Message, requirement: str | None) -> Violation:
         """That this answer came instead of what was expected."""

@@ -157,7 +157,7 @@ class Robot:
                 exchange = await self.push()
                 message = await exchange.answer(within=self._period, requirement=requirement)
             if message.name != command:
-                raise exchange.wrong(command, message, requirement)
+                raise exchange.violation(command, message, requirement)
             came = loop.time() - exchange.session.now + message.at
             answered, done = await doing
         except Violation as lost:

@@ -1,0 +1,42 @@
+"""What a lab's answer to a held request says, by when it came."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conformance.openroberta.lab.tester.exchange import Exchange
+from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
+
+HOLDS = {"register_hold": 300.0, "push_hold": 10.0}
+
+
+def came(request: str, answer: str, after: float) -> Exception:
+    """What a test concludes from an answer that was not to come, that many seconds after."""
+    session: Any = SimpleNamespace(now=1.0, seconds=HOLDS.get)
+    message: Any = Message(answer, {}, at=1.0 + after, event=2)
+    return Exchange(session, request).wrong("no answer for a while", message)
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "after"), [("Push", "Repeat", 10.1), ("Register", "Abort", 299.0)]
+)
+def test_what_ends_a_request_in_its_time_tells_nothing(
+    request_: str, answer: str, after: float
+) -> None:
+    assert isinstance(came(request_, answer, after), Inconclusive)
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "after"),
+    [
+        ("Push", "Repeat", 0.1),
+        ("Push", "Download", 10.1),
+        ("Register", "Abort", 10.1),
+        ("Register", "Repeat", 299.0),
+        ("DownloadRequest", "Repeat", 10.1),
+    ],
+)
+def test_all_else_is_wrong(request_: str, answer: str, after: float) -> None:
+    assert isinstance(came(request_, answer, after), Violation)
