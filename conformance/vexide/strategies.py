@@ -14,6 +14,7 @@ from conformance.generation import NearMiss, near_misses, valid
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 _FAR = 1000  # pixels: what is drawn farther away shows no more, and takes some very long to draw
 FULL = 14.0  # Wh
+_SIDE = 9  # entries that a list has at most; half as many on average
 
 Command = Any
 
@@ -24,16 +25,22 @@ _ORDERED = ("Handshake", "StartExecution", "Ready", "Exited")
 @cache
 def setups() -> SearchStrategy[list[Command]]:
     """Setup commands that make sense together with any robot: in range, and physically possible."""
-    return _many(_sensible(), 250)
+    return _many(_sensible(), 3)
 
 
-@st.composite
-def _many(draw: st.DrawFn, messages: SearchStrategy[Command], most: int) -> list[Command]:
-    """Often half as many as may be, where a list would have a few; it shrinks as well as one.
+def _many(messages: SearchStrategy[Command], depth: int) -> SearchStrategy[list[Command]]:
+    """Lists of lists, so deep, as one: a session costs a process, and had better carry many.
 
-    A session costs a process, so that it had better carry many.
+    They become smaller by whole lists, so that it is soon found which of the messages matter.
     """
-    return [draw(messages) for _ in range(draw(st.integers(0, most)))]
+    lists = st.lists(messages, max_size=_SIDE)
+    for _ in range(depth - 1):
+        lists = st.lists(lists, max_size=_SIDE).map(_flat)
+    return lists
+
+
+def _flat(lists: list[list[Command]]) -> list[Command]:
+    return [command for each in lists for command in each]
 
 
 def _sensible() -> SearchStrategy[Command]:
@@ -56,7 +63,7 @@ def _sensible() -> SearchStrategy[Command]:
 @cache
 def messages(sender: str) -> SearchStrategy[list[Command]]:
     """Any valid messages of a role, sensible or not, but for those that order a session."""
-    return _many(st.one_of(*_each(sender, _message)), 60)
+    return _many(st.one_of(*_each(sender, _message)), 2)
 
 
 @cache
