@@ -93,8 +93,8 @@ async def test_returns(iut: Iut) -> None:
         robot = await tester.linked()
         await answered(tester, robot)
         await goes(tester, robot)
-        await robot.push()
+        push = await robot.push()
         seen = await tester.becomes(robot, "state", "waiting", tester.seconds("response"))
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")
         if await tester.offers("run"):
-            await robot.commanded("run", "Download", "offline.returns")
+            await robot.commanded("run", "Download", "offline.returns", push)
