@@ -48,6 +48,7 @@ from mocks.mutants import APPLIED, Mutant
 
 FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
 SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
+STOPPED = "the smoke session fails for one"
 SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
     "SURVIVED",
     "wrong requirement",
@@ -93,7 +94,7 @@ class Trial:
 
     @property
     def good(self) -> bool:
-        return self.verdict in (SOUND, SPARED, KILLED, IDLE)
+        return self.verdict in (SOUND, SPARED, KILLED, IDLE, STOPPED)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -356,7 +357,9 @@ class _Running:
             applied = (self._folder / "applied").exists()
             trial.verdict, trial.detail = SURVIVED if applied else IDLE, report["headline"]
         elif trial.kind == PAIR:
-            trial.verdict, trial.detail = HIDDEN, report["headline"]
+            # Nothing else is tried then, which the report says of every other requirement.
+            stopped = report["smoke"]["verdict"] != Verdict.PASS
+            trial.verdict, trial.detail = STOPPED if stopped else HIDDEN, report["headline"]
         else:
             trial.verdict = WRONG if trial.others else SURVIVED
         return self._shown(evidence.unshown(report, self._folder)) if trial.good else True

@@ -1,4 +1,4 @@
-"""Reads messages that come in another form than the standard's: in an envelope, or with bins.
+"""Reads messages that come in another form: in an envelope, with bins, or with counted gamepads.
 
 Its meaning is clear, so it is read and judged, and one finding names the form: such a frame
 has its message and, as its error, what is wrong with it.
@@ -23,6 +23,7 @@ from conformance.runtime.shapes import (
 _WITHIN = 3  # levels of an envelope that are looked into
 _NAMES = {REQUEST: 2, NOTIFICATION: 1}  # where a message has the name of its procedure
 _BINS = "a MessagePack bin came where a str was expected"
+_NUMBERS = "the index of a gamepad was expected as a str, it came as an integer"
 
 
 def _call(frame: Frame) -> Frame:
@@ -49,6 +50,11 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
         return Frame(frame.raw, own, meant, error, form)
     if meant != frame.value:
         return Frame(frame.raw, own, meant, _BINS, "encoding.strings")
+    if own == GAMEPADS and mark(meant["gamepads"]) == "$map":
+        pairs = meant["gamepads"]["$map"]
+        if len({str(index) for index, _ in pairs if type(index) is int}) == len(pairs):
+            read = {**meant, "gamepads": {str(index): pad for index, pad in pairs}}
+            return Frame(frame.raw, own, read, _NUMBERS, "gamepad.index")
     return frame
 
 

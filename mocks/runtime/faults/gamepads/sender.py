@@ -74,8 +74,8 @@ class IndicesAsIntegers(Sender):
     """Writes indices as integers."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
-        pairs = [[int(index), self.pad(pads[index])] for index in pads]
-        return {"gamepads": {"$map": pairs}}
+        sent = super().message(pads)["gamepads"]
+        return {"gamepads": {"$map": [[int(index), pad] for index, pad in sent.items()]}}
 
 
 @fault("indices-of-two-digits", violates="gamepad.index", subtle=True)

@@ -113,7 +113,7 @@ class ErrorsFirst(Publisher):
     kept: Any = None
 
     def publish(self, message: dict[str, Any]) -> None:
-        if self.kept is None and message["level"] == "warning":
+        if self.kept is None and str(message["level"]).startswith("warn"):
             self.kept = message
             return
         super().publish(message)
