@@ -11,6 +11,7 @@ from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
+from conformance.verdicts import Violation
 
 _LENGTH_REQUIRED = 411
 _ONCE = {"Connection": "close"}  # what a lab need not read of a request is not read as the next
@@ -92,6 +93,9 @@ async def test_closing(iut: Iut) -> None:
             session = await tester.connection()
             await session.send({**value, "version": version})
             ended = await session.until_closed(tester.seconds("response"))
+            if not (ended or session.received):
+                expected = "a register without its battery to be refused"
+                raise Violation(expected, "it is held", "refuses.battery")
             check(ended, "the connection to be closed, as was asked", "it stays open")
         await served(tester, robot, "connections that were closed")
 

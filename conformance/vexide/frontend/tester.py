@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
+from conformance.definitions.keywords import shown as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -125,11 +126,17 @@ async def user(session: Session, operation: str, **arguments: Any) -> Any:
 
 
 async def outcome(session: Session, lines: int = 1) -> str | None:
-    """How the session ended for the user: exited or error, as soon as that is known; else None."""
+    """How the session ended for the user: exited or error, as soon as that is known; else None.
+
+    Raises NotExercised where the operation answers in another form.
+    """
     deadline = session.now + patience(session, lines)
     while True:
         result = await user(session, "outcome")
-        said = result.get("outcome") if isinstance(result, dict) else None
+        if result and not (isinstance(result, dict) and "outcome" in result):
+            form = '{"outcome": "exited"} or {"outcome": "error"}'
+            raise NotExercised(f"the operation 'outcome' answers {brief(result)}, and not {form}")
+        said = result["outcome"] if result else None
         if said in ("exited", "error"):
             return str(said)
         if session.now > deadline:
