@@ -353,7 +353,9 @@ class Instance:
                 waiter.cancel()
         if task.done():
             return task.result()
-        slow = "" if self.process is None or self.process.exit else f"; {SLOW}"
+        if self.process and self.process.exit:
+            raise Unreachable(f"{failure}{self.describe_end()}")
+        slow = f"; {SLOW}" if self.process else ""
         raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{slow}")
 
     @property

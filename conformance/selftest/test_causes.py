@@ -325,6 +325,16 @@ def test_what_is_found_where_a_test_fails_may_follow_from_that(protocol: Protoco
     assert [found["follows"] for found in results[0]["findings"]] == [ROOT, ""]
 
 
+def test_what_came_before_explains_and_what_came_later_does_not(protocol: Protocol) -> None:
+    """In the same transcript only; what a test concludes of no one event is of the whole of it."""
+    late, early = finding(FAR, 5), finding(OTHER, 2)
+    whole = {**finding(FAR, 0), "event": None, "concluded": True}
+    elsewhere = finding(FAR, 9, "transcripts/b.jsonl")
+    found = [finding(ROOT, 4), late, early, finding(FAR, 3), elsewhere, whole]
+    settle([result("a", OTHER, "pass", findings=found)], protocol)
+    assert [each["follows"] for each in found] == ["", ROOT, "", "", "", ROOT]
+
+
 def test_failures_stand_before_warnings(protocol: Protocol) -> None:
     """Also where what warns is a death, which stands first among its like."""
     results = [result("a", FAR, "warn", death=DEATH), result("b", OTHER), result("c", ROOT)]

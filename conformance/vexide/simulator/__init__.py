@@ -1,7 +1,7 @@
 """Test cases for a simulator: the suite plays the frontend."""
 
 from conformance.iut import Iut
-from conformance.session import Session
+from conformance.session import LAST_WORDS, Session
 from conformance.verdicts import Violation
 from conformance.vexide.commands import hello
 from conformance.vexide.simulator.plain import basis
@@ -29,7 +29,8 @@ async def _held_back(session: Session, silent: Violation) -> None:
     if session.ended or session.received or session.judge.spoiled:
         return
     await session.finish()
-    late = await session.watch("Handshake", within=session.seconds("response"))
+    # One that flushes at its end has nothing else to do.
+    late = await session.watch("Handshake", within=LAST_WORDS)
     came = "it came only when the input had ended" if late else silent.came
     question = "is every line flushed as it is written?"
     raise Violation(silent.expected, f"{came}; {question}") from silent
