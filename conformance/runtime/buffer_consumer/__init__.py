@@ -1,13 +1,13 @@
 """Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
 
 from conformance.iut import Iut
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import ONE, memory_tester
 
 SMOKE = "get-value.value"
 
 
 async def smoke(iut: Iut) -> None:
     """It looks at a buffer."""
-    async with memory_tester(iut) as tester:
+    async with memory_tester(iut, ONE) as tester:
         buffer = await tester.make("arm")
         await tester.tested("get_value", **buffer.arguments, param="angle")

@@ -28,6 +28,7 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 ROBOT = "robot.yaml"
+ONE = "one.yaml"  # of a single peripheral
 _read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
 

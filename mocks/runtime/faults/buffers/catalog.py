@@ -236,6 +236,17 @@ class SixteenForAll(Asked):
         return super().layout(peripheral)
 
 
+@fault("catalogs-of-16", violates="catalog.no-limit", subtle=True)
+class CatalogsOf16(Asked):
+    """Refuses a catalog in which any peripheral has more than 16 parameters."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        read = super().read_catalog(text)
+        if any(len(peripheral.params) > 16 for peripheral in read.values()):
+            raise CatalogError("that are too many parameters")
+        return read
+
+
 @fault("up-to-32", violates="catalog.no-limit", subtle=True)
 class UpTo32(Asked):
     """Uses only the first 32 parameters of a peripheral."""
