@@ -55,3 +55,14 @@ def test_what_should_have_come_next_shows_nothing_yet(place: Place) -> None:
     done = place.run("deltarobot/client", "--fault", "any-magic", "--requirement", requirement)
     assert done.report["problems"] == []
     assert done.verdict(requirement) == "warn", done.out
+
+
+def test_a_direction_that_is_always_wrong_says_nothing_of_floats(place: Place) -> None:
+    """What the plainest exercise shows as well is laid to the direction, whatever was tested."""
+    words = ("--fault", "current-is-desired", "-k", "floats_of_progress or current_direction")
+    done = place.run("deltarobot/client", *words)
+    assert done.verdict("progress.current-direction") == "fail"
+    assert done.verdict("frame.floats") == "inconclusive"
+    assert [cause["requirement"] for cause in done.report["causes"]] == [
+        "progress.current-direction"
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.deltarobot.client.tester import STATE_OF, sees, told
+from conformance.deltarobot.client.tester import STATE_OF, sees, sees_vector, told
 from conformance.deltarobot.codec import frame
 from conformance.deltarobot.floats import DENORMAL, EDGES, NO_NUMBERS
 from conformance.deltarobot.handshake import opened
@@ -130,7 +130,7 @@ async def test_unused_value(iut: Iut) -> None:
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
             await serves(iut, session, f"the value {u} in U")
             for what in await told(session) & STATE_OF.keys():
-                await sees(session, what, [number, 0.5, -0.5])
+                await sees_vector(iut, session, what, [number, 0.5, -0.5])
 
 
 @requirement("frame.floats")
@@ -166,7 +166,7 @@ async def _vectors_seen(iut: Iut, vectors: list[list[Any]]) -> None:
         for wanted in vectors:
             for what, name in STATE_OF.items():
                 await session.send(vector(name, *wanted))
-                await sees(session, what, wanted)
+                await sees_vector(iut, session, what, wanted)
 
 
 @requirement("frame.segmentation")
@@ -176,8 +176,8 @@ async def test_cut_exercise(iut: Iut) -> None:
         sent = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
         await session.send(*sent, segmentation=split_at(range(3, 90, 3)))
         await sees(session, "curve", POINTS)
-        await sees(session, "position", POINTS[1])
-        await sees(session, "desired", POINTS[2])
+        await sees_vector(iut, session, "position", POINTS[1])
+        await sees_vector(iut, session, "desired", POINTS[2])
 
 
 @requirement("messages.type-identifier")
@@ -205,7 +205,7 @@ async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
     await serves(iut, session, "messages that only look like known ones")
     await sees(session, "curve", POINTS)
     for what, point in zip(STATE_OF, POINTS, strict=True):
-        await sees(session, what, point)
+        await sees_vector(iut, session, what, point)
 
 
 @requirement("end.no-storm")

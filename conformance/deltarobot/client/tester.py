@@ -33,6 +33,11 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 NUMBERS = (0x0123456789ABCDEF, 0, 2**64 - 1)
 """Of the pings of the script."""
 
+_VECTORS = {
+    "position": (1.0, 2.0, -3.0),
+    "current": (3.0, -1.0, 2.0),
+    "desired": (-2.0, 3.0, 1.0),
+}
 _PLAIN = ((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))
 
 _UNKNOWN = b"\x21\xf3"  # an identifier of no message, of variable length
@@ -204,6 +209,42 @@ async def sees(
     raise Violation(expected, f"{why}it is {shown(seen, 120)}", requirement)
 
 
+async def sees_vector(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
+    """As `sees`, of a direction or the position; what the plainest one shows, too, is laid to it.
+
+    A client that scales directions has understood the messages around them.
+    """
+    try:
+        await sees(session, what, wanted)
+    except Violation as wrong:
+        wrong.shown_in(session)
+        if what in await _changed(iut):
+            wrong.requirement = ABOUT[what]
+        raise
+
+
+async def _changed(iut: Iut) -> set[str]:
+    """Which vectors a client shows otherwise than they come, also in the plainest exercise.
+
+    None where it does so with all that it shows: that is about floats as such.
+    """
+
+    async def found() -> set[str]:
+        changed = set()
+        async with opened(Iut(iut.testbed, "")) as session:
+            await session.send(curve(*_PLAIN))
+            await session.send(*(vector(STATE_OF[what], *at) for what, at in _VECTORS.items()))
+            shown = await told(session) & STATE_OF.keys()
+            for what in shown:
+                try:
+                    await sees(session, what, _VECTORS[what])
+                except Violation as wrong:
+                    changed |= {what} if wrong.came != "it is None" else set()
+        return changed if changed < shown else set()
+
+    return await iut.once("changed vectors", found)
+
+
 async def misread(iut: Iut) -> str:
     """Which requirement a client violates that reads the plainest exercise wrong; else empty."""
     async with opened(iut) as session:
@@ -217,7 +258,8 @@ async def misread(iut: Iut) -> str:
                 if what in seen:
                     await sees(session, what, wanted)
             except Violation as wrong:
-                return "" if wrong.came == "it is None" else "frame.floats"
+                own = what in await _changed(iut)
+                return "" if own or wrong.came == "it is None" else "frame.floats"
     return ""
 
 
