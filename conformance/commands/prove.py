@@ -20,8 +20,8 @@ from conformance.configuration import ConfigurationError
 from conformance.definitions import protocols
 from conformance.definitions.protocol import UnknownName
 from conformance.exits import CONFORMANT, NONCONFORMANT, SUITE_FAILED
-from conformance.proving import proof
-from conformance.proving.proof import Trial
+from conformance.proving import planning, proof
+from conformance.proving.planning import Trial
 from conformance.reporting import matrix
 from conformance.reporting.table_page import write_tables
 from conformance.reporting.text import one_line
@@ -30,10 +30,10 @@ from conformance.running.machine import Room, cores
 from mocks import deviations
 
 _MUST = {
-    proof.FAULT: "killed",
-    proof.VARIANT: "spared (marked =)",
-    proof.MUTANT: "killed",
-    proof.PAIR: "told",
+    planning.FAULT: "killed",
+    planning.VARIANT: "spared (marked =)",
+    planning.MUTANT: "killed",
+    planning.PAIR: "told",
 }
 
 
@@ -64,7 +64,7 @@ def execute(args: argparse.Namespace) -> int:
     roles = _roles(args.name)
     if args.jobs is not None and args.jobs < 1:
         raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
-    for kind in (proof.FAULT, proof.VARIANT):
+    for kind in (planning.FAULT, planning.VARIANT):
         for name in getattr(args, kind):
             if len(roles) > 1:
                 raise ConfigurationError(f"--{kind} needs one role: {' or '.join(roles)}")
@@ -75,9 +75,9 @@ def execute(args: argparse.Namespace) -> int:
         planned = {
             role: proof.mutations(role, args.mutants, args.seed)
             if args.mutants
-            else proof.pairs(role, args.pairs, args.seed)
+            else planning.pairs(role, args.pairs, args.seed)
             if args.pairs
-            else proof.trials(role, [*args.fault, *args.variant], args.whole)
+            else planning.trials(role, [*args.fault, *args.variant], args.whole)
             for role in roles
         }
     except CollectionError as error:
@@ -97,8 +97,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         told = {
             "trials": [trial.to_json() for trial in everything],
-            "unproven": {role: proof.unproven(role) for role in roles},
-            "unspared": {role: proof.unspared(role) for role in roles},
+            "unproven": {role: planning.unproven(role) for role in roles},
+            "unspared": {role: planning.unspared(role) for role in roles},
         }
         args.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     if args.page:
@@ -142,10 +142,10 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
         nonlocal done
         done += 1
         _progress("")
-        mark = "=" if trial.kind == proof.VARIANT else "~" if trial.subtle else " "
+        mark = "=" if trial.kind == planning.VARIANT else "~" if trial.subtle else " "
         name = trial.name or f"(none, over {trial.transport})"
         row = f"{mark} {name:{names}}  {trial.requirement:{requirements}}  {trial.verdict}"
-        elsewhere = trial.whole and not whole and trial.kind == proof.FAULT and trial.good
+        elsewhere = trial.whole and not whole and trial.kind == planning.FAULT and trial.good
         row += " by other tests" if elsewhere else ""
         also = f"  also {one_line(', '.join(trial.others), 300)}" if trial.others else ""
         print(f"{row}  {trial.seconds:.1f} s{also}", flush=True)
@@ -157,11 +157,12 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
         proof.prove(trials, room, told)
     finally:
         _progress("")
-    if any(trial.kind == proof.FAULT for trial in trials) and (unproven := proof.unproven(role)):
+    faulty = any(trial.kind == planning.FAULT for trial in trials)
+    if faulty and (unproven := planning.unproven(role)):
         print(f"  without any fault: {', '.join(unproven)}")
-    if any(not trial.kind for trial in trials) and (unspared := proof.unspared(role)):
+    if any(not trial.kind for trial in trials) and (unspared := planning.unspared(role)):
         print(f"  readings without any variant: {', '.join(unspared)}")
-    found = (proof.KILLED, proof.SPREADS)
+    found = (planning.KILLED, planning.SPREADS)
     if spread := [len(trial.others) for trial in trials if trial.verdict in found]:
         mean = sum(spread) / len(spread)
         print(
@@ -181,13 +182,13 @@ def _summary(trials: Sequence[Trial]) -> str:
     """How many trials of each kind had the outcome that they must have."""
     told = []
     for kind, as_it_must in _MUST.items():
-        tried = [trial for trial in trials if trial.kind == kind and trial.verdict != proof.IDLE]
+        tried = [trial for trial in trials if trial.kind == kind and trial.verdict != planning.IDLE]
         good = sum(trial.good for trial in tried)
         subtle = sum(trial.subtle for trial in tried)
         if tried:
-            marks = f" (~ marks {subtle} subtle)" if kind == proof.FAULT else ""
+            marks = f" (~ marks {subtle} subtle)" if kind == planning.FAULT else ""
             told.append(f"{good} of {len(tried)} {kind}s {as_it_must}{marks}")
-    if idle := sum(trial.verdict == proof.IDLE for trial in trials):
+    if idle := sum(trial.verdict == planning.IDLE for trial in trials):
         told.append(f"{idle} mutants never applied")
     sound = [trial for trial in trials if not trial.kind]
     if not sound:

@@ -1,0 +1,160 @@
+"""Plans the trials of a proof: which runs against deviating mocks show what the suite notices.
+
+The sound mock and its variants are tried with all tests, a fault with those that decide its
+requirement. Of a pair, which is two faults at once, neither may hide the other.
+"""
+
+import contextlib
+import multiprocessing
+import random
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from conformance import configuration
+from conformance.conclusions.following import presumes
+from conformance.definitions import protocols
+from conformance.harness.instance import transport
+from conformance.running.collection import cases
+from mocks.deviations import COMPANY, deviating, faults, variants
+
+FAULT, VARIANT, MUTANT, PAIR = "fault", "variant", "mutant", "pair"
+SOUND, SPARED, KILLED, IDLE = "sound", "spared", "killed", "never applied"
+STOPPED = "the smoke session fails for one"
+SURVIVED, WRONG, FALSE_ALARM, BROKEN, SPREADS, HIDDEN, UNSHOWN = (
+    "SURVIVED",
+    "wrong requirement",
+    "FALSE ALARM",
+    "NO RESULT",
+    "SPREADS",
+    "ONE HIDDEN",
+    "NOT SHOWN",
+)
+
+_AND = "+"  # between the names of a pair
+
+
+@dataclass
+class Trial:
+    """A run of the suite against the mock of a role, sound or deviating; and its result.
+
+    ``kind`` is fault, variant or mutant, or empty for the sound mock. ``others`` are the
+    requirements beside its own that were violated too; of the sound mock all that did not hold.
+    ``whole``: it took more than the tests of its own requirement. ``company`` is how many others a
+    fault may violate. Of a pair, ``name`` has both names, and ``second`` is what the second fault
+    violates. ``shown`` are the requirements in whose tests a mutant most probably shows, which are
+    tried before all are.
+    """
+
+    role: str
+    transport: str
+    kind: str = ""
+    name: str = ""
+    requirement: str = ""
+    subtle: bool = False
+    verdict: str = ""
+    seconds: float = 0.0
+    others: list[str] = field(default_factory=list)
+    whole: bool = False
+    detail: str = ""
+    company: int = COMPANY
+    second: str = ""
+    shown: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        return self.verdict in (SOUND, SPARED, KILLED, IDLE, STOPPED)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def words(self, report: Path) -> list[str]:
+        """The command that repeats it."""
+        words = ["run", self.role, "--transport", self.transport, "--report", str(report)]
+        if self.kind == PAIR:
+            words += [word for name in self.name.split(_AND) for word in ("--fault", name)]
+        elif self.kind:
+            words += [f"--{self.kind}", self.name]
+        own = [self.requirement, self.second] if self.second else [self.requirement]
+        tried = self.shown if self.whole else own
+        words += [word for name in tried for word in ("--requirement", name)]
+        return words + (
+            ["--", "--pytest", "-x", "-p", "no:terminal"] if self.kind == MUTANT else []
+        )
+
+
+def trials(role: str, names: Sequence[str] = (), whole: bool = False) -> list[Trial]:
+    """The sound mock over each transport that is needed, then every fault and every variant.
+
+    With ``names`` only these faults and variants, and not the sound mock. ``whole``: each fault
+    with all tests.
+    """
+    usual = transport(configuration.embedded(protocols.role(role)))
+    declared = [(FAULT, fault) for fault in faults(role).values()]
+    declared += [(VARIANT, variant) for variant in variants(role).values()]
+    chosen = [(kind, one) for kind, one in declared if not names or one.name in names]
+    over = [one.needs.get("transport", usual) for _, one in chosen]
+    sound = (
+        [] if names else [Trial(role, each, whole=True) for each in dict.fromkeys([usual, *over])]
+    )
+    decided = decided_by(role)
+    return sound + [
+        Trial(
+            role,
+            each,
+            kind,
+            one.name,
+            one.requirement,
+            one.subtle,
+            whole=whole or kind == VARIANT or one.requirement not in decided,
+            company=one.company,
+        )
+        for (kind, one), each in zip(chosen, over, strict=True)
+    ]
+
+
+def pairs(role: str, number: int, seed: int) -> list[Trial]:
+    """That many pairs of faults of a role's mock, neither of which the other's tests rest on."""
+    protocol = protocols.load(protocols.role(role).protocol)
+    usual, decided = transport(configuration.embedded(protocols.role(role))), decided_by(role)
+    known = [fault for fault in faults(role).values() if fault.requirement in decided]
+    both = list(combinations(known, 2))
+    random.Random(f"{role} {seed}").shuffle(both)
+    found: list[Trial] = []
+    for one, other in both:
+        ids = (one.requirement, other.requirement)
+        bound = any(a in [b, *presumes(b, protocol)] for a, b in (ids, ids[::-1]))
+        if len(found) == number or bound or one.needs != other.needs:
+            continue
+        # Two may change the same part of a mock, so that no class can be both.
+        with contextlib.suppress(TypeError):
+            deviating(role, [one.name, other.name])
+            over, name = one.needs.get("transport", usual), f"{one.name}{_AND}{other.name}"
+            found.append(Trial(role, over, PAIR, name, ids[0], second=ids[1]))
+    return found
+
+
+def decided_by(role: str) -> set[str]:
+    """The requirements of a role that test cases decide."""
+    # Elsewhere: a test case that is imported here would keep the settings of no run at all.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as elsewhere:
+        return {case.requirement for case in elsewhere.submit(cases, protocols.role(role)).result()}
+
+
+def unproven(role: str) -> list[str]:
+    """The requirements of a role that are tested on the wire and that no fault violates."""
+    violated = {fault.requirement for fault in faults(role).values()}
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
+    return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
+
+
+def unspared(role: str) -> list[str]:
+    """The readings of a role that have no variant."""
+    taken = {variant.requirement for variant in variants(role).values()}
+    found = protocols.role(role)
+    bound = protocols.load(found.protocol).binding(found)
+    return [r.id for r in bound if r.origin == "reading" and r.id not in taken]
