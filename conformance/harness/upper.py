@@ -154,8 +154,6 @@ class UpperTester:
         return Answer(True, result)
 
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
-        if self._reader and self._reader.done():
-            raise Inconclusive(_CLOSED)
         try:
             async with asyncio.timeout(self._configuration.max_wait):
                 raw = await self._asked(link, operation, arguments)
@@ -173,6 +171,8 @@ class UpperTester:
         self, link: Link, operation: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """What is answered on the standard streams, however long that takes."""
+        if self._reader and self._reader.done():
+            raise Inconclusive(_CLOSED)
         number = next(self._ids)
         self._waiting[number] = asyncio.get_running_loop().create_future()
         request = {"id": number, "op": operation, "args": dict(arguments)}

@@ -200,5 +200,4 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
 def _patience(session: Session) -> float:
     """Seconds in which an operation is answered: longer while the IUT may still be starting."""
     asked = any((event.event or "").endswith(" answered") for event in session.events)
-    starting = 0.0 if asked else session.seconds("startup")
-    return starting + (1 + LATE) * session.seconds("response")
+    return (1 + LATE) * session.seconds("response") if asked else session.due

@@ -65,8 +65,8 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         instance = self.session.instance
-        limit = (1 + LATE) * self.session.seconds("response")
-        limit += 0 if self._asked else self.session.seconds("startup")
+        late = (1 + LATE) * self.session.seconds("response")
+        limit = late if self._asked else self.session.due
         try:
             async with asyncio.timeout(limit):
                 answer = await self.session.operate(operation, **arguments)
