@@ -51,6 +51,7 @@ async def inverted(iut: Iut) -> Inconclusive | None:
     iut.memory[_TRIED] = True
     ways = () if iut.configuration.fixed else _WAYS
     trying = [asyncio.create_task(_meets(iut, way)) for way in ways]
+    trying.append(asyncio.create_task(_operated(iut)))
     try:
         for trial in asyncio.as_completed(trying):
             if met := await trial:
@@ -59,7 +60,7 @@ async def inverted(iut: Iut) -> Inconclusive | None:
         for task in trying:
             task.cancel()
         await asyncio.gather(*trying, return_exceptions=True)
-    return await _operated(iut)
+    return None
 
 
 async def _meets(iut: Iut, way: _Way) -> Inconclusive | None:

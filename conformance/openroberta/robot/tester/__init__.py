@@ -7,7 +7,7 @@ from typing import Any
 
 from wsproto.utilities import generate_accept_token
 
-from conformance.harness.instance import Instance
+from conformance.harness.instance import SLOW, Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
@@ -75,7 +75,8 @@ class LabTester:
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
         full, seconds = seconds, patience.seconds_for(names, seconds, {about})
         starting = 0.0 if self.asked or self.others else self.seconds("startup")
-        late = patience.late * min(seconds, self.seconds("response")) if seconds == full else 0.0
+        late = patience.late * min(seconds, self.seconds("response"))
+        late = late if seconds == full and not starting else 0.0
         asked = self._loop.time()
         before = len(self.others)
         found = await self.watch(*POLLING, within=starting + seconds + late)
@@ -97,7 +98,9 @@ class LabTester:
         if found is None and not self.iut.sessions:
             waited = starting + seconds + late
             end = self.instance.describe_end()
-            raise Unreachable(f"it did not connect within {waited:g} s{end}")
+            process = self.instance.process
+            slow = f"; {SLOW}" if process and not process.exit else ""
+            raise Unreachable(f"it did not connect within {waited:g} s{end}{slow}")
         if found is None:
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
