@@ -13,7 +13,7 @@ from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
-from conformance.verdicts import Inconclusive, Late, Violation
+from conformance.verdicts import Flooded, Late, Violation
 from conformance.wire import Message, Wire
 
 _POLL = 0.02  # seconds between two looks at what shows
@@ -316,7 +316,7 @@ class Session(Wire):
         try:
             while not found():
                 if self._flooded:
-                    raise Inconclusive(self._flooded)
+                    raise Flooded(self._flooded)
                 left = deadline() - self.now
                 if self._ended or left <= 0:
                     return False

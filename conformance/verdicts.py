@@ -91,6 +91,10 @@ class Inconclusive(Conclusion):
     """It was tried, and the evidence does not decide."""
 
 
+class Flooded(Inconclusive):
+    """The IUT has written more than is read of one session."""
+
+
 class Late(Inconclusive):
     """What was awaited came, ``took`` seconds after it was asked for: later than declared."""
 

@@ -16,6 +16,7 @@ from conformance.verdicts import Violation
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
+_BIT = 16 * 1024  # bytes: hundreds of the smallest messages
 PART = "a part of a message"
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
@@ -214,6 +215,7 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
+        self._patience.left(self)
         await self._stop_answering()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
@@ -244,18 +246,18 @@ class Wire:
         sender = self.role.name
         # A datagram may be empty; they have no end.
         while (data := await self._link.read()) or self._link.datagrams:
-            self._size += len(data)
-            size, events = self._patience.most
-            if self._size > size or len(self.events) > events:
-                self._patience.floods += 1
-                self._flooded = (
-                    f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
-                    f"{self.now:.1f} s: more than is read of one session"
-                )
-                self._news.set()
-                return
-            for frame in self.judge.decode(sender, data):
-                self._take(frame)
+            for some in [data] if self._link.datagrams else self._bits(data):
+                self._size += len(some)
+                if self._patience.floods_with(self, self._size, len(self.events)):
+                    self._patience.floods += 1
+                    self._flooded = (
+                        f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
+                        f"{self.now:.1f} s: more than is read of one session"
+                    )
+                    self._news.set()
+                    return
+                for frame in self.judge.decode(sender, some):
+                    self._take(frame)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self._finished:
                 await self.send_bytes(prompt, segmentation=whole)
@@ -269,6 +271,16 @@ class Wire:
             self._deserted = not self._finished
         self._ended = True
         self._news.set()
+
+    def _bits(self, data: bytes) -> Iterator[bytes]:
+        """What was read at once, in small bits where messages are small: a flood ends early."""
+        start, size = 0, _BIT
+        while start < len(data):
+            before = len(self.events)
+            yield data[start : start + size]
+            start += size
+            # A long message is not to be looked for again with each of many bits.
+            size = _BIT if len(self.events) > before else 2 * size
 
     def _take(self, frame: Frame) -> None:
         sender = self.role.name

@@ -1,6 +1,6 @@
 """The causes of what has failed in a run, with what follows from each and what shows it.
 
-A cause is a violated requirement, the death of the IUT, or that its answers came late.
+A cause is a violated requirement, the death of the IUT, a flood, or that its answers came late.
 """
 
 import math
@@ -37,7 +37,8 @@ def causes(
     deaths = [
         death for how, death in died if not _brought_about(how, death, violations, configuration)
     ]
-    found = [*deaths, *violations, *_lateness(results, configuration)]
+    undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
+    found = [*deaths, *violations, *undecided]
     return sorted(found, key=lambda cause: _ORDER.index(cause["verdict"]))
 
 
@@ -120,21 +121,34 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[st
 def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
     """That messages came later than declared, if they did: one cause, whichever they were."""
     late = [result for result in results if result["late"] is not None]
-    if not late:
-        return
-    longest = max(result["late"] for result in late)
-    more = f"--timing response={math.ceil(2 * longest)}"
-    yield {
-        "kind": "late",
+    if late:
+        longest = max(result["late"] for result in late)
+        more = f"--timing response={math.ceil(2 * longest)}"
+        what = f"answers came late, after up to {longest:.1f} s; {more} gives them more time"
+        yield _undecided("late", what, late, configuration)
+
+
+def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
+    """That the IUT wrote more than is read, if it did: one cause, in whatever sessions."""
+    flooded = [result for result in results if result["flooded"]]
+    if flooded:
+        yield _undecided("flood", flooded[0]["detail"], flooded, configuration)
+
+
+def _undecided(kind: str, what: str, met: Results, configuration: Configuration) -> dict[str, Any]:
+    """A cause that violates nothing, and for which these tests have decided nothing."""
+    first = met[0]
+    return {
+        "kind": kind,
         "requirement": None,
         "verdict": Verdict.INCONCLUSIVE,
-        "what": f"answers came late, after up to {longest:.1f} s; {more} gives them more time",
+        "what": what,
         "said": "",
-        "tests": [result["id"] for result in late],
+        "tests": [result["id"] for result in met],
         "consequences": [
-            {"requirement": result["requirement"], "test": result["id"]} for result in late
+            {"requirement": result["requirement"], "test": result["id"]} for result in met
         ],
-        **_shown_by(late[0], late[0]["transcript"], late[0]["offending"], configuration),
+        **_shown_by(first, first["transcript"], first["offending"], configuration),
     }
 
 

@@ -57,6 +57,7 @@ class Patience:
     """By how much declared timings were multiplied at most."""
     idle: int = 0
     """The tests that wait: in sessions for longer than most reactions take, or for one another."""
+    _read: dict[object, tuple[int, int]] = field(default_factory=dict)
     _missed: dict[str, set[Names]] = field(default_factory=dict)
     _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
@@ -191,6 +192,23 @@ class Patience:
         """Of messages of these names a certain one has not come, which a requirement failed for."""
         self._sought.setdefault(requirement, set()).add(names)
         self._often[names] += 1
+
+    def floods_with(self, session: object, size: int, events: int) -> bool:
+        """Whether a session, of which so many bytes and events were read, is read no further.
+
+        Those under way together may be as long as two: one that floods each is cut off in all.
+        """
+        self._read[session] = size, events
+        most, many = self.most
+        if size > most or events > many:
+            return True
+        sizes, counts = (sum(column) for column in zip(*self._read.values(), strict=True))
+        long = size > MAX_BYTES // FLOODED or events > MAX_EVENTS // FLOODED
+        return long and (sizes > 2 * MAX_BYTES or counts > 2 * MAX_EVENTS)
+
+    def left(self, session: object) -> None:
+        """A session is over."""
+        self._read.pop(session, None)
 
     @property
     def most(self) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from conformance.session import Session
 from conformance.verdicts import (
     VIOLATIONS,
     Conclusion,
+    Flooded,
     Inconclusive,
     Late,
     Unreachable,
@@ -42,7 +43,8 @@ class Result:
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
     many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
     where in the transcript each message was ``sent`` last, by its name.
-    ``late`` is how many seconds a message took that came later than declared.
+    ``late`` is how many seconds a message took that came later than declared, and ``flooded``
+    whether the IUT wrote more than is read.
     """
 
     id: str
@@ -67,6 +69,7 @@ class Result:
     told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
     late: float | None = None
+    flooded: bool = False
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
     unreached: bool = False
@@ -241,6 +244,7 @@ def _apply(
 ) -> None:
     result.verdict = conclusion.verdict
     result.late = conclusion.took if isinstance(conclusion, Late) else None
+    result.flooded = isinstance(conclusion, Flooded)
     result.detail = str(conclusion)
     result.unreached = isinstance(conclusion, Unreachable)
     if not isinstance(conclusion, Violation):

@@ -352,3 +352,12 @@ def test_what_is_late_is_one_cause(protocol: Protocol) -> None:
     [late] = made(results)
     assert (late["kind"], late["tests"]) == ("late", ["a", "c"])
     assert "3.2 s; --timing response=7" in late["what"]
+
+
+def test_a_flood_is_one_cause(protocol: Protocol) -> None:
+    """It comes before what is late, which it may be that makes it so."""
+    results = [result("a", FAR, "inconclusive", late=2.5)]
+    results += [result(name, OTHER, "inconclusive", flooded=True) for name in "bc"]
+    flood, late = made(results)
+    assert (flood["kind"], flood["tests"]) == ("flood", ["b", "c"])
+    assert late["kind"] == "late"
