@@ -208,6 +208,19 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
 
 
 @requirement("token.links")
+async def test_programs_at_a_time(iut: Iut) -> None:
+    """Two robots that are told of programs before either fetches one get each its own."""
+    async with playing(iut) as tester:
+        robots = [await tester.linked(), await tester.linked()]
+        told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
+        for robot, mine in zip(robots, told, strict=True):
+            file = await (await robot.download()).answer("File")
+            if isinstance(mine, dict) and isinstance(mine.get("base64"), str):
+                own = mine["base64"] == base64.b64encode(content(file.value)).decode()
+                check(own, "the program that was run for its token", "another came", file.event)
+
+
+@requirement("token.links")
 async def test_case_of_tokens(iut: Iut) -> None:
     """Tokens that differ in one letter are of different robots."""
     async with playing(iut) as tester:

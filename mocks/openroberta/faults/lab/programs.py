@@ -104,6 +104,23 @@ class LatestProgram(_Numbering):
         return super().file(self.latest or program)
 
 
+@fault("programs-in-a-pile", violates="token.links", subtle=True)
+class ProgramsInAPile(_Numbering):
+    """Gives a robot the program that was run last and that none has fetched."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.pile: list[Program] = []
+
+    def run(self, token: str, name: str) -> Program:
+        program = super().run(token, name)
+        self.pile.append(program)
+        return program
+
+    def file(self, program: Program) -> Any:
+        return super().file(self.pile.pop() if self.pile else program)
+
+
 @fault("strangers-get-programs", violates="token.links", subtle=True)
 class StrangersGetPrograms(Lab):
     """Gives an existing program to a robot that asks with an unknown token."""
