@@ -108,7 +108,7 @@ class Session(Wire):
         self,
         *names: str,
         where: Callable[[Message], bool] = _any,
-        within: float | None = None,
+        within: float | str | None = None,
         to: str = "",
         requirement: str | None = None,
         what: str = "",
@@ -121,17 +121,21 @@ class Session(Wire):
         is what its absence violates, if not the one that the test decides. ``what`` says what is
         awaited where the names do not, so that the run knows it again. ``flow`` is the requirement
         that messages of these names keep coming by themselves: where they cease, that is violated.
+        ``within`` are seconds or the name of a timing, whose seconds are longer by what a busy
+        machine takes of them meanwhile; if neither, the time to react in, and to start in before.
         """
-        response, configuration = self.seconds("response"), self.instance.configuration
-        alone = configuration.seconds("response")
-        declared, unhurried = response if within is None else within, alone
+        configuration = self.instance.configuration
+        alone = unhurried = configuration.seconds("response")
         starting = not (self.received or self.instance.spoke)
-        if starting and within is None:
-            declared += self._patience.startup(names, self.seconds("startup"))
-            unhurried += configuration.seconds("startup")
+        if within is None and starting:
+            startup = configuration.seconds("startup")
+            unhurried += startup
+            declared = self._lasting(alone + self._patience.startup(names, startup))
+        else:
+            declared = self._lasting("response" if within is None else within)
         lags = self._patience.lags(names) if within is None else 0.0
         wait = _Wait((what,) if what else names, bool(what) or where is not _any, requirement)
-        seconds = declared
+        planned = seconds = declared()
         asked = self.now
         start = self._cursor
         ebb = _Wait((f"more of {', '.join(names)}",), True, flow) if flow else None
@@ -149,16 +153,17 @@ class Session(Wire):
 
         def enough() -> float:
             nonlocal seconds
+            whole = declared()
             if lags:
-                seconds = min(declared, unhurried)
+                seconds = min(whole, unhurried)
                 return asked + seconds
-            seconds = self._brief(wait, declared)
-            if seconds < declared:
+            seconds = self._brief(wait, whole)
+            if seconds < whole:
                 return asked + seconds
             # What was waited for in vain a moment ago is hardly late.
             late = LESS_LATE if wait.names in self.missed else self._patience.late
             # What a busy machine adds to a deadline tells a late one as well.
-            return asked + seconds + max(late * min(seconds, alone) - (response - alone), 0.0)
+            return asked + seconds + max(late * min(seconds, alone) - (whole - planned), 0.0)
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         if not await self._until(found, deadline, wait):
@@ -169,7 +174,7 @@ class Session(Wire):
                 raise Late(text, lags)
             if ebb and self.now >= self._ceased(ebb, names, asked):
                 wait, requirement = ebb, flow
-            elif ebb and (gap := self._gap(names, asked)) > response:
+            elif ebb and (gap := self._gap(names, asked)) > self.seconds("response"):
                 raise Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
             self._miss(wait)
             raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
@@ -184,11 +189,10 @@ class Session(Wire):
                 self._slow = message.event
             if took > alone or self._reacts(message):
                 self._patience.answered(names, took, alone, unhurried)
-        if took > declared and within is None:
-            text = (
-                f"expected {expected} within {round(declared, 2):g} s; it came after {took:.1f} s"
+        if within is None and took > (most := declared()):
+            raise Late(
+                f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s", took
             )
-            raise Late(text, took)
         return message
 
     def _ceased(self, ebb: _Wait, names: Names, asked: float) -> float:
@@ -216,22 +220,22 @@ class Session(Wire):
     async def watch(
         self,
         *names: str,
-        within: float | None = None,
+        within: float | str | None = None,
         requirement: str | None = None,
         what: str = "",
     ) -> Message | None:
         """The first message with one of these names (any, if none) that comes within a window.
 
         The window is the declared ``quiet`` time. None is an answer here, not a violation; where
-        the test takes it for one, ``requirement`` and ``what`` are as of ``expect``.
+        the test takes it for one, ``within``, ``requirement`` and ``what`` are as of ``expect``.
         """
         wait = _Wait((what,) if what else names, bool(what), requirement)
-        quiet = self.seconds("quiet")
+        seconds = self._lasting(self.seconds("quiet") if within is None else within)
         asked, starting = self.now, not self.received
 
         def deadline() -> float:
             # What is to be absent is looked for no less than before.
-            return asked + (quiet if within is None else self._brief(wait, within))
+            return asked + (seconds() if within is None else self._brief(wait, seconds()))
 
         index = self._cursor
 
@@ -257,11 +261,11 @@ class Session(Wire):
         coming = self.received[self._cursor :]
         return any(message.name in names and where(message) for message in coming)
 
-    async def until_closed(self, within: float | None = None) -> bool:
+    async def until_closed(self, within: float | str | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
-        seconds = self.seconds("response") if within is None else within
+        seconds = self._lasting("response" if within is None else within)
         wait, asked = _Wait((CLOSED,)), self.now
-        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds), wait)
+        await self._until(lambda: self._ended, lambda: asked + self._brief(wait, seconds()), wait)
         self._miss(wait)
         return self._ended
 
@@ -269,22 +273,28 @@ class Session(Wire):
         self,
         look: Callable[[], Awaitable[bool]],
         what: str,
-        within: float,
+        within: float | str,
         requirement: str | None = None,
     ) -> bool:
         """Whether something comes to be seen in time, at which one has to look again and again.
 
-        ``what`` and ``requirement`` are as of ``expect``.
+        ``what``, ``within`` and ``requirement`` are as of ``expect``.
         """
         wait = _Wait((what,), True, requirement)
-        asked = self.now
+        seconds, asked = self._lasting(within), self.now
         while not await look():
-            if self.now > asked + self._brief(wait, within):
+            if self.now > asked + self._brief(wait, seconds()):
                 self._miss(wait)
                 return False
             await asyncio.sleep(_POLL)
         self._patience.reacted(wait.names, self.now - asked)
         return True
+
+    def _lasting(self, within: float | str) -> Callable[[], float]:
+        """The seconds that something is awaited from now on, asked again and again."""
+        if isinstance(within, str):
+            return self._patience.lasting(self.instance.configuration.seconds(within))
+        return lambda: within
 
     def _brief(self, wait: _Wait, seconds: float) -> float:
         """How many of these seconds something is awaited; fewer where that shows nothing new."""

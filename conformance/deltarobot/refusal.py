@@ -14,7 +14,7 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     """
     expected = f"the connection to be closed after {what}"
     await tester.of(session).prompt(session)
-    sign = await session.watch(*tester.of(session).signs, within=session.seconds("response"))
+    sign = await session.watch(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
         raise Violation(expected, f"{sign.name} came: the peer is served", requirement, sign.event)
     if not await _closes(iut, session, "wrong"):

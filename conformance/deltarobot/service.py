@@ -120,7 +120,7 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
     async with opened(iut) as session:
         await session.send(*messages)
         await tester.of(session).prompt(session)
-        await session.watch(*tester.of(session).signs, within=session.seconds("response"))
+        await session.watch(*tester.of(session).signs, within="response")
         if not await session.until_closed(session.seconds("quiet")):
             return ""
         try:

@@ -27,6 +27,28 @@ def load() -> float:
     return max(os.getloadavg()[0] / cores(), 1.0)
 
 
+class Idleness:
+    """Which part of its cores' time this machine spends on nothing; none where it does not tell."""
+
+    def __init__(self) -> None:
+        self._spent, self._looked = _spent(), time.monotonic()
+        self.share = 0.0
+
+    def look(self) -> bool:
+        """Whether it is time to look again: then it has been done."""
+        if time.monotonic() <= self._looked + LOOK:
+            return False
+        (idled, every), (before, all_before) = _spent(), self._spent
+        self.share = (idled - before) / max(every - all_before, 1)
+        self._spent, self._looked = (idled, every), time.monotonic()
+        return True
+
+    @property
+    def spare(self) -> bool:
+        """Whether there are cores left for more."""
+        return self.share > IDLE
+
+
 class Crowding:
     """How many times as long as alone this process computes; asked again and again in a run.
 
@@ -38,23 +60,35 @@ class Crowding:
         self._computed, self._waited = _scheduled() or (0, 0)
         self._factor, self._at = load(), time.monotonic()
         self._asked = self._at
+        self._idleness, self._lost = Idleness(), 0.0
 
     def factor(self) -> float:
         """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
         # Each deadline asks, and less than this has nothing new.
-        if time.monotonic() < self._asked + _ANEW:
-            return self._factor
-        self._asked = time.monotonic()
+        if (now := time.monotonic()) >= self._asked + _ANEW:
+            self._look(now)
+            self._idleness.look()
+            # Where cores are idle, nobody waits for one for long.
+            if not self._idleness.spare:
+                self._lost += (now - self._asked) * (1 - 1 / self._factor)
+            self._asked = now
+        return self._factor
+
+    def lost(self) -> float:
+        """The seconds by which programs are behind, so far, those of a machine of their own."""
+        self.factor()
+        return self._lost
+
+    def _look(self, now: float) -> None:
         told = _scheduled()
         if told is None:
-            return load()
+            self._factor = load()
+            return
         computed, waited = told[0] - self._computed, told[1] - self._waited
-        old = time.monotonic() > self._at + _OLD
-        if computed >= (_LITTLE if old else _ENOUGH):
+        if computed >= (_LITTLE if now > self._at + _OLD else _ENOUGH):
             self._factor = (computed + waited) / computed
             self._computed, self._waited = told
-            self._at = time.monotonic()
-        return self._factor
+            self._at = now
 
 
 class Room:
@@ -65,20 +99,16 @@ class Room:
 
     def __init__(self, least: int, most: int) -> None:
         self._least, self._most, self._allowed = least, most, least
-        self._spent, self._looked, self._spare = _spent(), time.monotonic(), False
+        self._idleness = Idleness()
 
     def allowed(self, idle: int = 0) -> int:
         """How many; those that are ``idle`` leave their places to others while cores are idle."""
-        if time.monotonic() > self._looked + LOOK:
-            (idled, every), (before, all_before) = _spent(), self._spent
-            share = (idled - before) / max(every - all_before, 1)
-            self._spent, self._looked = (idled, every), time.monotonic()
-            self._spare = share > IDLE
-            if self._spare and self._allowed < self._most:
+        if self._idleness.look():
+            if self._idleness.spare and self._allowed < self._most:
                 self._allowed = min(self._allowed + cores(), self._most)
-            elif share < BUSY and self._allowed > self._least:
+            elif self._idleness.share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
-        return self._allowed + (idle if self._spare else 0)
+        return self._allowed + (idle if self._idleness.spare else 0)
 
 
 def _spent() -> tuple[int, int]:

@@ -69,11 +69,28 @@ class Patience:
     def seconds(self, timing: str, declared: float) -> float:
         """A declared timing, longer where the machine leaves the IUT less time to react."""
         # Asked each time, for it tells of the time since it was asked last.
+        factor = self._factor()
+        return declared if timing not in REACTIONS else round(declared * factor, 2)
+
+    def lasting(self, declared: float) -> Callable[[], float]:
+        """The same of a reaction that is awaited from now on, asked again and again.
+
+        Only what the machine takes of them meanwhile is added.
+        """
+        before = self.crowding.lost()
+
+        def seconds() -> float:
+            self._factor()
+            return declared + min(self.crowding.lost() - before, (LONGEST - 1) * declared)
+
+        return seconds
+
+    def _factor(self) -> float:
         factor = min(self.crowding.factor(), LONGEST)
-        if timing not in REACTIONS or factor < BUSY:
-            return declared
+        if factor < BUSY:
+            return 1.0
         self.stretched = max(self.stretched, factor)
-        return round(declared * factor, 2)
+        return factor
 
     @property
     def crowded(self) -> bool:

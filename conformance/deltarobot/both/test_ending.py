@@ -57,7 +57,7 @@ async def _close(session: Session) -> None:
         done, error = False, str(none)
     if by_line and not done:
         by_line.standard.finish()
-    came = await session.watch(_END, OVERSIZED, within=session.seconds("response"))
+    came = await session.watch(_END, OVERSIZED, within="response")
     if not (done or came or (by_line and session.ended)):
         raise Inconclusive(f"the operation 'close' failed: {error}")
 

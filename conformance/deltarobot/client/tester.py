@@ -81,7 +81,7 @@ class ClientTester(Tester):
     async def served_in_form(self, session: Session, form: Form) -> bool:
         number = fresh_number()
         await session.send_bytes(form(ping(number)))
-        await session.until_closed(session.seconds("response"))
+        await session.until_closed()
         said = b"".join(event.data or b"" for event in session.theirs)
         return any(number.to_bytes(8, order) in said for order in ("little", "big"))
 
@@ -94,7 +94,7 @@ class ClientTester(Tester):
 
     async def occupy(self, session: Session) -> None:
         await session.send(curve((0.0, 0.0, 0.0)), ping(1))
-        await session.watch("Pong", within=session.seconds("response"))
+        await session.watch("Pong", within="response")
 
     async def ask(self, session: Session) -> None:
         await session.send(ping(2), ping(3))
@@ -113,7 +113,7 @@ class ClientTester(Tester):
             async with iut.connect(instance) as session:
                 await session.send(*HANDSHAKE)
                 await session.send(curve((0.0, 0.0, 0.0)), ping(1))
-                await session.watch("Pong", within=session.seconds("response"))
+                await session.watch("Pong", within="response")
                 await session.send(end("back soon"))
                 await session.finish()
                 await session.until_closed()
@@ -195,7 +195,7 @@ async def sees(
         # Bytes in reverse order have arrived as well: nothing else is to be waited for.
         return what in facts and any(same(each, facts[what]) for each in (wanted, turned(wanted)))
 
-    await session.shows(decided, f"the {what} shown", session.seconds("response"), requirement)
+    await session.shows(decided, f"the {what} shown", "response", requirement)
     if what in facts and same(wanted, facts[what]):
         return
     if not state.ok or not isinstance(state.result, dict):
@@ -277,7 +277,7 @@ async def lengths_turned(iut: Iut) -> bool:
         data = _UNKNOWN + length.to_bytes(4, "little") + contents.ljust(length, b"\0")
         async with opened(iut) as session:
             await session.send_bytes(data)
-            pong = await session.watch("Pong", within=session.seconds("response"))
+            pong = await session.watch("Pong", within="response")
             return pong is not None and pong.value["number"] == number
 
     return await iut.once("lengths turned", found)

@@ -60,7 +60,7 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
     """Pings do not stop while an exercise goes on."""
     async with opened(iut) as session:
         await do(session, "exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        await session.watch("Curve", within=session.seconds("response"))
+        await session.watch("Curve", within="response")
         for _ in range(3):
             await next_ping(session)
 

@@ -53,7 +53,7 @@ class ServerTester(Tester):
         return await session.watch(*self.signs, within=within) is not None
 
     async def served_in_form(self, session: Session, form: Form) -> bool:
-        closed = await session.until_closed(session.seconds("response"))
+        closed = await session.until_closed()
         return not closed and session.size > len(b"".join(map(encode, HANDSHAKE)))
 
     async def show_more(self, session: Session) -> None:

@@ -190,7 +190,7 @@ async def misanswered(iut: Iut) -> str:
     async with iut.session() as session:
         for number in range(1, _MANY):
             await session.send(request(number, usual(iut), number))
-            answer = await session.watch(RESPONSE, within=session.seconds("response"))
+            answer = await session.watch(RESPONSE, within="response")
             if answer is None:
                 return "rpc.each-answered"
             if of(answer) != number:

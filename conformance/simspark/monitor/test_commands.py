@@ -56,7 +56,7 @@ async def _quiet(session: Session) -> None:
 async def _received(session: Session, count: int) -> None:
     """Wait until that many messages have come."""
     for _ in range(count):
-        if await session.watch(*COMMANDS, within=session.seconds("response")) is None:
+        if await session.watch(*COMMANDS, within="response") is None:
             break
 
 
@@ -126,9 +126,7 @@ async def test_long_commands(iut: Iut) -> None:
         for size in (256, 300):
             text = "(time 5)" + " " * (size - 8 - 20) + "(getAck a_long_way_)"
             await upper("command", command=text)
-            message = await tester.session.watch(
-                *COMMANDS, within=tester.session.seconds("response")
-            )
+            message = await tester.session.watch(*COMMANDS, within="response")
             if message is None:
                 rest = tester.session.judge.rest(tester.session.role.name)
                 if rest or tester.session.judge.spoiled:

@@ -52,7 +52,7 @@ async def _control(iut: Iut, state: str) -> None:
                 await user(session, "controller", **STATES[state]["ControllerUpdate"])
             await session.watch("ControllerUpdate")
         if offered and not received(session, "ControllerUpdate"):
-            await session.watch("ControllerUpdate", within=session.seconds("response"))
+            await session.watch("ControllerUpdate", within="response")
         if "controller.ranges" not in session.judge.exercised:
             if offered:
                 raise Inconclusive("the operation 'controller' brought no Raw state")
@@ -95,7 +95,7 @@ async def test_second_finger(iut: Iut) -> None:
             await session.instance.upper("touch", x=x, y=y, event=event)
             await session.watch("Touch")
         # That the second is still there is not said: who only passes on what it is told would err.
-        await session.watch("Touch", within=session.seconds("response"))
+        await session.watch("Touch", within="response")
         await session.instance.upper("touch", x=400, y=200, event="Released")
         await session.watch("Touch")
         _require_touches(session)

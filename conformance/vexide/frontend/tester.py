@@ -70,6 +70,11 @@ def patience(session: Session, lines: int) -> float:
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
+def _reading(session: Session, lines: int) -> float | str:
+    """The same for a single wait: the time to react, where that is as long."""
+    return "response" if lines <= _A_RESPONSE else patience(session, lines)
+
+
 async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
     """Send Ready; the StartExecution that it brings, by itself or once the user wants to start.
 
@@ -93,12 +98,12 @@ async def _started(session: Session, lines: int = 1) -> Message | None:
 
 
 async def _start(session: Session, lines: int) -> Message | None:
-    upper, within = session.instance.upper, patience(session, lines)
+    upper, within = session.instance.upper, _reading(session, lines)
     if not upper.offers("start"):
         return await session.watch(START, within=within)
     message = await session.watch(START)
     # Where the first press came before Ready had been read, the second one counts.
-    for seconds in (within,) if session.hasty else (within, session.seconds("response")):
+    for seconds in (within,) if session.hasty else (within, "response"):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")
@@ -201,7 +206,7 @@ async def ends(session: Session, lines: int = 1) -> bool | None:
     await session.finish()
     known = session.memory.get(_PLAIN)
     awaits_process = known is not None and known.awaits_process
-    if not awaits_process and await session.until_closed(patience(session, lines)):
+    if not awaits_process and await session.until_closed(_reading(session, lines)):
         return True
     # It may wait for the end of its simulator's process, after which the stream shows nothing more.
     _end_process(session)
@@ -311,7 +316,7 @@ async def _observe(iut: Iut) -> PlainSession:
         start = await _started(session) or await session.watch(START, within=patience)
         await session.send(EXITED)
         await session.finish()
-        closed = await session.until_closed(session.seconds("response"))
+        closed = await session.until_closed()
         ended = closed or bool(await ends(session))
         _end_process(session)
         tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"

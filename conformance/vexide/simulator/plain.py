@@ -168,8 +168,7 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
             "the program that the simulator runs shows nothing on the wire; put {program} into the "
             "command and declare [programs] print"
         )
-    within = session.seconds("program")
-    return await session.watch(*EXECUTION, within=within, requirement=requirement) is not None
+    return await session.watch(*EXECUTION, within="program", requirement=requirement) is not None
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
@@ -195,7 +194,7 @@ async def _runs_after(iut: Iut, command: Any) -> bool:
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
             await session.send(motor(session, 1), command, competition())
-            await session.expect("Ready", within=session.seconds("startup"))
+            await session.expect("Ready", within="startup")
             await session.send(START)
             with contextlib.suppress(NotExercised):
                 return await shows(iut, session)
@@ -235,7 +234,7 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
         with contextlib.suppress(Violation):
             await session.expect("Handshake")
             await session.send(*(_setup(session, form) if form else ()))
-            if await session.watch("Ready", within=session.seconds("startup")):
+            if await session.watch("Ready", within="startup"):
                 await session.send(START)
                 await _run(session, program)
         return Shown(

@@ -78,7 +78,7 @@ async def test_ports_of_all_events(iut: Iut) -> None:
     """The ports of every event are in range, VEXlink's among them, up to the program's end."""
     async with opened(iut) as session:
         await start(session, *(motor(session, number) for number in (0, 20)))
-        await session.watch("Exited", within=session.seconds("program"))
+        await session.watch("Exited", within="program")
         with_port = ("DeviceUpdate", "VEXLinkConnect", "VEXLinkDisconnect")
         if not any(received(session, name) for name in with_port):
             raise NotExercised("no event with a port came; declare [programs] drive")
@@ -99,7 +99,7 @@ async def test_motor_flags(iut: Iut) -> None:
 async def _driven(iut: Iut, *ports: int) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
         await start(session, *(motor(session, number) for number in ports))
-        if not await session.watch("DeviceUpdate", within=session.seconds("program")):
+        if not await session.watch("DeviceUpdate", within="program"):
             raise NotExercised("no motor moved; declare [programs] drive")
         await session.watch("Exited")
 

@@ -40,7 +40,7 @@ async def exited(session: Session) -> Message:
     """The Exited event of a program that ends by itself."""
     return await session.expect(
         "Exited",
-        within=session.seconds("program"),
+        within="program",
         to="from a program that ends",
         requirement="exit.exited-sent",
     )
@@ -222,7 +222,7 @@ async def test_devices_are_not_carried_over(iut: Iut) -> None:
     async with iut.instance(known.program) as running:
         async with iut.connect(running) as session:
             await start(session, *(motor(session, number) for number in known.configured))
-            await session.watch("DeviceUpdate", within=session.seconds("program"))
+            await session.watch("DeviceUpdate", within="program")
             await session.close()
         async with another_session(iut, running) as session:
             await start(session)

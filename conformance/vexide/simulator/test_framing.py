@@ -43,7 +43,7 @@ async def test_every_line_is_json(iut: Iut) -> None:
     """Everything in a session up to the program's end is UTF-8 lines of one JSON value each."""
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await session.watch("Exited", within=session.seconds("program"), requirement=ENDS)
+        await session.watch("Exited", within="program", requirement=ENDS)
 
 
 @requirement("framing.json-lines")

@@ -55,7 +55,7 @@ async def test_serial_is_base64(iut: Iut) -> None:
     """The data of every Serial event is Base64."""
     async with opened(iut, program=either(iut, "bytes")) as session:
         await start(session, motor(session, 1))
-        if not await session.watch("Serial", within=session.seconds("program")):
+        if not await session.watch("Serial", within="program"):
             raise NotExercised("the program wrote nothing; declare [programs] bytes")
         await session.watch("Exited")
 
@@ -89,7 +89,7 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
     """Changes that the program makes are reported while it runs."""
     async with opened(iut, program=program) as session:
         await start(session, motor(session, 1))
-        came = await session.watch(event, within=session.seconds("program"))
+        came = await session.watch(event, within="program")
         check(came is not None, f"{event} from a program that brings it about", "it did not come")
 
 
@@ -114,7 +114,7 @@ async def test_colors(iut: Iut) -> None:
 async def _drawing(iut: Iut, command: str) -> None:
     async with opened(iut, program=either(iut, "draw")) as session:
         await start(session, motor(session, 1))
-        await session.watch("ScreenDraw", within=session.seconds("program"))
+        await session.watch("ScreenDraw", within="program")
         await session.watch("Exited")
         drawn = [
             message.value["ScreenDraw"]["command"] for message in received(session, "ScreenDraw")

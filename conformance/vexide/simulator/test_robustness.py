@@ -160,7 +160,7 @@ async def test_second_start(iut: Iut) -> None:
         if greeting not in await serial_until(session, greeting):
             raise Inconclusive("the program did not write what it is to write")
         await session.send(START)
-        await session.watch("Exited", within=session.seconds("response"))
+        await session.watch("Exited", within="response")
         events = [message.event for message in received(session, "Serial")]
         again = serial_bytes(session).count(greeting) > 1
         check(not again, "no second run of the program", "it wrote again", events[-1])
@@ -215,7 +215,7 @@ async def test_every_event_is_well_formed(iut: Iut, program: str | None) -> None
     async with opened(iut, program=program) as session:
         motors = [motor(session, number) for number in (0, 1, 20)]
         await start(session, *motors, requirement=SETUP)
-        within = None if program else session.seconds("program")
+        within = None if program else "program"
         await session.watch("Exited", within=within, requirement=ENDS)
 
 

@@ -44,7 +44,7 @@ async def test_ready_when_loading_takes_long(iut: Iut) -> None:
     """A program that takes its time to load makes Ready late, not absent."""
     async with opened(iut, program="slow") as session:
         await shake_hands(session)
-        await session.expect("Ready", within=session.seconds("startup"))
+        await session.expect("Ready", within="startup")
 
 
 @requirement("ready.once")
@@ -81,7 +81,7 @@ async def test_setup_before_ready(iut: Iut) -> None:
         await session.expect(
             "Ready",
             to="although many setup commands came at once",
-            within=session.seconds("startup"),
+            within="startup",
         )
         await lives_on(iut, session, "many setup commands at once", may_close=False)
 
@@ -235,7 +235,7 @@ async def test_start_before_ready_is_ignored(iut: Iut) -> None:
         await shake_hands(session)
         early = session.now
         await session.send(START)
-        ready = await session.expect("Ready", within=session.seconds("startup"))
+        ready = await session.expect("Ready", within="startup")
         await _ignored(iut, session, ready, ready.at - early > SURELY_LATER)
 
 
@@ -247,7 +247,7 @@ async def test_start_with_the_handshake(iut: Iut) -> None:
         async with opened(iut, program=program) as session:
             await session.send(hello(), START, segmentation=whole)
             answer = await session.watch("Handshake", within=soon(session))
-            ready = await session.watch("Ready", within=session.seconds("startup"))
+            ready = await session.watch("Ready", within="startup")
             if not (answer and ready):
                 raise Inconclusive("a StartExecution before the handshake was finished ended it")
             try:

@@ -58,7 +58,7 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
     if not session.ended and not received(session, "Ready"):
-        await session.watch("Ready", within=session.seconds("response"))
+        await session.watch("Ready", within="response")
     if not session.ended and received(session, "Ready"):
         await session.send(START)
         await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
