@@ -198,7 +198,7 @@ class Session(Wire):
     def _ceased(self, ebb: _Wait, names: Names, asked: float) -> float:
         """When such messages have ceased to come, if none comes until then."""
         latest = next((each.at for each in reversed(self.received) if each.name in names), asked)
-        within = (1 + LESS_LATE) * self.seconds("response")
+        within = (1 + self._patience.late) * self.seconds("response")
         return max(latest, asked) + self._brief(ebb, within)
 
     def _gap(self, names: Names, since: float) -> float:

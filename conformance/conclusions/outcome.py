@@ -29,8 +29,8 @@ class Run:
     IUT plays another role, if that happened. ``interrupted``: somebody
     ended the run before its tests were done. ``at_a_time`` tests were under way at most; ``alone``
     says why only one was, where that was found out. ``timed_out``: it reached its ``--max-time``
-    before its tests were done. Timings were multiplied by ``stretched`` at most, as the machine was
-    busy. ``live``: there were no tests, but two real peers that were watched.
+    before its tests were done. On a busy machine programs took ``stretched`` times as long at most,
+    and were given the time. ``live``: there were no tests, but two real peers that were watched.
     """
 
     configuration: Configuration

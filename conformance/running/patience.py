@@ -54,7 +54,7 @@ class Patience:
     floods: int = 0
     crowding: Crowding = field(default_factory=Crowding)
     stretched: float = 1.0
-    """By how much declared timings were multiplied at most."""
+    """How many times as long as alone programs took at most, for which they were given time."""
     idle: int = 0
     """The tests that wait: in sessions for longer than most reactions take, or for one another."""
     _read: dict[object, tuple[int, int]] = field(default_factory=dict)

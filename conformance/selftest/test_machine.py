@@ -39,12 +39,42 @@ def test_where_the_system_does_not_tell_it_is_the_load(
     assert machine.Crowding().factor() == 1.0
 
 
+@pytest.mark.parametrize(("idle", "lost"), [(0, 6.0), (1000, 0.0)])
+def test_what_is_lost_is_what_programs_stood_in_line_for_while_no_core_was_idle(
+    idle: int, lost: float, scheduled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 100.0
+    spent = (0, 0)
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    monkeypatch.setattr(machine, "_spent", lambda: spent)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    crowding = machine.Crowding()
+    scheduled.write_text("1100000000 5300000000 9\n")
+    clock, spent = 108.0, (idle, 1000)
+    assert crowding.lost() == lost, "three quarters of eight seconds, unless cores were idle"
+
+
 class Crowded(machine.Crowding):
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
+    def __init__(self, factor: float, lost: float = 0.0) -> None:
+        self._factor, self._lost = factor, lost
 
     def factor(self) -> float:
         return self._factor
+
+    def lose(self, seconds: float) -> None:
+        self._lost += seconds
+
+
+def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
+    crowding = Crowded(BUSY, lost=7.0)
+    patience = Patience(crowding=crowding)
+    seconds = patience.lasting(2.0)
+    assert seconds() == 2.0, "what was lost before is no matter"
+    crowding.lose(1.5)
+    assert seconds() == 3.5
+    assert patience.crowded
+    crowding.lose(1000.0)
+    assert seconds() == 2.0 * LONGEST
 
 
 @pytest.mark.parametrize(
