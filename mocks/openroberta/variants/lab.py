@@ -97,6 +97,20 @@ class KnowsAddresses(Lab):
         return super().registered(token, data)
 
 
+@variant("gives-programs-once", of="run.bytes")
+class GivesProgramsOnce(Lab):
+    """Closes the connection upon a request for a program that its robot has got already."""
+
+    def download(self, value: Any) -> Any:
+        robot = self.robots.get(str((value.get("json") or {}).get("token")))
+        if robot and robot.step is Step.RUNNING and robot.program is None:
+            return None
+        answer = super().download(value)
+        if robot and answer["status"] == 200:
+            robot.program = None
+        return answer
+
+
 @variant("quotes-names", of="run.filename")
 class QuotesNames(Lab):
     """Writes the names of files within quotes."""

@@ -49,18 +49,27 @@ class Exchange:
             raise self.wrong(" or ".join(names), message, requirement)
         return message
 
+    async def unless_closed(self, requirement: str | None = None) -> Message | None:
+        """Its answer; None where the lab closes the connection instead, which is a refusal too.
+
+        Raises Violation where nothing comes, or the lab itself has ended.
+        """
+        try:
+            return await self.answer(requirement=requirement)
+        except Violation:
+            process = self.session.instance.process
+            if self.session.ended and not (process and process.exit):
+                return None
+            raise
+
     async def refused(self, requirement: str | None = None) -> None:
         """Raise Violation unless an error is its answer: any, abort at once, or the end.
 
         Raises Inconclusive where abort comes when a registration's time may be over.
         """
-        try:
-            message = await self.answer(requirement=requirement)
-        except Violation:
-            process = self.session.instance.process
-            if self.session.ended and not (process and process.exit):
-                return
-            raise
+        message = await self.unless_closed(requirement)
+        if message is None:
+            return
         if message.name == "Abort" and self._over(message):
             raise self.wrong("an error", message, requirement)
         if message.name != "Abort" and not is_error(message.name, message.value):
