@@ -1,7 +1,6 @@
 """Registrations: how long they are held, how they end, and whom a token links with whom."""
 
 import asyncio
-import base64
 
 import pytest
 
@@ -11,6 +10,7 @@ from conformance.openroberta import naming
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange
+from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import after, at_least, at_most
 from conformance.openroberta.naming import is_error
@@ -160,27 +160,26 @@ async def test_two_robots(iut: Iut) -> None:
         if message is not None:
             raise waits[0].wrong("no answer upon the token of another robot", message)
         await first.linked_by(waits[0], None)
-        idle = None
+        idle, told = None, None
         for chosen, other in ((second, first), (first, second), (second, first)):
-            idle = await runs_alone(tester, chosen, other, idle)
+            idle, told = await runs_alone(chosen, other, idle, told)
 
 
 async def runs_alone(
-    tester: RobotsTester, chosen: Robot, other: Robot, exchange: Exchange | None
-) -> Exchange:
+    chosen: Robot, other: Robot, exchange: Exchange | None, others: object
+) -> tuple[Exchange, object]:
     """Raise Violation unless a program that is run for one robot wakes it and not the other.
 
-    `exchange` is a push of the one that waits already; the result is that of the other.
+    `exchange` is a push of the one that waits already, `others` what the operation 'run' returned
+    for the other one. The result is a push of the other, and what 'run' returned now.
     """
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
-    if isinstance(told, dict) and isinstance(told.get("base64"), str):
-        own = told["base64"] == base64.b64encode(content(file.value)).decode()
-        check(own, "the program that was run for its token", "another came", file.event)
+    own_program(file, told, others)
     message = await idle.session.watch("Download", "Update", "Abort", within=0)
     if message is not None:
         raise idle.wrong("nothing upon what is done to another robot", message)
-    return idle
+    return idle, told
 
 
 @requirement("token.links")
@@ -194,8 +193,8 @@ async def test_programs_of_two_robots(iut: Iut) -> None:
             _, others = await second.fetch()
         again = await (await first.download()).unless_closed()
         if again and again.name == "File" and content(file.value) != content(others.value):
-            same = content(again.value) == content(file.value)
-            check(same, "the program of its own token", "another came", again.event)
+            another = content(again.value) == content(others.value)
+            check(not another, "the program of its own token", "another's came", again.event)
         strange = await (await tester.robot().download()).session.watch("File")
         check(strange is None, "no program for a token that was not registered", "a file came")
         # The other one has its own, whatever this one asks for: it comes back when it has run it.
@@ -213,11 +212,9 @@ async def test_programs_at_a_time(iut: Iut) -> None:
     async with playing(iut) as tester:
         robots = [await tester.linked(), await tester.linked()]
         told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
-        for robot, mine in zip(robots, told, strict=True):
+        for robot, own, others in zip(robots, told, reversed(told), strict=True):
             file = await (await robot.download()).answer("File")
-            if isinstance(mine, dict) and isinstance(mine.get("base64"), str):
-                own = mine["base64"] == base64.b64encode(content(file.value)).decode()
-                check(own, "the program that was run for its token", "another came", file.event)
+            own_program(file, own, others)
 
 
 @requirement("token.links")

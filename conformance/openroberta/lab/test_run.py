@@ -4,7 +4,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.programs import bytes_of, difference
+from conformance.openroberta.lab.tester.programs import difference, told_bytes
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -64,18 +64,19 @@ async def told_at_once(robot: Robot, period: float) -> None:
     raise Violation(f"download at once, not after {period:g} s", quickest)
 
 
-async def fetched(tester: RobotsTester, robot: Robot) -> tuple[str, bytes, Message]:
+async def fetched(tester: RobotsTester, robot: Robot) -> tuple[bytes, Message]:
     """A program as the user's operation told it, and the file that came.
 
     Raises NotExercised where the operation does not return the program.
     """
     told, file = await robot.fetch()
-    if not isinstance(told, dict) or not isinstance(told.get("base64"), str):
+    wanted = told_bytes(told)
+    if wanted is None:
         raise NotExercised(
             'needs the operation \'run\' to answer {"name": …, "base64": …}, the program that '
             "the robot is to get"
         )
-    return str(told.get("name", "")), bytes_of(told["base64"], "run"), file
+    return wanted, file
 
 
 @requirement("run.bytes")
@@ -84,7 +85,7 @@ async def test_bytes(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.linked()
         for _ in range(2):
-            _, wanted, file = await fetched(tester, robot)
+            wanted, file = await fetched(tester, robot)
             came = content(file.value)
             check(came == wanted, *difference(wanted, came), file.event)
 
@@ -94,7 +95,7 @@ async def test_fetched_twice(iut: Iut) -> None:
     """A robot that lost the connection while it fetched its program may get it again."""
     async with playing(iut) as tester:
         robot = await tester.linked()
-        _, wanted, _ = await fetched(tester, robot)
+        wanted, _ = await fetched(tester, robot)
         message = await (await robot.download()).unless_closed()
         if message and message.name == "File":
             check(content(message.value) == wanted, "the same program", "another came")

@@ -2,7 +2,9 @@
 
 import base64
 
-from conformance.verdicts import Inconclusive
+from conformance.openroberta.codec import content
+from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
 
 
 def bytes_of(told: object, operation: str) -> bytes:
@@ -19,3 +21,23 @@ def difference(wanted: bytes, came: bytes) -> tuple[str, str]:
     place = next((at for at, (a, b) in pairs if a != b), min(len(wanted), len(came)))
     expected = f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from {place}"
     return expected, f"{len(came)} came, {came[place : place + 8].hex(' ') or 'none'} from there"
+
+
+def told_bytes(told: object) -> bytes | None:
+    """The program that the operation 'run' returned, if it tells one."""
+    text = told.get("base64") if isinstance(told, dict) else None
+    return bytes_of(text, "run") if isinstance(text, str) else None
+
+
+def own_program(file: Message, own: object, others: object) -> None:
+    """Raise Violation where a robot got a program that is not its own.
+
+    `own` and `others`: what the operation 'run' returned for it and for another robot. What is
+    neither's violates run.bytes.
+    """
+    wanted, came = told_bytes(own), content(file.value)
+    if wanted is None or came == wanted:
+        return
+    if came != told_bytes(others):
+        raise Violation(*difference(wanted, came), "run.bytes", file.event)
+    raise Violation("the program that was run for its token", "another's came", None, file.event)
