@@ -55,6 +55,9 @@ def _words(protocol: Protocol) -> Iterator[str]:
     for feature, named in protocol.features.items():
         for problem in _unknown("requirement", named, ids):
             yield f"{file}: features.{feature}: {problem}"
+    for setting in (*protocol.timings.values(), *protocol.ixit.values()):
+        for problem in _unknown("role", setting.roles, protocol.roles):
+            yield f"{file}: {setting.name}: roles: {problem}"
     for message in protocol.messages.values():
         for problem in _unknown("party", [message.sender], parties):
             yield f"{file}: messages: {message.name}: from: {problem}"

@@ -98,7 +98,7 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         )
         yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
     yield from _section("timing", "Times in seconds.")
-    for setting in protocol.timings.values():
+    for setting in protocol.concerning(role, protocol.timings):
         seconds = 1.0 if setting.default is None else setting.default
         yield from _entry(setting.name, json.dumps(seconds), setting.description)
     if role.programs:
@@ -138,9 +138,9 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         )
         for line in ADAPTER.splitlines():
             yield f"#     {line}".rstrip()
-    if protocol.ixit:
+    if ixit := protocol.concerning(role, protocol.ixit):
         yield from _section("ixit", "Other things that the tester must know.")
-        for setting in protocol.ixit.values():
+        for setting in ixit:
             choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
             value = _string(str(setting.default or ""))
             yield from _entry(setting.name, value, f"{setting.description}{choice}")

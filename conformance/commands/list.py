@@ -73,7 +73,7 @@ def _settings(protocol: Protocol, role: Role) -> Iterator[Sequence[str]]:
     for operation in role.hooks.values():
         yield "[hooks]", operation.name, "", operation.description
     for section, settings in (("[timing]", protocol.timings), ("[ixit]", protocol.ixit)):
-        for setting in settings.values():
+        for setting in protocol.concerning(role, settings):
             default = "" if setting.default is None else f"{setting.default}"
             yield section, setting.name, default, setting.description
     bound = {requirement.id for requirement in protocol.binding(role)}

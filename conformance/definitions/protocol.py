@@ -102,6 +102,8 @@ class Setting:
     description: str
     default: Any = None
     values: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    """The names of those that it concerns, if not all."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,10 @@ class Protocol:
             return self.requirements[name]
         except KeyError:
             raise UnknownName("requirement", name, list(self.requirements)) from None
+
+    def concerning(self, role: Role, settings: Mapping[str, Setting]) -> list[Setting]:
+        """Those of its timings or IXIT values that a configuration of that role can need."""
+        return [each for each in settings.values() if not each.roles or role.name in each.roles]
 
     def binding(self, role: Role) -> list[Requirement]:
         """The requirements that bind a role, in the order of the specification."""

@@ -123,7 +123,11 @@ def _role(protocol: str, name: str, raw: dict[str, Any]) -> Role:
 def _settings(raw: dict[str, Any]) -> dict[str, Setting]:
     return {
         key: Setting(
-            key, entry["description"], entry.get("default"), tuple(entry.get("values", ()))
+            key,
+            entry["description"],
+            entry.get("default"),
+            tuple(entry.get("values", ())),
+            tuple(entry.get("roles", ())),
         )
         for key, entry in raw.items()
     }

@@ -50,6 +50,7 @@ MISTAKES = [
     (PROTOCOL, "serves: true", "servse: true", 'roles.server: the member "serves" was expected'),
     (PROTOCOL, "transports: [stdio", "transports: [sdtio", "roles.server.transports[0]: one of"),
     (PROTOCOL, "\nmessages:", "\nfeatures: {a: [ping.wiats]}\nmessages:", "features.a: unknown"),
+    (PROTOCOL, "{default: 10,", "{roles: [sevrer], default: 10,", "startup: roles: unknown role"),
     (PROTOCOL, "{default: 10,", "{defualt: 10,", 'timings.startup: no member "defualt"'),
     ("schemas/toy/ping.json", '"$id": "ping', '"$id": "pong', "its $id is 'pong.json'"),
     ("schemas/toy/ping.json", '  "$id": "ping.json",\n', "", "its $id is None"),
