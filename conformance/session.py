@@ -326,7 +326,7 @@ class Session(Wire):
         try:
             while not found():
                 if self._flooded:
-                    raise Flooded(self._flooded)
+                    raise Flooded(self._flooded, self._size)
                 left = deadline() - self.now
                 if self._ended or left <= 0:
                     return False

@@ -92,7 +92,11 @@ class Inconclusive(Conclusion):
 
 
 class Flooded(Inconclusive):
-    """The IUT has written more than is read of one session."""
+    """The IUT has written more, ``size`` bytes, than is followed."""
+
+    def __init__(self, text: str, size: int) -> None:
+        super().__init__(text)
+        self.size = size
 
 
 class Late(Inconclusive):

@@ -1,6 +1,7 @@
 """What crosses the wire in a session with the IUT: sent, read, recorded and judged as it passes."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
+from conformance.running.floods import Read
 from conformance.running.patience import CLOSED, Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Violation
@@ -73,6 +75,7 @@ class Wire:
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
         self._size = 0
+        self._blocks = 0
         self._news = asyncio.Event()
         self._ended = False
         self._flooded = ""
@@ -215,7 +218,7 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
-        self._patience.left(self)
+        self._patience.floods.left(self)
         await self._stop_answering()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
@@ -248,15 +251,13 @@ class Wire:
         while (data := await self._link.read()) or self._link.datagrams:
             for some in [data] if self._link.datagrams else self._bits(data):
                 self._size += len(some)
-                if self._patience.floods_with(self, self._size, len(self.events)):
-                    self._patience.floods += 1
-                    self._flooded = (
-                        f"the IUT wrote {self._size} bytes in {len(self.received)} messages within "
-                        f"{self.now:.1f} s: more than is read of one session"
-                    )
+                if self._floods():
                     self._news.set()
                     return
-                for frame in self.judge.decode(sender, some):
+                before = sys.getallocatedblocks()
+                frames = self.judge.decode(sender, some)
+                self._blocks += max(0, sys.getallocatedblocks() - before)
+                for frame in frames:
                     self._take(frame)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self._finished:
@@ -271,6 +272,17 @@ class Wire:
             self._deserted = not self._finished
         self._ended = True
         self._news.set()
+
+    def _floods(self) -> bool:
+        """Whether the IUT has written more than is followed; says so, if it has."""
+        known = self._patience.floods.known
+        read = Read(self._size, len(self.events), self._blocks)
+        if not self._patience.floods.cut_off(self, read):
+            return False
+        came = f"{self._size} bytes in {len(self.received)} messages within {self.now:.1f} s"
+        why = "no more is read of one that floods" if known else "more than is read of one session"
+        self._flooded = f"the IUT wrote {came}: {why}"
+        return True
 
     def _bits(self, data: bytes) -> Iterator[bytes]:
         """What was read at once, in small bits where messages are small: a flood ends early."""

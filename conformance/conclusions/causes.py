@@ -25,7 +25,10 @@ Entries = Sequence[Mapping[str, Any]]
 def causes(
     results: Results, requirements: Entries, findings: Entries, configuration: Configuration
 ) -> list[dict[str, Any]]:
-    """The causes of what has failed, as report.json has them: failures first, deaths before all."""
+    """The causes of what has failed, as report.json has them: failures first, deaths before all.
+
+    A flood comes before them: what else is found may only be that the suite cannot keep up.
+    """
     died = list(_deaths(results, configuration))
     explained = {test for how, death in died if not _of_one(how, death) for test in death["tests"]}
     violations = [
@@ -39,7 +42,8 @@ def causes(
     ]
     undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
     found = [*deaths, *violations, *undecided]
-    return sorted(found, key=lambda cause: _ORDER.index(cause["verdict"]))
+    found.sort(key=lambda cause: (cause["kind"] != "flood", _ORDER.index(cause["verdict"])))
+    return found
 
 
 def _of_one(how: str, death: Mapping[str, Any]) -> bool:
@@ -132,6 +136,8 @@ def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str
     """That the IUT wrote more than is read, if it did: one cause, in whatever sessions."""
     flooded = [result for result in results if result["flooded"]]
     if flooded:
+        # Once it is known to flood, little of it is read.
+        flooded.sort(key=lambda result: -result["flooded"])
         yield _undecided("flood", flooded[0]["detail"], flooded, configuration)
 
 

@@ -1,4 +1,4 @@
-"""How long a run waits, and how much it reads: less after failures, longer on a busy machine.
+"""How long a run waits: less after failures, longer on a busy machine.
 
 A failing implementation must not make the run long: its developer waits for the report. Nothing
 here makes a failure: shorter is only what has already failed in full, for the same requirement or
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from conformance.running.floods import Floods
 from conformance.running.machine import Crowding
 
 SHARE = 0.25  # of a deadline, where the same was missed in full before
@@ -19,16 +20,10 @@ LATE = 2.0  # further deadlines that a late answer is waited for: late is not th
 LESS_LATE = 0.5  # the same, once something has often not come
 OFTEN = 3
 PLENTY = 10.0  # times as long as something has taken at most: what it surely never takes
-FLOODS = 2  # sessions that are followed as far as any codec may need
-MAX_BYTES = (
-    80 * 1024 * 1024
-)  # that an IUT may write in a session: more than any codec takes for one
-MAX_EVENTS = 30_000  # a session of which more is read costs hundreds of megabytes
 REACTIONS = ("startup", "response", "program")
 """The declared timings within which something is awaited; others are periods of the IUT's own."""
 BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
 LONGEST = 5.0  # times as long as declared that anything is waited for
-FLOODED = 20  # what it may write is divided by that where it has flooded such sessions
 
 Names = tuple[str, ...]
 
@@ -51,13 +46,12 @@ class Patience:
     presumed: Callable[[str], Iterable[str]] = lambda _: ()
     basis: str = ""
     """The requirement that the plainest exchange violates already, as far as that is known."""
-    floods: int = 0
+    floods: Floods = field(default_factory=Floods)
     crowding: Crowding = field(default_factory=Crowding)
     stretched: float = 1.0
     """How many times as long as alone programs took at most, for which they were given time."""
     idle: int = 0
     """The tests that wait: in sessions for longer than most reactions take, or for one another."""
-    _read: dict[object, tuple[int, int]] = field(default_factory=dict)
     _missed: dict[str, set[Names]] = field(default_factory=dict)
     _sought: dict[str, set[Names]] = field(default_factory=dict)
     _came: set[str] = field(default_factory=set)
@@ -209,26 +203,3 @@ class Patience:
         """Of messages of these names a certain one has not come, which a requirement failed for."""
         self._sought.setdefault(requirement, set()).add(names)
         self._often[names] += 1
-
-    def floods_with(self, session: object, size: int, events: int) -> bool:
-        """Whether a session, of which so many bytes and events were read, is read no further.
-
-        Those under way together may be as long as two: one that floods each is cut off in all.
-        """
-        self._read[session] = size, events
-        most, many = self.most
-        if size > most or events > many:
-            return True
-        sizes, counts = (sum(column) for column in zip(*self._read.values(), strict=True))
-        long = size > MAX_BYTES // FLOODED or events > MAX_EVENTS // FLOODED
-        return long and (sizes > 2 * MAX_BYTES or counts > 2 * MAX_EVENTS)
-
-    def left(self, session: object) -> None:
-        """A session is over."""
-        self._read.pop(session, None)
-
-    @property
-    def most(self) -> tuple[int, int]:
-        """How many bytes and events of a session are read."""
-        divisor = FLOODED if self.floods >= FLOODS else 1
-        return MAX_BYTES // divisor, MAX_EVENTS // divisor

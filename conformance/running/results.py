@@ -44,7 +44,7 @@ class Result:
     many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
     where in the transcript each message was ``sent`` last, by its name.
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
-    whether the IUT wrote more than is read.
+    how many bytes the IUT wrote where that was more than is followed, else 0.
     """
 
     id: str
@@ -69,7 +69,7 @@ class Result:
     told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
     late: float | None = None
-    flooded: bool = False
+    flooded: int = 0
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
     unreached: bool = False
@@ -244,7 +244,7 @@ def _apply(
 ) -> None:
     result.verdict = conclusion.verdict
     result.late = conclusion.took if isinstance(conclusion, Late) else None
-    result.flooded = isinstance(conclusion, Flooded)
+    result.flooded = conclusion.size if isinstance(conclusion, Flooded) else 0
     result.detail = str(conclusion)
     result.unreached = isinstance(conclusion, Unreachable)
     if not isinstance(conclusion, Violation):

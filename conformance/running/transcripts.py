@@ -9,12 +9,13 @@ from typing import Any
 from conformance.judging.captures import Capture, Event, write
 from conformance.session import Session
 
-KEPT = 1024 * 1024  # bytes of a transcript that are written, and more up to the last marked event
+KEPT = 1024 * 1024  # bytes of a transcript's file, about, and more up to the last marked event
 PASSED = KEPT // 8  # the same of a test that has passed
 FLOOD = KEPT // 64
-MOST = 4 * KEPT  # bytes that are written at most
-FULL = 32 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
+MOST = 4 * KEPT  # bytes that are written at most, and KEPT where each is kept short
+FULL = 8 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
 _LINE = 100  # bytes that an event takes beside its data
+_DECODED = 3  # times its data that an event takes with its message
 
 Sessions = tuple[Session, ...]
 
@@ -83,7 +84,7 @@ class Transcripts:
         # More of a flood, or where every test brings as much, would show nothing new.
         short = any(session.flooded for session in sessions) or self.run.bytes > FULL
         usual = FLOOD if short else PASSED if self.passed else KEPT
-        kept = _bounded(events, max(marked, default=0), usual)
+        kept = _bounded(events, max(marked, default=0), usual, KEPT if short else MOST)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
@@ -134,11 +135,12 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
     return [event for *_, event in entries], places
 
 
-def _bounded(events: Sequence[Event], marked: int, usual: int) -> int:
+def _bounded(events: Sequence[Event], marked: int, usual: int, most: int) -> int:
     """How many of the events are kept."""
     size = 0
     for number, event in enumerate(events):
-        size += len(event.data or b"") + _LINE
-        if size > MOST or (size > usual and number > marked):
+        times = 1 if event.message is None else _DECODED
+        size += times * len(event.data or b"") + _LINE
+        if size > most or (size > usual and number > marked):
             return number
     return len(events)

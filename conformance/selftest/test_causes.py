@@ -355,9 +355,11 @@ def test_what_is_late_is_one_cause(protocol: Protocol) -> None:
 
 
 def test_a_flood_is_one_cause(protocol: Protocol) -> None:
-    """It comes before what is late, which it may be that makes it so."""
-    results = [result("a", FAR, "inconclusive", late=2.5)]
-    results += [result(name, OTHER, "inconclusive", flooded=True) for name in "bc"]
-    flood, late = made(results)
-    assert (flood["kind"], flood["tests"]) == ("flood", ["b", "c"])
-    assert late["kind"] == "late"
+    """It comes before all that it may bring about, and is told as where most was read."""
+    results = [result("a", FAR, "inconclusive", late=2.5), result("d", ROOT)]
+    results.append(result("b", OTHER, "inconclusive", flooded=10, detail="little"))
+    results.append(result("c", OTHER, "inconclusive", flooded=20, detail="much"))
+    settle(results, protocol)
+    flood, failure, late = made(results)
+    assert (flood["kind"], flood["tests"], flood["what"]) == ("flood", ["c", "b"], "much")
+    assert (failure["kind"], late["kind"]) == ("violation", "late")

@@ -1,6 +1,6 @@
 """How long a run waits for what has not come before."""
 
-from conformance.running.patience import FLOODS, LATE, MAX_BYTES, MAX_EVENTS, OFTEN, Patience
+from conformance.running.patience import LATE, OFTEN, Patience
 
 PONG = ("Pong",)
 
@@ -79,24 +79,6 @@ def test_one_that_never_spoke_keeps_its_time_to_start() -> None:
     patience = Patience()
     patience.miss("pong.each", PONG)
     assert patience.startup(PONG, 10) == 10
-
-
-def test_a_flood_is_cut_off_after_the_first() -> None:
-    patience = Patience()
-    assert patience.most[0] == MAX_BYTES
-    patience.floods = FLOODS
-    assert patience.most[0] < MAX_BYTES / 10
-
-
-def test_floods_side_by_side_are_cut_off_as_one() -> None:
-    """Sessions that are over count no more, and one in which little came is read on."""
-    patience, many = Patience(), 0.7 * MAX_EVENTS
-    assert not patience.floods_with("one", 0, int(many))
-    assert not patience.floods_with("two", 0, int(many))
-    assert patience.floods_with("three", 0, int(many))
-    assert not patience.floods_with("three", 0, 10)
-    patience.left("one")
-    assert not patience.floods_with("three", 0, int(many) // 2)
 
 
 def test_what_comes_late_again_and_again_is_not_waited_for() -> None:

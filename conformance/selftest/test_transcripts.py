@@ -13,7 +13,7 @@ from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.judge import judge_capture
 from conformance.reporting import ladder
-from conformance.running.transcripts import FLOOD, FULL, KEPT, Transcripts, Written
+from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
 from conformance.selftest.driving import Place
 
 LAB = protocols.load("openroberta")
@@ -157,3 +157,16 @@ def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
         assert "left out" in transcript.capture.extra["cut"]
         sizes.append((tmp_path / transcript.path).stat().st_size)
     assert sizes[0] > 5 * sizes[1]
+
+
+@pytest.mark.parametrize("flooded", [False, True])
+def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, flooded: bool) -> None:
+    """What a message is decoded into takes its room in the file as well as its bytes."""
+    session, last = _talkative(), SimpleNamespace(event=1999)
+    decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
+    session.events, session.flooded = [decoded] * 2000, flooded
+    session.judge = SimpleNamespace(findings=[last])
+    kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
+    size = (tmp_path / kept.of((session,)).path).stat().st_size
+    assert size < (2 * KEPT if flooded else 2 * MOST)
+    assert kept.of((session,)).place((session,), session, 1999) is None

@@ -89,7 +89,7 @@ async def _learn_form(iut: Iut) -> str:
 
 async def basis(iut: Iut) -> str:
     """What sessions violate that set up every motor, in either form of ports, or nothing."""
-    if iut.testbed.patience.floods:
+    if iut.testbed.patience.floods.met:
         return ""
     program = _declared(iut, "print")
     declared = iut.configuration.value("ports")

@@ -1,0 +1,77 @@
+"""Self-tests of how much is followed of an IUT that writes without end."""
+
+import asyncio
+from unittest import mock
+
+import pytest
+
+from conformance.configuration import Configuration
+from conformance.definitions import protocols
+from conformance.harness.instance import Instance
+from conformance.harness.links import NoWire
+from conformance.iut import Iut
+from conformance.running import floods
+from conformance.running.floods import FLOODED, FLOODS, LEAST, MOST, Floods, Read
+from conformance.running.testbed import Testbed
+from conformance.simspark import codec
+from conformance.verdicts import Flooded
+
+NOTHING = Read(0, 0, 0)
+
+
+@pytest.mark.parametrize("column", Read._fields)
+def test_each_bound_cuts_a_session_off(column: str) -> None:
+    most = getattr(MOST, column)
+    assert not Floods().cut_off("one", NOTHING._replace(**{column: most}))
+    assert Floods().cut_off("one", NOTHING._replace(**{column: most + 1}))
+
+
+@pytest.mark.parametrize("column", Read._fields)
+def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
+    """Sessions that are over count no more, and one in which little came is read on."""
+    followed, much = Floods(), NOTHING._replace(**{column: int(0.7 * getattr(MOST, column))})
+    assert not followed.cut_off("one", much)
+    assert not followed.cut_off("two", much)
+    assert followed.cut_off("three", much)
+    assert not followed.cut_off("three", Read(10, 10, 10))
+    followed.left("one")
+    assert not followed.cut_off("three", NOTHING._replace(**{column: getattr(much, column) // 2}))
+
+
+def test_one_that_floods_is_not_followed_any_more() -> None:
+    """Of a flood of a few megabytes, of costly messages, not even one is decoded again."""
+    followed, size = Floods(), 2 * FLOODED * LEAST
+    for session in range(FLOODS):
+        assert followed.most == MOST
+        assert followed.cut_off(session, Read(size, 3, MOST.blocks + 1))
+        followed.left(session)
+    assert followed.most.bytes == size // FLOODED
+    assert not followed.cut_off("further", Read(LEAST, 1, 1))
+    assert followed.cut_off("further", Read(size // FLOODED + 1, 0, 0))
+
+
+class Pouring(NoWire):
+    """The same message comes from it again and again."""
+
+    async def read(self) -> bytes:
+        await asyncio.sleep(0)
+        return STATE
+
+
+STATE = codec.encode([[["time", "1"]], ["RDS", "0", "1"], ["nd", *[["nd", ["nd"]]] * 500]])
+
+
+@pytest.mark.asyncio
+async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the bytes nor the messages of it are many."""
+    monkeypatch.setattr(floods, "MOST", Read(1 << 30, 1 << 30, 20_000))
+    configuration = Configuration(
+        protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
+    )
+    iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "monitor-tcp")
+    with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
+        async with iut.connect(instance) as session:
+            with pytest.raises(Flooded, match="more than is read of one session") as raised:
+                await session.expect("Ack")
+    assert raised.value.size == session.size < 100 * len(STATE)
+    assert iut.testbed.patience.floods.met == 1
