@@ -23,11 +23,13 @@ async def basis(iut: Iut) -> str:
     if (await plain_session(iut)).why is not None:
         return ""
     logs = [log("a line", level) for level in LEVELS]
-    trying = [_starts_after(iut, SIGNATURE, segmentation=whole), _starts_after(iut, *logs)]
     if iut.configuration.fixed:
-        at_once, after_logs = [await each for each in trying]
+        at_once = await _starts_after(iut, SIGNATURE, segmentation=whole)
+        after_logs = at_once and await _starts_after(iut, *logs)
     else:
-        at_once, after_logs = await asyncio.gather(*trying)
+        at_once, after_logs = await asyncio.gather(
+            _starts_after(iut, SIGNATURE, segmentation=whole), _starts_after(iut, *logs)
+        )
     if not at_once:
         return "framing.segmentation"
     return "" if after_logs else "log.tolerated"
