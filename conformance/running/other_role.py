@@ -5,6 +5,7 @@ It may also be a role of another protocol, which the first bytes that came tell.
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 
 from conformance.definitions import protocols
 from conformance.iut import Iut
@@ -13,6 +14,7 @@ from conformance.verdicts import Conclusion, Inconclusive
 _WONDER = 2.0  # seconds without a connection after which the other role is thought of
 _SOON = 4.0  # seconds in which one that plays the other role shows it
 _POLL = 0.05
+_BEGINNING = 1024 * 1024  # bytes: three times those of a scene with 22 robots
 _TRIED = "inverted"
 _Way = tuple[str, bool]
 _WAYS: dict[_Way, tuple[str, str]] = {
@@ -151,7 +153,7 @@ def meant(iut: Iut) -> str:
     """What to say of an IUT of which all that came is a message of another protocol."""
     known = iut.configuration.protocol.messages
     received = (message for session in iut.sessions for message in session.received)
-    came = (b"".join(event.data or b"" for event in each.theirs) for each in iut.sessions)
+    came = (_beginning(event.data or b"" for event in each.theirs) for each in iut.sessions)
     named = spoken_as(next(filter(None, came), b""), iut.role.protocol)
     if not named or any((iut.role.name, message.name) in known for message in received):
         return ""
@@ -160,6 +162,16 @@ def meant(iut: Iut) -> str:
     alike = [path for path in senders if protocols.role(path).serves == iut.role.serves]
     roles = " or ".join(alike or senders)
     return f"{message} of {protocol} came: if the IUT plays that, test it as {roles}"
+
+
+def _beginning(pieces: Iterable[bytes]) -> bytes:
+    """As much of what came as the first message of any protocol has; a flood goes on behind it."""
+    data = bytearray()
+    for piece in pieces:
+        data += piece[: _BEGINNING - len(data)]
+        if len(data) == _BEGINNING:
+            break
+    return bytes(data)
 
 
 def spoken_as(data: bytes, but: str = "") -> tuple[str, list[str]] | None:

@@ -2,6 +2,8 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -92,3 +94,23 @@ def test_one_that_lacks_every_operation_is_told_so_once_nothing_could_be_tried(
     assert "test it as runtime/log-publisher" in done.report["headline"]
     assert done.code == 3
     assert not done.left
+
+
+def test_of_a_flood_the_beginning_is_read_as_another_protocol(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every decoder would else hold all of it."""
+    role, read = protocols.role("runtime/rpc-server"), []
+
+    def spoken_as(data: bytes, but: str) -> Any:
+        read.append(data)
+        return "Ready", ["vexide/simulator"]
+
+    monkeypatch.setattr(other_role, "spoken_as", spoken_as)
+    monkeypatch.setattr(other_role, "_BEGINNING", 10)
+    theirs = [SimpleNamespace(data=data) for data in (None, b"1234", b"56789012", b"more")]
+    session = SimpleNamespace(theirs=theirs, received=[])
+    configuration = SimpleNamespace(protocol=protocols.load("runtime"))
+    iut: Any = SimpleNamespace(role=role, sessions=[session], configuration=configuration)
+    assert "Ready of vexide came" in other_role.meant(iut)
+    assert read == [b"1234567890"]
