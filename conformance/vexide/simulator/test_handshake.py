@@ -58,6 +58,16 @@ async def test_silent_before_handshake(iut: Iut) -> None:
         )
 
 
+@requirement("handshake.nothing-before")
+async def test_silent_upon_an_early_command(iut: Iut) -> None:
+    """A command that comes before the Handshake brings about no event."""
+    async with iut.session() as session:
+        # A simulator may close the stream upon it.
+        await session.send(START)
+        early = await session.watch()
+        absent(early, "no event upon a StartExecution before the Handshake command")
+
+
 @requirement("handshake.version-at-most-offered")
 @pytest.mark.parametrize("offered", [1, 2, 255, MOST])
 async def test_version_at_most_offered(iut: Iut, offered: int) -> None:

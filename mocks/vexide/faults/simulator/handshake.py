@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.vexide.codec import name_of
 from mocks.deviations import fault
 from mocks.vexide.simulator import Simulator
@@ -135,6 +136,16 @@ class LogsBeforeAnswer(Simulator):
     def answer(self, version: Any, extensions: Any) -> None:
         self.log("Trace", "a frontend has come")
         super().answer(version, extensions)
+
+
+@fault("reports-early-commands", violates="handshake.nothing-before", subtle=True)
+class ReportsEarlyCommands(Simulator):
+    """Sends a Log upon a command that comes before the Handshake."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name != "Handshake" and not self.handshaken:
+            self.log("Warn", "the handshake is missing")
+        super().take(frame)
 
 
 @fault("version-as-offered", violates="handshake.version-one", subtle=True)
