@@ -70,7 +70,8 @@ class Exchange:
         message = await self.unless_closed(requirement)
         if message is None:
             return
-        if message.name == "Abort" and self._over(message):
+        # Also what is no registration may have been taken for one.
+        if self._over(message, "Register"):
             raise self.wrong("an error", message, requirement)
         if message.name != "Abort" and not is_error(message.name, message.value):
             raise self.violation("an error", message, requirement)
@@ -111,7 +112,7 @@ class Exchange:
 
     def wrong(self, expected: str, message: Message, requirement: str | None = None) -> Conclusion:
         """The violation that this answer is, unless the time of the request was just over."""
-        if self._over(message):
+        if self._over(message, self.name):
             took, (_, timing) = message.at - self.asked, _ENDING[self.name]
             return Inconclusive(
                 f"expected {expected}; the time of {self.name} was over after {took:.2f} s, "
@@ -119,9 +120,9 @@ class Exchange:
             )
         return self.violation(expected, message, requirement)
 
-    def _over(self, message: Message) -> bool:
-        """Whether this answer may have come for no more than that the request's time was over."""
-        answer, timing = _ENDING.get(self.name, ("", ""))
+    def _over(self, message: Message, name: str) -> bool:
+        """Whether this answer may have come as the time of a request of that name was over."""
+        answer, timing = _ENDING.get(name, ("", ""))
         return message.name == answer and (
             message.at - self.asked >= self.session.seconds(timing) * EARLIEST[timing]
         )
