@@ -6,7 +6,6 @@ import datetime
 import functools
 import gc
 import importlib
-import re
 import shlex
 import sys
 import time
@@ -30,6 +29,7 @@ from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.running import drawing, interruption, other_role, smoke
 from conformance.running.doubt import Doubt
+from conformance.running.naming import case_id, keyword, purpose
 from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
@@ -38,9 +38,6 @@ from conformance.verdicts import VIOLATIONS, NotExercised, Verdict
 
 LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
 HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
-
-_WORD = re.compile(r"[\w:+\-.\[\]/\\]+")
-"""What an expression for ``-k`` can hold of a name in one piece."""
 
 
 @dataclass(frozen=True)
@@ -366,24 +363,6 @@ class Runner:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):
             terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
-
-
-def case_id(item: pytest.Item) -> str:
-    """A test case's id, as in the report: its module and its name, stable as long as they are."""
-    module = str(getattr(getattr(item, "module", None), "__name__", ""))
-    return f"{module.rpartition('.')[2].removeprefix('test_')}::{item.name.removeprefix('test_')}"
-
-
-def keyword(name: str) -> str:
-    """An expression for ``-k`` that takes the test case of this name: all words of it."""
-    words = [word for word in _WORD.findall(name) if word not in ("and", "or", "not")]
-    return " and ".join(word for word in words if any(map(str.isalnum, word)))
-
-
-def purpose(item: pytest.Item) -> str:
-    """What a test case is for: the first paragraph of its docstring."""
-    text = (item.obj.__doc__ or "").strip()  # type: ignore[attr-defined]
-    return re.sub(r"\s+", " ", text.partition("\n\n")[0])
 
 
 def _translate(report: pytest.TestReport, result: Result) -> None:
