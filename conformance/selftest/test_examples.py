@@ -54,7 +54,7 @@ def test_other_languages(language: str, tmp_path: Path) -> None:
     for text, expected in ((code, 0), (code.replace("extensions", "additions"), 1)):
         (tmp_path / file).write_text(text, "utf-8")
         *compiled, ran = [status(command, tmp_path) for command in commands]
-        assert not any(failed for failed, _ in compiled)
+        assert not any(failed for failed, _ in compiled), compiled
         ended, said = ran
         assert ended == expected, said
         assert ("violates" in said) == bool(expected)
