@@ -8,7 +8,7 @@ from itertools import pairwise, takewhile
 from math import inf
 from typing import Any
 
-from conformance.harness.instance import SLOW, Instance
+from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
 from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Names, Patience
@@ -323,7 +323,7 @@ class Session(Wire):
         The deadline is asked for again and again: another test may show that the rest is in vain.
         """
         asked, idle = self.now, False
-        try:
+        with contextlib.ExitStack() as stack:
             while not found():
                 if self._flooded:
                     raise Flooded(self._flooded, self._size)
@@ -334,14 +334,12 @@ class Session(Wire):
                 still = wait.brief or self.now > asked + _IDLE
                 if not idle and still and self.received:
                     idle = True
-                    self._patience.idle += 1
+                    stack.enter_context(self._patience.idling())
                 self._news.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(left, _AGAIN)):
                         await self._news.wait()
             return True
-        finally:
-            self._patience.idle -= idle
 
     async def _settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""
@@ -379,10 +377,9 @@ class Session(Wire):
         if not self._ended and (left := self.judge.rest(self.role.name)):
             came += f" {left[0].raw[:60]!r}, whose end has not come, then"
         ending = "the end of the stream" if self._ended else "nothing"
-        process = self.instance.process
         silent = not (self._size or self._ended or self._patience.started)
-        silent = silent and process is not None and not process.exit
-        return f"{came} {ending}{self.instance.describe_end()}" + (f"; {SLOW}" if silent else "")
+        slow = self.instance.slow if silent else ""
+        return f"{came} {ending}{self.instance.describe_end()}{slow}"
 
     def _noise(self) -> bytes:
         """The beginning of the first bytes that are not a message."""

@@ -355,8 +355,12 @@ class Instance:
             return task.result()
         if self.process and self.process.exit:
             raise Unreachable(f"{failure}{self.describe_end()}")
-        slow = f"; {SLOW}" if self.process else ""
-        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{slow}")
+        raise Unreachable(f"{failure} within {seconds:g} s{self.describe_end()}{self.slow}")
+
+    @property
+    def slow(self) -> str:
+        """What gives a program that runs, and may only start slowly, more time; else empty."""
+        return f"; {SLOW}" if self.process and not self.process.exit else ""
 
     @property
     def said(self) -> str:

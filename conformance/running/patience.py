@@ -74,7 +74,7 @@ class Patience:
         before = self.crowding.lost()
 
         def seconds() -> float:
-            self._factor()
+            self._factor()  # the run is told how busy it was
             return declared + min(self.crowding.lost() - before, (LONGEST - 1) * declared)
 
         return seconds

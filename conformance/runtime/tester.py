@@ -179,7 +179,7 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     Raises Inconclusive where it does not, and Unoperated where nothing does it.
     """
     try:
-        async with asyncio.timeout(_patience(session)):
+        async with asyncio.timeout(patience(session)):
             answer = await session.operate(operation, **arguments)
     except TimeoutError:
         raise Unoperated(
@@ -197,7 +197,11 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     return answer.required(operation)
 
 
-def _patience(session: Session) -> float:
+def has_answered(session: Session) -> bool:
+    """Whether the IUT has answered any operation."""
+    return any((event.event or "").endswith(" answered") for event in session.events)
+
+
+def patience(session: Session) -> float:
     """Seconds in which an operation is answered: longer while the IUT may still be starting."""
-    asked = any((event.event or "").endswith(" answered") for event in session.events)
-    return (1 + LATE) * session.seconds("response") if asked else session.due
+    return (1 + LATE) * session.seconds("response") if has_answered(session) else session.due

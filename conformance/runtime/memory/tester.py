@@ -16,7 +16,6 @@ from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
-from conformance.running.patience import LATE
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.catalog import Peripheral
@@ -24,6 +23,7 @@ from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.tester import has_answered, patience
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
@@ -55,7 +55,6 @@ class Tester:
         self.uid: type[str] | type[int] = str
         """In which form the IUT takes a UID."""
         self._layouts: dict[str, Layout] = {}
-        self._asked = False
 
     # Operations
 
@@ -65,13 +64,12 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         instance = self.session.instance
-        late = (1 + LATE) * self.session.seconds("response")
-        limit = late if self._asked else self.session.due
+        limit = patience(self.session)
         try:
             async with asyncio.timeout(limit):
                 answer = await self.session.operate(operation, **arguments)
         except TimeoutError:
-            if not self._asked:
+            if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
@@ -85,7 +83,6 @@ class Tester:
                 expected = f"the operation '{operation}' to be answered"
                 raise Violation(expected, f"it was not{instance.describe_end()}") from None
             raise
-        self._asked = True
         return answer
 
     async def _nothing_is_stuck(self) -> None:

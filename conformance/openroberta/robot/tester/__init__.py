@@ -7,7 +7,7 @@ from typing import Any
 
 from wsproto.utilities import generate_accept_token
 
-from conformance.harness.instance import SLOW, Instance
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
@@ -98,9 +98,7 @@ class LabTester:
         if found is None and not self.iut.sessions:
             waited = starting + seconds + late
             end = self.instance.describe_end()
-            process = self.instance.process
-            slow = f"; {SLOW}" if process and not process.exit else ""
-            raise Unreachable(f"it did not connect within {waited:g} s{end}{slow}")
+            raise Unreachable(f"it did not connect within {waited:g} s{end}{self.instance.slow}")
         if found is None:
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
