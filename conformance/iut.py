@@ -79,6 +79,16 @@ class Iut:
         """A declared timing of the IUT; longer on a busy machine."""
         return self.testbed.patience.seconds(timing, self.configuration.seconds(timing))
 
+    def worth(self, seconds: float, *timings: str) -> None:
+        """Raise NotExercised where waiting so long, which rests on timings, is too long a test."""
+        limit = self.configuration.max_wait
+        if seconds > limit:
+            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
+            raise NotExercised(
+                f"takes {seconds:g} s, longer than --max-wait {limit:g}: run it with shorter times "
+                f"and declare {words}, or raise --max-wait"
+            )
+
     def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
         """What sessions may conclude; from then on, what they missed is awaited for less time.
 

@@ -22,7 +22,7 @@ from conformance.deltarobot.server.tester import following
 from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import Inconclusive, Unreachable, Violation
 from conformance.wire import Message
 
 _STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
@@ -80,9 +80,7 @@ async def test_pings_after_an_exercise(iut: Iut) -> None:
 @requirement("ping.random")
 async def test_numbers_are_random(iut: Iut) -> None:
     """The numbers of several pings follow no plain rule."""
-    limit = iut.configuration.max_wait
-    if ENOUGH * iut.configuration.seconds("ping") > limit:
-        raise NotExercised(f"{ENOUGH} pings take longer than {limit:g} s; raise --max-wait")
+    iut.worth(ENOUGH * iut.configuration.seconds("ping"), "ping")
     async with opened(iut) as session:
         pings = [await next_ping(session) for _ in range(ENOUGH)]
     rate = _like_a_clock([(ping.at, ping.value["number"]) for ping in pings])

@@ -18,7 +18,7 @@ async def answered(tester: RobotsTester, robot: Robot) -> None:
 
 async def goes(tester: RobotsTester, robot: Robot) -> None:
     """Stay away until the robot is seen as offline. Raises Violation where it never is."""
-    tester.worth(2 * tester.seconds("offline"), "offline")
+    tester.iut.worth(2 * tester.seconds("offline"), "offline")
     latest = 2 * tester.seconds("offline") + tester.seconds("response")
     seen = await tester.becomes(robot, "state", "offline", latest)
     check(
@@ -62,7 +62,7 @@ async def pushes(tester: RobotsTester, robot: Robot) -> None:
 async def test_not_early(iut: Iut) -> None:
     """A robot is not seen as offline while its pushes are held, nor just after an answer."""
     async with playing(iut) as tester:
-        tester.worth(3 * tester.seconds("push_hold"), "push_hold")
+        tester.iut.worth(3 * tester.seconds("push_hold"), "push_hold")
         robot = await tester.linked()
         for number in range(3):
             exchange = await robot.push()

@@ -121,7 +121,7 @@ async def test_running(iut: Iut) -> None:
     """From the download on the robot is seen as running, long after it would be offline."""
     async with playing(iut) as tester:
         silence = 2 * max(tester.seconds("offline"), tester.seconds("push_hold"))
-        tester.worth(silence, "offline", "push_hold")
+        tester.iut.worth(silence, "offline", "push_hold")
         robot = await tester.linked()
         await robot.fetch()
         seen = await tester.becomes(robot, "state", "running", tester.seconds("response"))

@@ -48,7 +48,7 @@ async def test_patient(iut: Iut, earlier: int) -> None:
     """
     async with playing(iut) as tester:
         patience = tester.seconds("push_hold")
-        tester.worth(patience, "push_hold")
+        tester.iut.worth(patience, "push_hold")
         push = await tester.repeats(await tester.link(), earlier)
         if earlier > 1:
             push = await tester.run(push)

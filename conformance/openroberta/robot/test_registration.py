@@ -70,7 +70,7 @@ async def test_patient(iut: Iut) -> None:
         asked = await tester.next("Register", requirement="register.first")
         expected = f"the robot to wait {patience:g} s for its registration"
         await asked.waits(seconds, expected)
-        tester.worth(patience, "register_hold")
+        tester.iut.worth(patience, "register_hold")
         await asked.command("abort")
         again = await tester.watch(*POLLING, within=tester.seconds("response"))
         if again is None:

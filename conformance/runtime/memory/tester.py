@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -279,6 +279,14 @@ class Tester:
         within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
             raise Inconclusive(f"it did not end within {within:g} s after the end of its input")
+
+    async def unlinks(self, buffers: Sequence[Buffer]) -> None:
+        """End the IUT. Raises Violation unless these buffers are gone then."""
+        await self.shut_down()
+        await self.until(lambda: not any(memory.inode(each.name) for each in buffers), "response")
+        for buffer in buffers:
+            if memory.inode(buffer.name) is not None:
+                raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")
 
     def mapped(self) -> set[str]:
         """The shared memory objects that processes of the IUT have mapped now.

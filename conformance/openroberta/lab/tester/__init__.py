@@ -50,16 +50,6 @@ class RobotsTester:
     def seconds(self, timing: str) -> float:
         return self.iut.seconds(timing)
 
-    def worth(self, seconds: float, *timings: str) -> None:
-        """Raise NotExercised where waiting so long is more than a test may."""
-        limit = self.iut.configuration.max_wait
-        if seconds > limit:
-            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
-            raise NotExercised(
-                f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the lab with "
-                f"shorter times and declare {words}, or raise --max-wait"
-            )
-
     async def awake(self) -> None:
         """Wait until the lab answers, so that it reads what comes next when it comes."""
         robot = self.robot()

@@ -10,7 +10,7 @@ _FLOOR = 0.25  # seconds by which anything may be late on a busy machine
 def at_least(tester: RobotsTester, timing: str) -> float:
     """Seconds before which an answer is early. Raises NotExercised where that is too long."""
     seconds = EARLIEST[timing] * tester.seconds(timing)
-    tester.worth(seconds, timing)
+    tester.iut.worth(seconds, timing)
     return seconds
 
 
@@ -20,7 +20,7 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
     Raises NotExercised where that is too long.
     """
     high = LATEST[timing] * tester.seconds(timing)
-    tester.worth(high, timing)
+    tester.iut.worth(high, timing)
     return high + _FLOOR, high + PATIENCE * tester.seconds("response")
 
 

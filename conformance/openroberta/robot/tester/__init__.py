@@ -15,7 +15,6 @@ from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
     Late,
-    NotExercised,
     Unreachable,
     Violation,
 )
@@ -46,16 +45,6 @@ class LabTester:
 
     def seconds(self, timing: str) -> float:
         return self.iut.seconds(timing)
-
-    def worth(self, seconds: float, *timings: str) -> None:
-        """Raise NotExercised where waiting so long is more than a test may."""
-        limit = self.iut.configuration.max_wait
-        if seconds > limit:
-            words = " or ".join(f"--timing {name}=SECONDS" for name in timings)
-            raise NotExercised(
-                f"takes {seconds:g} s, longer than --max-wait {limit:g}: build the robot for a lab "
-                f"with shorter times and declare {words}, or raise --max-wait"
-            )
 
     # What the robot asks
 
