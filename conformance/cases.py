@@ -174,6 +174,4 @@ def _raise_finding(iut: Iut) -> None:
     for session in iut.sessions:
         for finding in session.judge.findings:
             if finding.requirement == iut.deciding:
-                shown = "what the requirement says"
-                violation = Violation(shown, finding.message, event=finding.event)
-                raise violation.shown_in(session)
+                raise Violation(None, finding.message, event=finding.event).shown_in(session)

@@ -63,7 +63,8 @@ class Conclusion(Exception):
 class Violation(Conclusion):
     """The IUT did not do what a requirement says.
 
-    ``expected`` and ``came`` are plain sentences; ``requirement`` is None for the one that the test
+    ``expected`` and ``came`` are plain sentences, the first None where the second says all, as what
+    the judge has found does; ``requirement`` is None for the one that the test
     names; ``event`` is the index of the offending event in the session's transcript. ``explains``:
     this counts although bytes came that are not a message: it is why they did, or shows elsewhere.
     """
@@ -72,14 +73,14 @@ class Violation(Conclusion):
 
     def __init__(
         self,
-        expected: str,
+        expected: str | None,
         came: str,
         requirement: str | None = None,
         event: int | None = None,
         *,
         explains: bool = False,
     ) -> None:
-        super().__init__(f"expected {expected}; {came}")
+        super().__init__(came if expected is None else f"expected {expected}; {came}")
         self.expected = expected
         self.came = came
         self.requirement = requirement

@@ -9,6 +9,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
+from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.running.floods import Read
@@ -149,16 +150,7 @@ class Wire:
         for number, piece in enumerate(pieces):
             if number:
                 await self._link.taken(within=max(0.0, until + number * _A_PIECE - self.now))
-            whole_message = next((frame for frame in frames if frame.raw == piece), None)
-            self._record(
-                Event(
-                    self.now,
-                    self.peer,
-                    piece,
-                    whole_message.name if whole_message else None,
-                    whole_message.value if whole_message else None,
-                )
-            )
+            self._record(captures.named(Event(self.now, self.peer, piece), _within(piece, frames)))
             await self._write(piece)
 
     async def taken(self) -> None:
@@ -304,3 +296,15 @@ class Wire:
             self._patience.came(frame.name)
             self.instance.spoke = True
             self.received.append(Message(frame.name, frame.value, self.now, index))
+
+
+def _within(piece: bytes, frames: Sequence[Frame]) -> Sequence[Frame]:
+    """The frames, of those that follow each other, whose bytes are this piece; else none."""
+    for first in range(len(frames)):
+        size, number = 0, first
+        while number < len(frames) and size < len(piece):
+            size += len(frames[number].raw)
+            number += 1
+        if size == len(piece) and b"".join(f.raw for f in frames[first:number]) == piece:
+            return frames[first:number]
+    return ()

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.conclusions.following import Results, alike, presumes
 from conformance.configuration import Configuration
+from conformance.harness.last_words import may_explain, quoted
 from conformance.running.smoke import SMOKE
 from conformance.session import RESET
 from conformance.verdicts import VIOLATIONS, Verdict, violated
@@ -86,7 +87,8 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[st
     together: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
     for met in alike(results):
         # Those of the same words are alike already, unless it died of different things.
-        key = (met[0]["death"]["how"], met[0]["id"] if met[0]["death"]["said"] else "")
+        death = met[0]["death"]
+        key = (death["how"], met[0]["id"] if may_explain(death["said"]) else "")
         together.setdefault(key, []).append(met)
     for deaths in together.values():
         deaths.sort(key=lambda met: _ORDER.index(_worst(met)))
@@ -107,7 +109,7 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[st
             "requirement": None,
             "verdict": _worst(met),
             "what": f"the IUT {death['how']}" + (f" after it was sent {after}" if after else ""),
-            "said": death["said"],
+            "said": quoted(death["said"]) if death["said"] else "",
             "tests": [result["id"] for result in met],
             "consequences": [
                 {"requirement": result["requirement"], "test": result["id"]} for result in met

@@ -132,8 +132,8 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
     for result in results:
         if result["death"] and result["verdict"] in (*VIOLATIONS, Verdict.INCONCLUSIVE):
             death = result["death"]
-            # Where nothing was said only the messages tell one death from another.
-            words = _in_general(death["said"]) or _suspect([result], survived)
+            # Where no reason was said only the messages tell one death from another.
+            words = _in_general(_reason(death)) or _suspect([result], survived)
             groups.setdefault((death["how"], words), []).append(result)
     found = []
     for left in groups.values():
@@ -147,6 +147,12 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
             found.append(met)
             left = [result for result in left if result not in met]
     return found
+
+
+def _reason(death: Mapping[str, Any]) -> str:
+    """What an IUT said that it died of; empty where that is no more than the end of its log."""
+    said = str(death["said"])
+    return said if last_words.may_explain(said) else ""
 
 
 def _in_general(said: str) -> str:

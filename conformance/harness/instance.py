@@ -17,7 +17,7 @@ from conformance.definitions import protocols
 from conformance.definitions.protocol import Role
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.datagrams import DatagramListener
-from conformance.harness.last_words import telling
+from conformance.harness.last_words import quoted, telling
 from conformance.harness.links import Link, Listener
 from conformance.harness.listening import listening
 from conformance.harness.process import Process
@@ -373,7 +373,7 @@ class Instance:
             return ""
         ended = f"; the process {self.process.exit or 'still runs'}"
         said = telling(self.process.stderr.text or self.process.stdout.text)
-        return f"{ended}; it said last: {said}" if said else ended
+        return f"{ended}; {quoted(said)}" if said else ended
 
     async def stop(self) -> None:
         if self._upper:

@@ -25,6 +25,14 @@ _CAUSED_BY = re.compile(r"^Caused by: .*$", re.MULTILINE)  # Java: the last is t
 _JAVA = re.compile(r"^Exception in thread .*$", re.MULTILINE)
 _DOTNET = re.compile(r"^Unhandled exception\. .*$", re.MULTILINE)
 _TRACEBACK = "Traceback (most recent call last):"
+_CAUSE = re.compile(
+    r"\b(?:error|exception|errno|fail\w*|fatal|abort\w*|panic\w*|cannot|can't|could not|unable|"
+    r"refus\w+|reject\w*|invalid|malformed|unexpected|unhandled|unknown|illegal|denied|broken|missing|"
+    r"too \w+|timed out|no such|not \w+)\b"
+    r"|(?:Error|Exception)\b|^[A-Za-z_]\w*(?:\.\w+)+: ",
+    re.IGNORECASE,
+)
+"""The words of a line that may say why a program ended, whatever language it is written in."""
 _NODE = re.compile(r"^(?:Uncaught )?(?:[A-Za-z_$][\w$.]*)?Error(?: \[\w+\])?: .*$", re.MULTILINE)
 
 
@@ -42,6 +50,16 @@ def telling(output: str) -> str:
 def named(line: str) -> bool:
     """Whether a telling line names an error, and is not just the last that a program said."""
     return bool(_of_a_runtime(line)) or "panicked at" in line
+
+
+def may_explain(line: str) -> bool:
+    """Whether a telling line looks like a reason, and not like any line of a log."""
+    return named(line) or _CAUSE.search(line) is not None
+
+
+def quoted(line: str) -> str:
+    """A telling line as what the program said, or as no more than the end of its log."""
+    return f"it said: {line}" if may_explain(line) else f"the last line of its log was: {line}"
 
 
 def _python(output: str) -> str:

@@ -29,8 +29,9 @@ class Event:
 
     ``at`` is in seconds since the session began, ``sender`` the role that did it. Either ``data``
     holds the exact bytes of one write (with ``message`` and ``value`` where they are one whole
-    message), or ``event`` says what else happened: connected, closed, exited. ``connection`` counts
-    from 1 where there are several; it is None where there is a single one.
+    message, or ``messages``, each with its value, where they are several whole ones), or ``event``
+    says what else happened: connected, closed, exited. ``connection`` counts from 1 where there are
+    several; it is None where there is a single one.
     """
 
     at: float
@@ -41,6 +42,7 @@ class Event:
     event: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     connection: int | None = None
+    messages: tuple[tuple[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         line: dict[str, Any] = {"at": round(self.at, 6)}
@@ -54,6 +56,8 @@ class Event:
             line |= _bytes_to_json(self.data)
         if self.message is not None:
             line |= {"message": self.message, "value": self.value}
+        if self.messages:
+            line["messages"] = [{"message": name, "value": value} for name, value in self.messages]
         return {**line, **self.details}
 
 
@@ -102,10 +106,14 @@ class Capture:
 
 
 def named(event: Event, frames: Sequence[Frame]) -> Event:
-    """The event with its message, where these frames, which it has completed, are that one only."""
-    if len(frames) != 1 or frames[0].raw != event.data or event.message is not None:
+    """The event with its message, or messages, where these frames, which it completes, are all."""
+    messages = tuple((frame.name, frame.value) for frame in frames if frame.name is not None)
+    whole = len(messages) == len(frames) and b"".join(each.raw for each in frames) == event.data
+    if not whole or not messages or event.message is not None:
         return event
-    return replace(event, message=frames[0].name, value=frames[0].value)
+    if len(messages) > 1:
+        return replace(event, messages=messages)
+    return replace(event, message=messages[0][0], value=messages[0][1])
 
 
 def read(path: Path) -> Capture:
@@ -276,7 +284,8 @@ def event(path: Path, number: int, line: str) -> Event:
     connection = raw.get("connection")
     if connection is not None and (type(connection) is not int or connection < 1):
         raise CaptureError(f"{path}:{number}: 'connection' must be a number from 1 on")
-    known = ("at", "connection", "from", "text", "hex", "base64", "message", "value", "event")
+    known = {"at", "connection", "from", "text", "hex", "base64", "message", "value", "event"}
+    known.add("messages")  # for whoever reads the file; the bytes say as much
     return Event(
         at=float(at),
         sender=raw.get("from"),

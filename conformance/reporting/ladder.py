@@ -27,7 +27,9 @@ MOST_DECODED = 4096  # characters of one decoded form
 ROOM = 120_000  # characters of the bytes and decoded forms of one session
 MOST_LINE = 4 << 20  # bytes of one line of the file that is still parsed
 
-_FIXED = frozenset(("at", "connection", "from", "text", "hex", "base64", "message", "value"))
+_FIXED = frozenset(
+    ("at", "connection", "from", "text", "hex", "base64", "message", "value", "messages")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +216,15 @@ def _step(
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}
     decoded, preview, cut = "", "", ""
+    several: list[tuple[Any, Any]] = []
     kind, label = "event", str(event.get("event", ""))
     if data is not None:
         named = isinstance(event.get("message"), str)
-        kind = "message" if named else "bytes"
+        several = _messages(event)
+        kind = "message" if named or several else "bytes"
         label = event["message"] if named else f"{len(data):,} bytes"
+        if several:
+            label = f"{len(several)} messages: {', '.join(str(name) for name, _ in several)}"
         preview = data[:160].decode("utf-8", "backslashreplace").strip()
     shown = (data or b"")[:MOST_BYTES]
     # To decode what finds no room would take most of the time of a page.
@@ -227,6 +233,8 @@ def _step(
         decoded = _pretty(rest) if rest else ""
     elif not bare:
         decoded = _pretty(event["value"]) if "value" in event else ""
+        if several:
+            decoded = _cut("\n".join(f"{name}: {_compact(value)}" for name, value in several))
         if len(data) > MOST_BYTES:
             cut = f"the first {MOST_BYTES:,} of {len(data):,} bytes"
     paths = [mark.path for mark in marks if mark.path]
@@ -251,6 +259,15 @@ def _step(
         decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),
         bare=bare,
     )
+
+
+def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """The names and decoded forms of several messages that are the bytes of an event."""
+    several = event.get("messages")
+    entries = several if isinstance(several, list) else []
+    return [
+        (entry.get("message"), entry.get("value")) for entry in entries if isinstance(entry, dict)
+    ]
 
 
 def _of_connection(event: Mapping[str, Any]) -> str:

@@ -103,6 +103,8 @@ def _rung(event: Event, name: str, from_iut: bool) -> str:
 
 def _label(event: Event) -> str:
     size = len(event.data or b"")
+    if event.messages:
+        return f"{len(event.messages)} messages"
     return event.message or f"{size:,} byte{'' if size == 1 else 's'}"
 
 
@@ -110,15 +112,21 @@ def _short(event: Event) -> str:
     """The value without what the line says already; the bytes as text where there is no value."""
     if event.data is None:
         return _json(event.details) if event.details else ""
+    if event.messages:
+        return ", ".join(f"{name} {_value(name, value)}".strip() for name, value in event.messages)
     if event.message is None:
         try:
             return visible(event.data[:400].decode(), keep="")
         except UnicodeDecodeError:
             return repr(event.data[:400])[2:-1]
-    value = event.value
-    if isinstance(value, dict) and list(value) == [event.message]:
-        value = value[event.message]
-    return "" if value == event.message else _json(value)
+    return _value(event.message, event.value)
+
+
+def _value(name: str, value: Any) -> str:
+    """A decoded form without what the name of its message says already."""
+    if isinstance(value, dict) and list(value) == [name]:
+        value = value[name]
+    return "" if value == name else _json(value)
 
 
 def _json(value: Any) -> str:

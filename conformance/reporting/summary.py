@@ -115,7 +115,7 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
         yield f"      > {one_line(cause['what'], 2 * width - 16)}"
         follows = "may follow from it"
     if cause["said"]:
-        yield f"      it said: {one_line(cause['said'], 2 * width - 16)}"
+        yield f"      {one_line(cause['said'], 2 * width - 16)}"
     if ids:
         yield f"      {tests} {follows}, of {_named(ids)}"
 

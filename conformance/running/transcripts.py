@@ -139,7 +139,7 @@ def _bounded(events: Sequence[Event], marked: int, usual: int, most: int) -> int
     """How many of the events are kept."""
     size = 0
     for number, event in enumerate(events):
-        times = 1 if event.message is None else _DECODED
+        times = _DECODED if event.message or event.messages else 1
         size += times * len(event.data or b"") + _LINE
         if size > most or (size > usual and number > marked):
             return number

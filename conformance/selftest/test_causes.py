@@ -186,7 +186,7 @@ def test_of_those_that_met_a_death_one_requirement_fails(protocol: Protocol) -> 
     death, violation = made(results)
     assert death["kind"] == "death"
     assert death["what"] == "the IUT was killed by SIGSEGV after it was sent Touch"
-    assert death["said"] == "panic: no port"
+    assert death["said"] == "it said: panic: no port"
     assert death["tests"] == ["a", "b", "c", "d"]
     assert violation["requirement"] == ROOT
 
@@ -244,7 +244,7 @@ def test_a_death_that_a_violation_explains_stands_under_it(protocol: Protocol) -
     met = result("b", rests, "inconclusive", death=DEATH, told=["Touch"])
     results = [result("a", root), met]
     [cause] = made(results)
-    assert (cause["kind"], cause["said"]) == ("violation", "panic: no port")
+    assert (cause["kind"], cause["said"]) == ("violation", "it said: panic: no port")
     assert cause["consequences"] == [{"requirement": rests, "test": "b"}]
     results[1]["requirement"] = root
     results[0]["requirement"] = rests
@@ -282,7 +282,10 @@ def test_a_pair_of_a_death_and_a_violation(protocol: Protocol) -> None:
 def test_two_deaths_of_different_words_are_two_causes(protocol: Protocol) -> None:
     results = [result("a", FAR, death=DEATH), result("b", FAR, death={**DEATH, "said": "other"})]
     settle(results, protocol)
-    assert [cause["said"] for cause in made(results)] == ["panic: no port", "other"]
+    assert [cause["said"] for cause in made(results)] == [
+        "it said: panic: no port",
+        "the last line of its log was: other",
+    ]
 
 
 def test_the_command_that_plays_it_again(protocol: Protocol) -> None:

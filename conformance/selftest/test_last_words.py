@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.harness.last_words import MOST, telling
+from conformance.harness.last_words import MOST, quoted, telling
 
 PYTHON = """cycle 1
 Traceback (most recent call last):
@@ -95,3 +95,17 @@ def test_the_line_that_tells(output: str, line: str) -> None:
 
 def test_it_is_bounded() -> None:
     assert len(telling("x" * 100_000)) == MOST
+
+
+@pytest.mark.parametrize(
+    "output", [PYTHON, CHAINED, NODE, RUST, JAVA, C, ASAN, CPP, GO, "too long\n"]
+)
+def test_a_reason_is_quoted_as_one(output: str) -> None:
+    assert quoted(telling(output)) == f"it said: {telling(output)}"
+
+
+@pytest.mark.parametrize(
+    "line", ["1: connected from 127.0.0.1:4242", "cycle 2", "INFO Ping 7", "ready"]
+)
+def test_a_line_of_a_log_is_no_reason(line: str) -> None:
+    assert quoted(line) == f"the last line of its log was: {line}"

@@ -170,3 +170,23 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
     size = (tmp_path / kept.of((session,)).path).stat().st_size
     assert size < (2 * KEPT if flooded else 2 * MOST)
     assert kept.of((session,)).place((session,), session, 1999) is None
+
+
+def test_several_messages_of_one_write_are_shown_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not as so many bytes, neither in the capture, nor on a terminal, nor on the page."""
+    protocol = protocols.load("vexide")
+    data = b'"StartExecution"\n{"USD": {"root": "/media/card"}}\n'
+    frames = protocol.decoder("frontend", "stdio").feed(data)
+    event = captures.named(captures.Event(0.0, "frontend", data), frames)
+    assert [name for name, _ in event.messages] == ["StartExecution", "USD"]
+    part = captures.Event(0.0, "frontend", data[:-1])
+    assert captures.named(part, frames[:1]) == part
+    path = tmp_path / "together.jsonl"
+    captures.write(path, Capture("vexide", "two in one write", "recorded", (), (event,)))
+    assert cli.main(["show", str(path)]) == 0
+    assert 'StartExecution, USD {"root": "/media/card"}' in capsys.readouterr().out
+    (step,) = ladder.read(path, "simulator", {}).steps
+    assert step.label == "2 messages: StartExecution, USD"
+    assert "/media/card" in step.decoded

@@ -40,7 +40,7 @@ async def in_one_session(
             if basis and finding.requirement == iut.deciding:
                 # It may follow from what it presumes and what was violated before it.
                 about, came, event = basis.requirement, basis.message, basis.event
-                shown = Violation("what the requirement says", came, about, event, explains=True)
+                shown = Violation(None, came, about, event, explains=True)
                 raise shown.shown_in(session, sessions)
     if early and iut.deciding not in first:
         raise Inconclusive(early)

@@ -176,10 +176,16 @@ async def test_pongs_that_nobody_asked_for(iut: Iut) -> None:
 async def test_one_client_after_another(iut: Iut) -> None:
     """Six clients are served one after another, however the one before went."""
     bye = encode(end("bye"))
-    left = [bye, b"", b"\x05", b"\x05\x30\x01\x02", b"\x23\xf1\xff\xff\x00\x00ab", b"\x23\xf1\x10"]
+    clients = {  # by what each comes after: what it leaves behind
+        "its start": bye,
+        "a client that said goodbye": b"",
+        "a client that left without a word": b"\x05",
+        "a client that left within an identifier": b"\x05\x30\x01\x02",
+        "a client that left within a Pong": b"\x23\xf1\xff\xff\x00\x00ab",
+        "a client that left within a long message": b"\x23\xf1\x10",
+    }
     async with iut.instance() as instance:
-        for number, rest in enumerate(left):
-            before = f"{number} clients before"
+        for before, rest in clients.items():
             try:
                 async with following(iut, instance, before) as session:
                     await serves(iut, session, before)
