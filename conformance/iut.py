@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from conformance.harness.instance import Instance
 from conformance.judging.judge import Finding
-from conformance.running.patience import Names
+from conformance.running.patience import Left, Names
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -88,6 +88,13 @@ class Iut:
                 f"takes {seconds:g} s, longer than --max-wait {limit:g}: run it with shorter times "
                 f"and declare {words}, or raise --max-wait"
             )
+
+    def left(self, *within: float | str) -> Left:
+        """Counts down seconds, and those of timings, from now on; a busy machine adds to them."""
+        declared = self.configuration.seconds
+        return self.testbed.patience.left(
+            sum(declared(each) if isinstance(each, str) else each for each in within)
+        )
 
     def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
         """What sessions may conclude; from then on, what they missed is awaited for less time.

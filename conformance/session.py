@@ -11,7 +11,7 @@ from typing import Any
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Names, Patience
+from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Left, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded, Late, Violation
 from conformance.wire import Message, Wire
@@ -19,6 +19,9 @@ from conformance.wire import Message, Wire
 _POLL = 0.02  # seconds between two looks at what shows
 _AGAIN = 0.25  # seconds between two looks at how long to wait
 _IDLE = 0.4  # seconds after which one that has begun to speak does not merely compute
+Within = float | str | Left
+"""Seconds, the name of a timing, or what is left of a time that other waits share."""
+
 RESET = "reset the connection"
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
 
@@ -81,10 +84,18 @@ class Session(Wire):
         """A declared timing of the IUT's configuration; longer on a busy machine."""
         return self._patience.seconds(timing, self.instance.configuration.seconds(timing))
 
+    def left(self, *within: float | str) -> Left:
+        """Counts down seconds, and those of timings, from now on: what several waits share."""
+        declared = self.instance.configuration.seconds
+        return self._patience.left(
+            sum(declared(each) if isinstance(each, str) else each for each in within)
+        )
+
     @property
     def due(self) -> float:
         """The seconds in which a session shows something: to react in, and to start in before."""
-        return self.seconds("response") + self._patience.startup((), self.seconds("startup"))
+        declared = self.instance.configuration.seconds
+        return declared("response") + self._patience.startup((), declared("startup"))
 
     def took(self, what: str, seconds: float) -> None:
         """Tell the run how long something has taken the IUT."""
@@ -108,7 +119,7 @@ class Session(Wire):
         self,
         *names: str,
         where: Callable[[Message], bool] = _any,
-        within: float | str | None = None,
+        within: Within | None = None,
         to: str = "",
         requirement: str | None = None,
         what: str = "",
@@ -121,8 +132,8 @@ class Session(Wire):
         is what its absence violates, if not the one that the test decides. ``what`` says what is
         awaited where the names do not, so that the run knows it again. ``flow`` is the requirement
         that messages of these names keep coming by themselves: where they cease, that is violated.
-        ``within`` are seconds or the name of a timing, whose seconds are longer by what a busy
-        machine takes of them meanwhile; if neither, the time to react in, and to start in before.
+        ``within`` are seconds, or the name of a timing, or what is ``left``, which are longer by
+        what a busy machine takes meanwhile; if none, the time to react in, and to start in before.
         """
         configuration = self.instance.configuration
         alone = unhurried = configuration.seconds("response")
@@ -220,7 +231,7 @@ class Session(Wire):
     async def watch(
         self,
         *names: str,
-        within: float | str | None = None,
+        within: Within | None = None,
         requirement: str | None = None,
         what: str = "",
     ) -> Message | None:
@@ -261,7 +272,7 @@ class Session(Wire):
         coming = self.received[self._cursor :]
         return any(message.name in names and where(message) for message in coming)
 
-    async def until_closed(self, within: float | str | None = None) -> bool:
+    async def until_closed(self, within: Within | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""
         seconds = self._lasting("response" if within is None else within)
         wait, asked = _Wait((CLOSED,)), self.now
@@ -273,7 +284,7 @@ class Session(Wire):
         self,
         look: Callable[[], Awaitable[bool]],
         what: str,
-        within: float | str,
+        within: Within,
         requirement: str | None = None,
     ) -> bool:
         """Whether something comes to be seen in time, at which one has to look again and again.
@@ -290,10 +301,13 @@ class Session(Wire):
         self._patience.reacted(wait.names, self.now - asked)
         return True
 
-    def _lasting(self, within: float | str) -> Callable[[], float]:
+    def _lasting(self, within: Within) -> Callable[[], float]:
         """The seconds that something is awaited from now on, asked again and again."""
         if isinstance(within, str):
             return self._patience.lasting(self.instance.configuration.seconds(within))
+        if callable(within):
+            left, asked = within, self.now
+            return lambda: self.now - asked + left()
         return lambda: within
 
     def _brief(self, wait: _Wait, seconds: float) -> float:

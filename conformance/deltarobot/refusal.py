@@ -36,8 +36,7 @@ async def _serves_anybody(iut: Iut) -> bool:
 
     async def find() -> bool:
         async with iut.session() as session:
-            within = session.seconds("response")
-            return await session.watch(*tester.of(session).signs, within=within) is not None
+            return await session.watch(*tester.of(session).signs, within="response") is not None
 
     return await iut.once("serves anybody", find)
 
@@ -69,7 +68,7 @@ async def _closes(iut: Iut, session: Session, peer: str) -> bool:
     """
     declared = iut.configuration.declared("handshake")
     if declared is not None:
-        return await session.until_closed(2 * declared + session.seconds("response"))
+        return await session.until_closed(session.left(2 * declared, "response"))
     if iut.memory.get(f"keeps a {peer} peer"):
         return session.ended
     closed = await session.until_closed(iut.configuration.max_wait)

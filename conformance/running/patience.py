@@ -6,10 +6,13 @@ here makes a failure: shorter is only what has already failed in full, for the s
 would be told from one that never comes.
 """
 
+import asyncio
 import contextlib
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from conformance.running.floods import Floods
 from conformance.running.machine import Crowding
@@ -23,9 +26,28 @@ PLENTY = 10.0  # times as long as something has taken at most: what it surely ne
 REACTIONS = ("startup", "response", "program")
 """The declared timings within which something is awaited; others are periods of the IUT's own."""
 BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
+_LOOK = 0.25  # seconds between two looks at how long to wait
 LONGEST = 5.0  # times as long as declared that anything is waited for
 
+T = TypeVar("T")
 Names = tuple[str, ...]
+
+Left = Callable[[], float]
+"""The seconds that are left of a time in which something is awaited, asked again and again."""
+
+
+async def in_time(awaited: Awaitable[T], left: Left) -> T:
+    """What comes of something. Raises TimeoutError, and gives it up, once no time is left."""
+    running = asyncio.ensure_future(awaited)
+    try:
+        while not running.done():
+            if (seconds := left()) <= 0:
+                raise TimeoutError
+            await asyncio.wait({running}, timeout=min(seconds, _LOOK))
+        return running.result()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 CLOSED = "the end of the stream"  # stands among the names of messages for what is no message
@@ -78,6 +100,11 @@ class Patience:
             return declared + min(self.crowding.lost() - before, (LONGEST - 1) * declared)
 
         return seconds
+
+    def left(self, declared: float) -> Left:
+        """Counts down so many seconds from now on, to which a busy machine adds."""
+        began, lasting = time.monotonic(), self.lasting(declared)
+        return lambda: began + lasting() - time.monotonic()
 
     def _factor(self) -> float:
         factor = min(self.crowding.factor(), LONGEST)

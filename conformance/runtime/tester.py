@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.running.patience import LATE
+from conformance.running.patience import LATE, in_time
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 from conformance.wire import Message
@@ -179,8 +179,8 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
     Raises Inconclusive where it does not, and Unoperated where nothing does it.
     """
     try:
-        async with asyncio.timeout(patience(session)):
-            answer = await session.operate(operation, **arguments)
+        asked = session.operate(operation, **arguments)
+        answer = await in_time(asked, session.left(patience(session)))
     except TimeoutError:
         raise Unoperated(
             f"needs the operation '{operation}', which the IUT does not answer on its standard "
@@ -204,4 +204,5 @@ def has_answered(session: Session) -> bool:
 
 def patience(session: Session) -> float:
     """Seconds in which an operation is answered: longer while the IUT may still be starting."""
-    return (1 + LATE) * session.seconds("response") if has_answered(session) else session.due
+    response = session.instance.configuration.seconds("response")
+    return (1 + LATE) * response if has_answered(session) else session.due

@@ -72,8 +72,8 @@ class ClientTester(Tester):
     async def served(self, session: Session) -> bool:
         number = fresh_number()
         await session.send(ping(number))
-        deadline = session.now + 2 * session.seconds("response")
-        while message := await session.watch("Pong", within=deadline - session.now):
+        left = session.left("response", "response")
+        while message := await session.watch("Pong", within=left):
             if message.value["number"] == number:
                 return True
         return False
@@ -156,7 +156,7 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
         looked_at = len(session.received)
         if not any(missing.values()):
             return
-        if not await session.watch("Pong", within=2 * session.seconds("response")):
+        if not await session.watch("Pong", within=session.left("response", "response")):
             break
     none = +missing
     text = ", ".join(f"{number:#x}" for number in list(none)[:4])

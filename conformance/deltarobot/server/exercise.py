@@ -55,15 +55,15 @@ async def running(session: Session) -> Message:
 
 
 async def _first(session: Session) -> Message | None:
-    within = session.seconds("exercise") + session.seconds("response")
+    within = session.left("exercise", "response")
     return await session.watch(*EXERCISE, "Oversized", within=within)
 
 
 async def seen(session: Session, name: str, wanted: Sequence[Any], coordinates: str) -> None:
     """Wait until a vector has these coordinates. Raises Violation with what it has instead."""
-    deadline = session.now + session.seconds("exercise") + session.seconds("response")
+    left = session.left("exercise", "response")
     latest: Any = None
-    while message := await session.watch(name, within=deadline - session.now):
+    while message := await session.watch(name, within=left):
         latest = [message.value[axis] for axis in coordinates]
         if same(wanted, latest):
             return
@@ -86,19 +86,19 @@ async def next_curve(session: Session, first: Message) -> Message:
     names = ("Curve", "Oversized")
     if first.name in names:
         return first
-    within = session.seconds("exercise") + session.seconds("response")
+    within = session.left("exercise", "response")
     return await session.watch(*names, within=within) or first
 
 
 async def has_curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
     """The curve with these points. Raises Violation with what came instead."""
     came = [message for message in session.received if message.name == "Curve"]
-    deadline = session.now + session.seconds("exercise") + session.seconds("response")
+    left = session.left("exercise", "response")
     while True:
         for message in came:
             if same(points, message.value["points"]):
                 return message
-        following = await session.watch("Curve", within=deadline - session.now)
+        following = await session.watch("Curve", within=left)
         if following is None:
             break
         came.append(following)
@@ -115,9 +115,9 @@ async def has_curve(session: Session, points: Sequence[Sequence[float]]) -> Mess
 async def comes_again(session: Session, name: str) -> None:
     """One more message of a name, which may have come among those that were passed over."""
     count = sum(message.name == name for message in session.received)
-    deadline = session.now + session.seconds("exercise") + session.seconds("response")
+    left = session.left("exercise", "response")
     while sum(message.name == name for message in session.received) <= count:
-        if not await session.watch(*EXERCISE, within=deadline - session.now):
+        if not await session.watch(*EXERCISE, within=left):
             break
     came = sum(message.name == name for message in session.received)
     if came <= count and session.ended:

@@ -74,7 +74,7 @@ async def test_curve_of_the_next_exercise(iut: Iut) -> None:
         await next_curve(session, first)
         await proceed(session)
         await session.watch(POSITION, within=session.seconds("exercise"))
-        within = session.seconds("exercise") + session.seconds("response")
+        within = session.left("exercise", "response")
         for which in ("third", "fourth"):
             await do(session, "exercise", curve=SQUARE[:2])
             following = await session.watch("Curve", within=within)
@@ -200,7 +200,7 @@ async def test_length_of_a_curve(iut: Iut) -> None:
                     event=first.event,
                     explains=True,
                 )
-        within = session.seconds("ping") + session.seconds("exercise")
+        within = session.left("ping", "exercise")
         if not await session.watch("Ping", *PROGRESS, within=within):
             raise Violation(
                 "messages behind the curve",

@@ -13,7 +13,7 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import LAST_WORDS, Session
+from conformance.session import LAST_WORDS, Session, Within
 from conformance.verdicts import Inconclusive, Unreachable, Violation
 
 EXERCISE = ("Curve", *PROGRESS)
@@ -39,17 +39,17 @@ class ServerTester(Tester):
 
     async def served(self, session: Session) -> bool:
         """Whether a ping or exercise data come, by themselves or because an exercise begins."""
-        within = session.seconds("ping") + session.seconds("response")
+        within: Within = session.left("ping", "response")
         upper = session.instance.upper
         if "ping" not in session.instance.configuration.timing and upper.offers("exercise"):
-            within = session.seconds("quiet")
+            within = "quiet"
         await drained(session, 0)
         if await session.watch(*self.signs, within=within):
             return True
         if session.ended or not upper.offers("exercise"):
             return False
         await upper("exercise", curve=[[0, 0, 0], [1, 2, -3]])
-        within = session.seconds("exercise") + session.seconds("response")
+        within = session.left("exercise", "response")
         return await session.watch(*self.signs, within=within) is not None
 
     async def served_in_form(self, session: Session, form: Form) -> bool:
@@ -81,7 +81,7 @@ class ServerTester(Tester):
         if await closes_upon(session, closing):
             return
         expected = f"an end of transmission to be understood after {after}"
-        late = await session.until_closed(2 * session.seconds("response"))
+        late = await session.until_closed(session.left("response", "response"))
         async with opened(iut) as plain:
             if not await closes_upon(plain, closing):
                 raise Inconclusive("it does not always close upon an end of transmission")
@@ -194,8 +194,7 @@ async def following(
 async def _following(
     iut: Iut, instance: Instance, expected: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + iut.configuration.seconds("response")
+    left = iut.left("response")
     while True:
         async with iut.connect(instance) as session:
             try:
@@ -203,7 +202,7 @@ async def _following(
             except Violation as none:
                 if session.received:
                     raise
-                if not session.ended or loop.time() > deadline:
+                if not session.ended or left() < 0:
                     raise Violation(expected, none.came, requirement) from none
             else:
                 yield session

@@ -27,9 +27,10 @@ async def smoke(iut: Iut) -> None:
             await robot.linked_by(exchange)
         elif not exchange.session.received:
             # A held registration looks like a program that answers nothing at all.
-            within = robot.tester.seconds("startup") + robot.tester.seconds("response")
+            within = sum(map(iut.configuration.seconds, ("startup", "response")))
             asked = await robot.ask("/", None, method="GET")
-            if not await asked.session.watch(within=within) and not asked.session.ended:
+            message = await asked.session.watch(within=iut.left(within))
+            if not (message or asked.session.ended):
                 raise Inconclusive(
                     f"nothing came within {within:g} s, neither upon a registration, which may be "
                     f"held, nor upon a request for the page /; {SLOW}"

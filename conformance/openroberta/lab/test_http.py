@@ -62,7 +62,7 @@ async def test_header_names(iut: Iut) -> None:
             check(not refused, f"the registration with {names} to be held", refused)
             if await tester.offers("pair"):
                 await tester.user("pair", token=robot.token)
-                await session.expect("Repeat", within=tester.seconds("response"))
+                await session.expect("Repeat", within="response")
 
 
 @requirement("http.persistence")
@@ -92,7 +92,7 @@ async def test_closing(iut: Iut) -> None:
             value = request("POST", naming.PUSHCMD, {"Connection": "close"}, told)
             session = await tester.connection()
             await session.send({**value, "version": version})
-            ended = await session.until_closed(tester.seconds("response"))
+            ended = await session.until_closed("response")
             if not (ended or session.received):
                 expected = "a register without its battery to be refused"
                 raise Violation(expected, "it is held", "refuses.battery")
@@ -141,7 +141,7 @@ async def test_chunked_request(iut: Iut) -> None:
         check(not refused, "the registration to be held", refused)
         if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
-            await session.expect("Repeat", within=tester.seconds("response"))
+            await session.expect("Repeat", within="response")
 
 
 @requirement("robustness.other-methods")
@@ -163,10 +163,9 @@ async def test_other_paths(iut: Iut) -> None:
         robot.headers = _ONCE
         for path in ("/pushcmd", "/rest/pushcmds", "/rest", "/rest/nothing"):
             exchange = await robot.ask(path, robot.object("register"))
-            seconds = tester.seconds("response")
-            message = await exchange.session.watch(within=seconds)
+            message = await exchange.session.watch(within="response")
             if message is None:
-                raise exchange.failed(f"status 404 at {path}", f"nothing came in {seconds:g} s")
+                raise exchange.failed(f"status 404 at {path}", "nothing came")
             status = message.value["status"]
             check(status == 404, f"status 404 at {path}", f"{status} came", message.event)
         await served(tester, robot, "a wrong path")

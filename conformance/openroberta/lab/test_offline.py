@@ -94,7 +94,7 @@ async def test_returns(iut: Iut) -> None:
         await answered(tester, robot)
         await goes(tester, robot)
         push = await robot.push()
-        seen = await tester.becomes(robot, "state", "waiting", tester.seconds("response"))
+        seen = await tester.becomes(robot, "state", "waiting", "response")
         check(seen == "waiting", "a robot that pushes again to be waiting", f"it is {seen}")
         if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.returns", push)

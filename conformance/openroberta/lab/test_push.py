@@ -101,7 +101,7 @@ async def test_battery_and_name(iut: Iut) -> None:
             exchange = await robot.push()
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
-                seen = await tester.becomes(robot, key, wanted, tester.seconds("response"))
+                seen = await tester.becomes(robot, key, wanted, "response")
                 check(same(seen, wanted), f"the {key} {wanted!r} to be seen", f"{seen!r} is")
             await exchange.session.close()
 
@@ -115,7 +115,7 @@ async def test_exit_value(iut: Iut) -> None:
             await robot.fetch()
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
-            seen = await tester.becomes(robot, "exitvalue", value, tester.seconds("response"))
+            seen = await tester.becomes(robot, "exitvalue", value, "response")
             if seen is None and value == 143:
                 raise NotExercised("needs an operation 'state' that tells exitvalue")
             check(same(seen, value), f"the exit value {value} to be seen", f"{seen!r} is")

@@ -124,7 +124,7 @@ async def test_running(iut: Iut) -> None:
         tester.iut.worth(silence, "offline", "push_hold")
         robot = await tester.linked()
         await robot.fetch()
-        seen = await tester.becomes(robot, "state", "running", tester.seconds("response"))
+        seen = await tester.becomes(robot, "state", "running", "response")
         check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
         seen = await tester.becomes(robot, "state", "offline", silence)
         check(seen == "running", f"it to run after {silence:.1f} s as well", f"it is {seen}")
@@ -139,6 +139,6 @@ async def test_running_until_push(iut: Iut) -> None:
             await robot.fetch()
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
-            seen = await tester.becomes(robot, "state", "waiting", tester.seconds("response"))
+            seen = await tester.becomes(robot, "state", "waiting", "response")
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")
             await exchange.session.close()

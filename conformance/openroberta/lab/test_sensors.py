@@ -48,7 +48,7 @@ async def test_posted(iut: Iut, known: bool) -> None:
         token = await token_of(tester) if known else robot.token
         for _ in range(2):
             exchange = await robot.ask(path, sensors(token))
-            message = await exchange.session.expect(within=tester.seconds("response"))
+            message = await exchange.session.expect(within="response")
             if known:
                 taken = message.name != "Refusal"
                 check(taken, "sensor data to be taken", "it was refused", message.event)
@@ -74,7 +74,7 @@ async def test_over_websocket(iut: Iut, known: bool) -> None:
 async def upgraded(tester: RobotsTester, path: str) -> Session:
     session = await tester.connection()
     await session.send(request("GET", path, {**UPGRADE, **KEY}))
-    message = await session.expect(within=tester.seconds("response"))
+    message = await session.expect(within="response")
     if message.name != "SensorUpgraded":
         raise Violation("a websocket to be opened", f"{message.name} came", event=message.event)
     came = message.value["headers"].get("sec-websocket-accept")

@@ -58,9 +58,9 @@ class GamepadTester(Tester):
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
         """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
-        deadline = self.session.now + self.session.seconds("response")
+        left = self.session.left("response")
         while (found := await self.buffer(index)) is None:
-            if self.session.now > deadline:
+            if left() < 0:
                 raise Violation(f"a buffer for the gamepad {index}", "there was none", about)
             await asyncio.sleep(_POLL)
         return found
@@ -75,7 +75,7 @@ class GamepadTester(Tester):
         """
         buffer = await (self.made(index) if about else self.made(index, None))
         fields = {f"read.params.{name}": value for name, value in values.items()}
-        deadline = self.session.now + self.session.seconds("response")
+        left = self.session.left("response")
         while True:
             async with buffer.held():
                 data = buffer.object.read()
@@ -83,7 +83,7 @@ class GamepadTester(Tester):
                     buffer.layout[name].of(data) == buffer.layout[name].encode(value)
                     for name, value in fields.items()
                 )
-                if there or self.session.now > deadline:
+                if there or left() < 0:
                     image = buffer.peek()
                     break
             await asyncio.sleep(_POLL)

@@ -33,8 +33,8 @@ async def publishing(iut: Iut) -> AsyncIterator[Connections]:
 
 async def _noticed(session: Session) -> None:
     """ZeroMQ drops what is published before it knows of a subscription: log until that is so."""
-    deadline = session.now + session.seconds("response")
-    while session.now < deadline:
+    left = session.left("response")
+    while left() > 0:
         await done(session, "log", **_PROMPT)
         if await session.watch(LOG, within=_NOTICE):
             break

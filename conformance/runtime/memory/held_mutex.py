@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.running.patience import LATE
+from conformance.running.patience import LATE, in_time
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
@@ -20,11 +20,10 @@ async def waits_for_mutex(
     more, and of format.mutex where it never goes on. An operation that gives up instead is tried
     again once the mutex is free.
     """
-    quiet, response = tester.session.seconds("quiet"), tester.session.seconds("response")
     async with buffer.held():
         before = buffer.peek()
         asked = asyncio.create_task(tester.ask(name, **arguments))
-        await asyncio.wait({asked}, timeout=quiet)
+        await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
         during = buffer.peek()
         try:
             during.only(before, (), "operations.mutex")
@@ -38,15 +37,16 @@ async def waits_for_mutex(
             asked.cancel()
             buffer.kept()
             raise
-    done, _ = await asyncio.wait({asked}, timeout=(1 + LATE) * response)
-    if not done:
-        asked.cancel()
+    response = tester.session.instance.configuration.seconds("response")
+    try:
+        answer = await in_time(asked, tester.session.left((1 + LATE) * response))
+    except TimeoutError:
         raise Violation(
             f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
             "it was not answered any more",
             "format.mutex",
-        )
-    if not asked.result().ok:
+        ) from None
+    if not answer.ok:
         await tester.tested(name, **arguments)
 
 

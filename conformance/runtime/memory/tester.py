@@ -16,6 +16,7 @@ from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
+from conformance.running.patience import in_time
 from conformance.runtime.memory import catalog
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.catalog import Peripheral
@@ -66,8 +67,8 @@ class Tester:
         instance = self.session.instance
         limit = patience(self.session)
         try:
-            async with asyncio.timeout(limit):
-                answer = await self.session.operate(operation, **arguments)
+            asked = self.session.operate(operation, **arguments)
+            answer = await in_time(asked, self.session.left(limit))
         except TimeoutError:
             if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
@@ -306,9 +307,9 @@ class Tester:
 
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
         """Look again and again whether something is so, for as long as a timing says."""
-        deadline = self.session.now + self.session.seconds(timing)
+        left = self.session.left(timing)
         while not wanted():
-            if self.session.now > deadline:
+            if left() < 0:
                 return False
             await asyncio.sleep(_POLL)
         return True

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.definitions.keywords import equal, shown
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
+from conformance.running.patience import in_time
 from conformance.runtime.codec import IDS
 from conformance.runtime.shapes import OTHER, REQUEST, mark
 from conformance.runtime.tester import Connections, Unoperated, connected, ended
@@ -183,11 +184,11 @@ class Caller(Connections):
             raise
 
     async def _ended(self, running: asyncio.Task[Answer], expected: str) -> Answer:
-        seconds = 2 * self.session.seconds("response")
-        await asyncio.wait({running}, timeout=seconds)
-        if not running.done():
-            raise Violation(expected, f"it still waits after {seconds:g} s")
-        return running.result()
+        seconds = 2 * self.session.instance.configuration.seconds("response")
+        try:
+            return await in_time(asyncio.shield(running), self.session.left(seconds))
+        except TimeoutError:
+            raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
         """Raise Violation unless the call has this result."""

@@ -207,7 +207,7 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
         async with plain.instance() as instance:
             for number in range(2):
                 async with plain.connect(instance) as session:
-                    within = session.seconds("response") if number else session.due
+                    within = "response" if number else session.left(session.due)
                     await session.send(request(number, usual(iut)))
                     if not await session.watch(RESPONSE, within=within):
                         return not number  # what the first lacks is another matter
@@ -229,7 +229,9 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
     async def answered() -> bool:
         async with Iut(iut.testbed, "").session() as session:
             await session.send(request(1, usual(iut)), segmentation=byte_by_byte)
-            answer = await session.watch(RESPONSE, within=session.due, requirement=SEGMENTATION)
+            answer = await session.watch(
+                RESPONSE, within=session.left(session.due), requirement=SEGMENTATION
+            )
             return answer is not None and of(answer) == 1
 
     try:

@@ -18,6 +18,7 @@ from conformance.runtime.update_publisher.tester import (
     has_aliases,
     listed,
     new_uids,
+    soon,
     until,
 )
 from conformance.session import Session
@@ -140,9 +141,7 @@ async def test_goes_on(iut: Iut) -> None:
         await connect(session, one, {"value": 1})
         await listed(session, one)
         for _ in range(12):
-            update = await session.expect(
-                UPDATE, within=session.seconds("response") + ROUNDS * session.seconds("update")
-            )
+            update = await session.expect(UPDATE, within=soon(session))
             if one not in devices(update):
                 expected, came = f"{one} in every update", f"{shown(update.value)} came"
                 raise Violation(expected, came, "update.all-uids", event=update.event)
@@ -314,7 +313,7 @@ async def test_disconnected(iut: Iut) -> None:
             session,
             f"updates without {one}",
             lambda update: one not in {*devices(update), *aliases(update)},
-            within=session.seconds("response") + LINGERING + ROUNDS * session.seconds("update"),
+            within=session.left("response", LINGERING, *ROUNDS * ["update"]),
         )
         await connect(session, one, {"value": 2})
         await listed(session, one, other)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.definitions.keywords import equal, shown
+from conformance.running.patience import Left
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
 from conformance.session import Session
@@ -54,7 +55,7 @@ async def until(
     expected: str,
     holds: Callable[[Message], bool],
     requirement: str | None = None,
-    within: float | None = None,
+    within: Left | None = None,
 ) -> Message:
     """The latest update, or the first from now on, for which it holds.
 
@@ -68,13 +69,16 @@ async def until(
         latest[:] = [message]
         return holds(message)
 
-    period = ROUNDS * session.seconds("update")
-    seconds = session.seconds("response") + period if within is None else within
     try:
-        return await session.expect(UPDATE, where=right, within=seconds)
+        return await session.expect(UPDATE, where=right, within=within or soon(session))
     except Violation as missing:
         came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
+
+
+def soon(session: Session) -> Left:
+    """The time in which something has to show in the next updates."""
+    return session.left("response", *ROUNDS * ["update"])
 
 
 async def listed(session: Session, *uids: str) -> Message:

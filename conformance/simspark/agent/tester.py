@@ -72,8 +72,8 @@ class Tester:
         wanted = expressions(effectors)
         await self.session.operate("act", effectors=effectors)
         await self.tell()
-        deadline = self.session.now + self.session.seconds("response")
-        while message := await self.session.watch(*ACTS, within=deadline - self.session.now):
+        left = self.session.left("response")
+        while message := await self.session.watch(*ACTS, within=left):
             if all(item in message.value for item in wanted):
                 break
             await self.tell()
@@ -132,13 +132,13 @@ class Tester:
         Raises NotExercised where its state leaves this hinge out: it need not keep what it has no
         use for.
         """
-        deadline = self.session.now + self.session.seconds("response")
+        left = self.session.left("response")
         while True:
             hinges = await self.hinges()
             seen = hinges.get(self.hinge)
             if isinstance(seen, int | float) and abs(seen - angle) < 0.01:
                 return
-            if self.session.now > deadline:
+            if left() < 0:
                 break
             await asyncio.sleep(0.02)
         if self.hinge not in hinges:

@@ -67,14 +67,14 @@ class Tester:
         it does not keep, and need not know; null is not known yet. Raises NotExercised where it
         keeps none of them, or there is no operation `state`.
         """
-        deadline = self.session.now + self.session.seconds("response")
+        left = self.session.left("response")
         while True:
             state = await self._state()
             kept = {name: value for name, value in wanted.items() if name in state}
             wrong = {
                 name: state[name] for name, value in kept.items() if not _same(state[name], value)
             }
-            if not wrong or self.session.now > deadline or self.session.ended:
+            if not wrong or left() < 0 or self.session.ended:
                 break
             await asyncio.sleep(_POLL)
         if wrong:

@@ -152,9 +152,9 @@ def _battery(message: Message) -> float | None:
 
 async def _battery_is(agent: Session, level: float, command: str) -> None:
     came: list[float] = []
-    deadline = agent.now + 2 * agent.seconds("response")
+    left = agent.left("response", "response")
     await passed_over(agent)
-    while message := await agent.watch(*PERCEPTORS, within=deadline - agent.now):
+    while message := await agent.watch(*PERCEPTORS, within=left):
         if (found := _battery(message)) is not None:
             came.append(found)
             if abs(found - level) < 1.0:

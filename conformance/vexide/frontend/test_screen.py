@@ -160,13 +160,13 @@ async def _requires(session: Session, spots: Sequence[Spot]) -> None:
 
 async def _differs(session: Session, spots: Sequence[Spot]) -> str:
     """What differs from these spots, once nothing does or the time for it is over; else nothing."""
-    deadline = session.now + session.seconds("response")
+    left = session.left("response")
     while True:
         screen = await _screen(session)
         wrong = next((spot for spot in spots if not screen.has(spot)), None)
         if wrong is None:
             return ""
-        if session.now > deadline:
+        if left() < 0:
             wanted, came = tuple(wrong.color.values()), screen.at(wrong.x, wrong.y)
             return f"at {wrong.x}, {wrong.y} it has the colour {came} instead of {wanted}"
         await asyncio.sleep(POLL)

@@ -92,7 +92,7 @@ async def test_waits_for_ready(iut: Iut) -> None:
 async def test_waits_for_ready_in_silence(iut: Iut) -> None:
     """No StartExecution comes while the simulator says nothing after the handshake."""
     async with in_setup(iut) as session:
-        await _no_start(session, session.seconds("response"))
+        await _no_start(session, "response")
         await starts(session)
 
 
@@ -107,7 +107,7 @@ async def test_user_cannot_overrule_ready(iut: Iut) -> None:
         await starts(session)
 
 
-async def _no_start(session: Session, within: float | None = None) -> None:
+async def _no_start(session: Session, within: str | None = None) -> None:
     absent(await session.watch(START, within=within), "no StartExecution before Ready")
 
 

@@ -131,12 +131,12 @@ async def _told(
     """What the user does, and the command that is to tell it. Raises Violation where none does."""
     earlier = len(received(session, name))
     await user(session, operation, **arguments)
-    deadline = session.now + session.seconds("response")
+    left = session.left("response")
     while True:
         commands = received(session, name)
         if any(fits(command.value[name]) for command in commands[earlier:]):
             return
-        if await session.watch(name, within=deadline - session.now) is None:
+        if await session.watch(name, within=left) is None:
             break
     if not commands:
         raise Inconclusive(f"the operation '{operation}' brought no {name}")

@@ -10,7 +10,7 @@ from conformance.cases import check
 from conformance.definitions.keywords import shown as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
@@ -64,15 +64,15 @@ async def begun(session: Session) -> Message:
 
 def patience(session: Session, lines: int) -> float:
     """How long it may take until that many lines are read: slow reading is not wrong."""
-    response = session.seconds("response")
+    response = session.instance.configuration.seconds("response")
     # Where the test has failed already, no line is waited for by itself.
     reading = 0 if session.hasty else lines * session.pace(_LINE, response / _A_RESPONSE)
     return max(response, min(reading, session.instance.configuration.max_wait / 2))
 
 
-def _reading(session: Session, lines: int) -> float | str:
+def _reading(session: Session, lines: int) -> Within:
     """The same for a single wait: the time to react, where that is as long."""
-    return "response" if lines <= _A_RESPONSE else patience(session, lines)
+    return "response" if lines <= _A_RESPONSE else session.left(patience(session, lines))
 
 
 async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
@@ -135,7 +135,7 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
 
     Raises NotExercised where the operation answers in another form.
     """
-    deadline = session.now + patience(session, lines)
+    left = session.left(patience(session, lines))
     while True:
         result = await user(session, "outcome")
         if result and not (isinstance(result, dict) and "outcome" in result):
@@ -144,7 +144,7 @@ async def outcome(session: Session, lines: int = 1) -> str | None:
         said = result["outcome"] if result else None
         if said in ("exited", "error"):
             return str(said)
-        if session.now > deadline:
+        if left() < 0:
             return None
         await asyncio.sleep(_POLL)
 
@@ -154,7 +154,7 @@ async def shown(session: Session, marker: str) -> bool:
 
     Raises NotExercised where neither shows it and nothing gives the logs.
     """
-    deadline = session.now + session.seconds("response")
+    left = session.left("response")
     upper, process = session.instance.upper, session.instance.process
     while True:
         if process and marker in process.stderr.text + process.stdout.text:
@@ -165,7 +165,7 @@ async def shown(session: Session, marker: str) -> bool:
             logs = result.get("log") if isinstance(result, dict) else None
             if logs is not None and marker in str(logs):
                 return True
-        if session.now > deadline:
+        if left() < 0:
             break
         await asyncio.sleep(_POLL)
     if logs is None:
@@ -250,7 +250,7 @@ async def plays_on(iut: Iut, session: Session) -> None:
     await session.watch()
     await session.send(EXITED)
     await hang_up(session)
-    await session.until_closed(session.seconds("quiet"))
+    await session.until_closed("quiet")
 
 
 async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
@@ -260,7 +260,7 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
     """
     known = await plain_session(iut)
     if not known.tells:
-        await session.until_closed(session.seconds("quiet"))
+        await session.until_closed("quiet")
     check(not session.ended, f"the session to go on after {after}", "the frontend closed it")
     await session.send(EXITED)
     if known.tells:
@@ -309,11 +309,12 @@ async def _observe(iut: Iut) -> PlainSession:
         # Far apart, so that the way they arrive is plain, too.
         for event in (answer(), SIGNATURE):
             await session.send(event)
-            await session.until_closed(session.seconds("quiet"))
+            await session.until_closed("quiet")
         await session.send(READY)
         # A start that is only late is for start.sent to judge.
-        patience = 2 * session.seconds("response")
-        start = await _started(session) or await session.watch(START, within=patience)
+        start = await _started(session) or await session.watch(
+            START, within=session.left("response", "response")
+        )
         await session.send(EXITED)
         await session.finish()
         closed = await session.until_closed()

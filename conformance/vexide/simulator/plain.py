@@ -68,7 +68,7 @@ async def _learn_form(iut: Iut) -> str:
     try:
         # What does not show at once probably never does: then all that is to be known is looked
         # for side by side, if there may be several instances.
-        await asyncio.wait({trying}, timeout=iut.seconds("response"))
+        await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
         much = sum(session.size for session in iut.sessions) > MUCH
         if not (trying.done() or much or iut.configuration.fixed):
             _, bare, tagged = await asyncio.gather(
@@ -256,13 +256,13 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: one of our own goes on for ever, another may end."""
-    deadline = session.now + session.seconds("program")
+    left = session.left("program")
     if program is not None:
-        if not await session.watch(*EXECUTION, within=deadline - session.now):
+        if not await session.watch(*EXECUTION, within=left):
             return
-        deadline = session.now + session.seconds("response")
+        left = session.left("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not received(session, wanted):
-        if not await session.watch(wanted, within=deadline - session.now):
+        if not await session.watch(wanted, within=left):
             break
     await session.watch("Exited")

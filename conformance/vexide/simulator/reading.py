@@ -74,9 +74,9 @@ def _bytes(data: Any) -> bytes:
 
 async def serial_until(session: Session, wanted: bytes) -> bytes:
     """Serial data until it holds what is wanted, or the program's time is over."""
-    deadline = session.now + session.seconds("program")
-    while wanted not in (data := serial_bytes(session)) and session.now < deadline:
-        if not await session.watch("Serial", within=deadline - session.now):
+    left = session.left("program")
+    while wanted not in (data := serial_bytes(session)) and left() > 0:
+        if not await session.watch("Serial", within=left):
             break
     return data
 
@@ -86,14 +86,14 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
 
     Raises Violation where the session ends before, Inconclusive where it says nothing at all.
     """
-    deadline = session.now + session.seconds("program")
+    left = session.left("program")
     while True:
         lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
         latest = said[-1] if said else "nothing"
         if accept(latest):
             return latest
-        if not await session.watch("Serial", within=deadline - session.now):
+        if not await session.watch("Serial", within=left):
             await goes_on(session)
             if not lines:
                 raise Inconclusive("the probe program reported nothing on serial channel 1")
@@ -109,9 +109,9 @@ async def holds(session: Session, wanted: float, stale: int = 0) -> None:
         said = await probed(session, "battery", lambda line: close_to(line, wanted))
         check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
         return
-    deadline = session.now + session.seconds("program")
+    left = session.left("program")
     while len(received(session, "Battery")) <= stale:
-        if not await session.watch("Battery", within=deadline - session.now):
+        if not await session.watch("Battery", within=left):
             raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
     battery = received(session, "Battery")[stale]
     capacity = battery.value["Battery"]["capacity"]

@@ -51,8 +51,8 @@ async def _report(session: Session, known: Driving) -> None:
     """Each of these ports reports that its motor is driven, and not only that there is one."""
     left: set[object] = set(known.reporting)
     reported: set[object] = set()
-    deadline = session.now + session.seconds("program")
-    while left and (update := await session.watch("DeviceUpdate", within=deadline - session.now)):
+    time = session.left("program")
+    while left and (update := await session.watch("DeviceUpdate", within=time)):
         number = smart(update.value["DeviceUpdate"]["port"])
         reported.add(number)
         # What a program of its own does to its motors is not known.
@@ -149,10 +149,10 @@ async def test_last_configuration(iut: Iut) -> None:
 
 async def _gains_more(session: Session, light: int, heavy: int) -> None:
     """The top reported speed of the light motor is clearly above that of the heavy one."""
-    deadline = session.now + session.seconds("response")
+    left = session.left("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
-    while update := await session.watch("DeviceUpdate", within=deadline - session.now):
+    while update := await session.watch("DeviceUpdate", within=left):
         number = smart(update.value["DeviceUpdate"]["port"])
         state = update.value["DeviceUpdate"]["status"].get("Motor", {})
         if number in fastest:

@@ -53,7 +53,7 @@ async def own_end(iut: Iut, session: Session) -> None:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
     await start(session, *(motor(session, number) for number in ALL_PORTS))
     # It is known to end, so that more time costs nothing.
-    if await session.watch("Exited", within=3 * session.seconds("program")):
+    if await session.watch("Exited", within=session.left(*3 * ["program"])):
         return
     if session.ended:
         came = f"the stream ended without it{session.instance.describe_end()}"

@@ -291,8 +291,8 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
 async def _not_driven(session: Session, numbers: Iterable[int]) -> set[int]:
     """The ports of which no update comes."""
     wanted = set(numbers)
-    deadline = session.now + session.seconds("program")
-    while left := wanted.difference(motors_reported(session)):
-        if not await session.watch("DeviceUpdate", within=deadline - session.now):
+    left = session.left("program")
+    while missing := wanted.difference(motors_reported(session)):
+        if not await session.watch("DeviceUpdate", within=left):
             break
-    return left
+    return missing

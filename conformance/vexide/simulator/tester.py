@@ -7,6 +7,7 @@ from typing import Any
 from conformance.cases import check
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.running.patience import Left
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
@@ -30,9 +31,9 @@ async def shake_hands(session: Session) -> Message:
     return await session.expect("Handshake", to="in answer to the Handshake command")
 
 
-def soon(session: Session) -> float:
+def soon(session: Session) -> Left:
     """How long a fresh process may take to answer, which may still be starting."""
-    return session.seconds("startup") + session.seconds("response")
+    return session.left("startup", "response")
 
 
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
@@ -61,7 +62,7 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
         await session.watch("Ready", within="response")
     if not session.ended and received(session, "Ready"):
         await session.send(START)
-        await session.watch(*EXECUTION, within=session.seconds("quiet" if silent else "program"))
+        await session.watch(*EXECUTION, within="quiet" if silent else "program")
     await session.unharmed(after)
     if not may_close:
         await goes_on(session)

@@ -104,12 +104,11 @@ class RobotsTester:
 
     async def insists(self, operation: str, **arguments: Any) -> Any:
         """The same, tried again while it fails: the lab may not have read yet what was sent."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.seconds("response")
+        left = self.iut.left("response")
         while True:
             await asyncio.sleep(AGAIN)
             answered = await self.upper(operation, **arguments)
-            if answered.ok or loop.time() > deadline:
+            if answered.ok or left() < 0:
                 return answered
 
     async def user(self, operation: str, **arguments: Any) -> Any:
@@ -124,13 +123,12 @@ class RobotsTester:
             raise Inconclusive(f"the operation 'state' answered {str(seen)[:200]}, and no state")
         return seen
 
-    async def becomes(self, robot: Robot, key: str, wanted: Any, within: float) -> Any:
+    async def becomes(self, robot: Robot, key: str, wanted: Any, within: float | str) -> Any:
         """Wait until the user sees this of a robot; what is seen in the end."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + within
+        left = self.iut.left(within)
         while True:
             seen = (await self.state(robot)).get(key)
-            if same(seen, wanted) or loop.time() > deadline:
+            if same(seen, wanted) or left() < 0:
                 return seen
             await asyncio.sleep(AGAIN)
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from conformance.openroberta.naming import is_error
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
@@ -37,13 +37,12 @@ class Exchange:
         self.asked = session.now
 
     async def answer(
-        self, *names: str, within: float | None = None, requirement: str | None = None
+        self, *names: str, within: Within = "response", requirement: str | None = None
     ) -> Message:
         """Its answer. Raises Violation where none comes, or another than one of these."""
-        seconds = self.session.seconds("response") if within is None else within
         what = f"the answer to {self.name}"
         message = await self.session.expect(
-            within=seconds, to=f"as {what}", requirement=requirement, what=what
+            within=within, to=f"as {what}", requirement=requirement, what=what
         )
         if names and message.name not in names:
             raise self.wrong(" or ".join(names), message, requirement)

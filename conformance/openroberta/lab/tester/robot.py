@@ -111,8 +111,7 @@ class Robot:
         self, exchange: Exchange, requirement: str | None = "register.repeat"
     ) -> None:
         """Have the token entered while this registration is held."""
-        loop, refused = asyncio.get_running_loop(), 0
-        deadline = loop.time() + self.tester.seconds("response")
+        refused, left = 0, self.tester.iut.left("response")
         while not (entered := await self.tester.upper("pair", token=self.token)).ok:
             # The lab may not have read yet what was sent; but then it takes the token later.
             refused += 1
@@ -120,7 +119,7 @@ class Robot:
             message = await exchange.session.watch(within=0)
             if message is not None and refused < _REFUSED:
                 raise exchange.wrong(expected, message, requirement)
-            if message is not None or loop.time() > deadline:
+            if message is not None or left() < 0:
                 why = f"the operation 'pair' failed: {entered.why}"
                 if not await self.tester.pairs():
                     raise Inconclusive(why)

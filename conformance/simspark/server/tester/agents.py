@@ -8,7 +8,7 @@ from typing import Any
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -48,7 +48,7 @@ async def playing(
 
 async def _perceiving(iut: Iut, session: Session) -> None:
     """Wait until perceptors come again and again; not for long where they never did so far."""
-    within = session.seconds("quiet") if _hopeless(iut) else None
+    within = "quiet" if _hopeless(iut) else None
     try:
         for _ in range(4):
             await perceptors(session, within)
@@ -77,9 +77,13 @@ async def create(iut: Iut, session: Session) -> None:
     """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     early = iut.memory.get("perceptors before init")
-    either = 2 * session.seconds("response")
-    within = {True: session.due, False: session.seconds("quiet"), None: either}[early]
-    came = await session.watch(*PERCEPTORS, within=within)
+    either, due = session.left("response", "response"), session.left(session.due)
+    within: dict[bool | None, Within] = {
+        True: due,
+        False: "quiet",
+        None: either,
+    }
+    came = await session.watch(*PERCEPTORS, within=within[early])
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)
 
@@ -92,11 +96,9 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     """
     known = iut.memory.get("players are numbered")
     usual = known is not False and not _hopeless(iut)
-    patience = 3 * session.seconds("response") if usual else session.seconds("quiet")
-    deadline = session.now + patience
+    left = session.left(*(3 * ["response"] if usual else ["quiet"]))
     while name_of(session) is None:
-        left = deadline - session.now
-        if left <= 0 or await session.watch(*PERCEPTORS, within=left) is None:
+        if left() <= 0 or await session.watch(*PERCEPTORS, within=left) is None:
             break
     else:
         iut.memory["players are numbered"] = True
@@ -146,7 +148,7 @@ async def passed_over(session: Session) -> None:
         pass
 
 
-async def perceptors(session: Session, within: float | None = None) -> Message:
+async def perceptors(session: Session, within: Within | None = None) -> Message:
     """The next group of perceptors. Raises Violation where there is none."""
     return await session.expect(
         *PERCEPTORS, within=within, to="to come again and again", requirement="agents.perceptors"
@@ -202,8 +204,8 @@ async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
     What is perceived at a time may come in several messages.
     """
     found: list[float] = []
-    deadline = agent.now + agent.seconds("response")
-    while len(found) < count and (left := deadline - agent.now) > 0:
+    left = agent.left("response")
+    while len(found) < count and left() > 0:
         message = await agent.watch(*PERCEPTORS, within=left)
         if message is None:
             break

@@ -11,7 +11,7 @@ from conformance.cases import check
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, Violation
@@ -44,7 +44,7 @@ class Watch:
         holds: Callable[[View], Any],
         to: str,
         *,
-        within: float | None = None,
+        within: Within | None = None,
         requirement: str | None = None,
         now: Callable[[View], str] | None = None,
     ) -> Message:
@@ -87,7 +87,7 @@ class Watch:
                     of[number] = time
             return max(first) < inf
 
-        await self.until(all_came, to, within=3 * self.session.seconds("response"), now=now)
+        await self.until(all_came, to, within=self.session.left(*3 * ["response"]), now=now)
         return [*zip(without, first, strict=True)]
 
     async def state(self) -> Message:
@@ -254,7 +254,7 @@ async def watching(
         await watch.until(
             lambda view: view.play_modes and view.scene and "play_mode" in view.state,
             "begin with the environment, the game state and the scene",
-            within=session.due,
+            within=session.left(session.due),
             requirement="monitors.environment-first",
         )
         if begins:
