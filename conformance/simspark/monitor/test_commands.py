@@ -7,6 +7,7 @@ from conformance.cases import each_of, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import messages
+from conformance.simspark.monitor import SMOKE
 from conformance.simspark.monitor.tester import COMMANDS, Tester, introduced
 from conformance.simspark.tester import in_one_session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -44,6 +45,7 @@ async def _trained(iut: Iut) -> None:
                 await tester.tick()
         await (_received(session, len(answers)) if answers else _quiet(session))
         await _judge_unfinished(tester)
+        iut.memory["training"] = session
         iut.memory["sent"] = _words(session)
         iut.memory["asked for"] = answers
         iut.memory["spoiled"] = session.judge.spoiled
@@ -101,8 +103,12 @@ async def test_commands(iut: Iut, statement: str) -> None:
         raise Inconclusive(f"the operation 'command' failed for {what}: {failed[0]:.200}")
     if answers and iut.memory.get("spoiled"):
         raise Inconclusive(f"what came cannot be cut into messages, among them perhaps the {what}")
+    if answers and not sent and statement != SMOKE:
+        raise Inconclusive("no command came of those that it was asked to send")
     if answers:
-        raise Violation(f"the {what} that it was asked to send", "it did not come")
+        missed = Violation(f"the {what} that it was asked to send", "it did not come")
+        training = iut.memory["training"]
+        raise missed.shown_in(training, [training])
     hook = iut.role.hooks["command"]
     raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
 

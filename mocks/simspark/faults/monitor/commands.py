@@ -18,6 +18,14 @@ def _says(name: str, requirement: str, summary: str, old: str, new: str, subtle:
     return fault(name, violates=requirement, subtle=subtle)(Misspelt)
 
 
+@fault("empty-commands", violates="text.s-expressions")
+class EmptyCommands(Monitor):
+    """Writes an empty message for each command that it is to send."""
+
+    def command(self, text: str) -> None:
+        super().command("")
+
+
 NoTeam = _says(
     *("no-team", "move-agent.unum-and-team", "Names no team where it moves an agent."),
     *("(agent (unum 3)(team Right)", "(agent (unum 3)"),
