@@ -36,7 +36,7 @@ class _Wait:
 
     ``requirement`` is what their absence violates, if not the one that the test decides. ``known``
     are the requirements that have failed for that before, where it is therefore cut short;
-    ``brief``: it is cut short, for whatever reason.
+    ``brief``: it is cut short, for whatever reason. ``presumes`` is what they rest on besides.
     """
 
     names: Names
@@ -44,6 +44,7 @@ class _Wait:
     requirement: str | None = None
     known: set[str] | None = None
     brief: bool = False
+    presumes: str | None = None
 
 
 class Session(Wire):
@@ -234,13 +235,15 @@ class Session(Wire):
         within: Within | None = None,
         requirement: str | None = None,
         what: str = "",
+        presumes: str | None = None,
     ) -> Message | None:
         """The first message with one of these names (any, if none) that comes within a window.
 
         The window is the declared ``quiet`` time. None is an answer here, not a violation; where
         the test takes it for one, ``within``, ``requirement`` and ``what`` are as of ``expect``.
+        ``presumes`` is a requirement without which no such messages come: what has missed them.
         """
-        wait = _Wait((what,) if what else names, bool(what), requirement)
+        wait = _Wait((what,) if what else names, bool(what), requirement, presumes=presumes)
         seconds = self._lasting(self.seconds("quiet") if within is None else within)
         asked, starting = self.now, not self.received
 
@@ -316,7 +319,9 @@ class Session(Wire):
         about = {self._deciding, self.blamed or wait.requirement or self._deciding}
         if self.hasty:
             return SHARE * seconds
-        brief = patience.seconds_for(wait.names, seconds, about, certain=wait.certain)
+        brief = patience.seconds_for(
+            wait.names, seconds, about, certain=wait.certain, presumes=wait.presumes
+        )
         wait.brief = brief < seconds
         if wait.brief and not patience.rests(self._deciding):
             wait.known = {each for each in about if patience.missed(each, wait.names)}

@@ -2,12 +2,15 @@
 
 An IUT has deadlines of its own, which a busy tester may miss: it ends a session whose handshake
 comes too late, or asks no more. A test that fails for something that did not come is therefore
-held again, when no other is under way, and what it then finds counts. What came stands as it is.
+held again, when hardly any other is under way, and what it then finds counts. What came stands as
+it is.
 """
 
 from conformance.iut import Iut
 from conformance.verdicts import Violation
 
+LOST = 0.25  # seconds by which a machine is behind in a test that it may have made fail,
+SHARE = 1 / 3  # and the part of the test's time that they are
 CONFIRMED = 3  # violations that are found again, after which the machine is no longer suspected
 
 
@@ -18,15 +21,18 @@ class Doubt:
         self._confirmed = 0
 
     @property
-    def lasts(self) -> bool:
-        """Whether this machine is still suspected."""
-        return self._confirmed < CONFIRMED
+    def lasts(self) -> int:
+        """How many more have to be confirmed until this machine is no longer suspected."""
+        return max(CONFIRMED - self._confirmed, 0)
 
-    def arises(self, error: Exception | None, iut: Iut) -> bool:
-        """Whether a test that has ended like this is to be held again."""
-        if not isinstance(error, Violation) or not self.lasts or _came(error, iut):
+    def arises(self, error: Exception | None, iut: Iut, seconds: float, lost: float) -> bool:
+        """Whether a test is to be held again that has ended like this, after so many seconds.
+
+        ``lost`` are those of them by which the machine was behind.
+        """
+        if not isinstance(error, Violation) or lost < max(LOST, SHARE * seconds):
             return False
-        if not iut.testbed.patience.crowded:
+        if not self.lasts or _came(error, iut):
             return False
         # Meanwhile nobody waits for the same in full.
         iut.concluded(error, error.sessions or tuple(iut.sessions))

@@ -114,11 +114,6 @@ class Patience:
         return factor
 
     @property
-    def crowded(self) -> bool:
-        """Whether this machine has left the suite so little time that it may have been late."""
-        return self.stretched > 1
-
-    @property
     def started(self) -> bool:
         """Whether an instance has sent anything in this run: then none is slow for its start."""
         return bool(self._starts)
@@ -138,16 +133,24 @@ class Patience:
         self._sought.pop(requirement, None)
 
     def seconds_for(
-        self, names: Names, seconds: float, requirements: Collection[str], *, certain: bool = False
+        self,
+        names: Names,
+        seconds: float,
+        requirements: Collection[str],
+        *,
+        certain: bool = False,
+        presumes: str | None = None,
     ) -> float:
         """How many of these seconds such messages, or a ``certain`` one of them, are awaited.
 
-        ``requirements`` are those that their absence may violate. All of the seconds, unless they
+        ``requirements`` are those that their absence may violate, and ``presumes`` is one without
+        which none come, if they do not presume it anyway. All of the seconds, unless they
         have been missed for one of these; and never fewer than such messages have taken in the run.
         """
         known = self._sought if certain else self._missed
         if any(
-            self.rests(requirement) or (not certain and self.hopeless(requirement, names))
+            self.rests(requirement)
+            or (not certain and self.hopeless((*self.presumed(requirement), presumes), names))
             for requirement in requirements
         ):
             return self.briefly(names, seconds, VAIN)
@@ -168,9 +171,9 @@ class Patience:
         """Whether a requirement presumes one that the plainest exchange violates already."""
         return bool(self.basis) and self.basis in self.presumed(requirement)
 
-    def hopeless(self, requirement: str, names: Names) -> bool:
-        """Whether what the requirement presumes has missed them, and none has come in the run."""
-        missed = [each for one in self.presumed(requirement) for each in self._missed.get(one, ())]
+    def hopeless(self, presumed: Iterable[str | None], names: Names) -> bool:
+        """Whether what is presumed has missed them, and none has come in the run."""
+        missed = [each for one in presumed for each in self._missed.get(one or "", ())]
         return bool(names) and never_came(names, missed, self._came)
 
     def answered(self, names: Names, took: float, declared: float, allowed: float) -> None:

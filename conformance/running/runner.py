@@ -42,13 +42,17 @@ HEARTBEAT = 30.0  # seconds between two lines of progress where there is no term
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A test that was held, and how that ended, if it did not pass."""
+    """A test that was held, and how that ended, if it did not pass.
+
+    ``lost`` are those of its seconds by which this machine was behind.
+    """
 
     item: pytest.Item
     iut: Iut
     error: Exception | None
     began: float
     seconds: float
+    lost: float
 
 
 class Runner:
@@ -200,21 +204,24 @@ class Runner:
     async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
         """Run one test case; report it to pytest, unless it is to be held again at the end."""
         attempt = await self._held(item, Iut(testbed, self._decides(item).id))
-        if self._config.option.maxfail or not self._doubt.arises(attempt.error, attempt.iut):
+        doubtful = self._doubt.arises(attempt.error, attempt.iut, attempt.seconds, attempt.lost)
+        if self._config.option.maxfail or not doubtful:
             await self._conclude(attempt)
         else:
             self._doubted.append(attempt)
 
     async def _look_again(self, testbed: Testbed) -> None:
-        """Hold again, one by one, what may have failed for the machine alone."""
+        """Hold again, few at a time, what may have failed for the machine alone."""
         for first in self._doubted:
             self._doubt.forget(first.error, first.iut)
-        for first in self._doubted:
-            latest = first
-            if self._doubt.lasts:
-                latest = await self._held(first.item, Iut(testbed, first.iut.deciding))
+        while (few := min(self._doubt.lasts, self._run.at_a_time)) and self._doubted:
+            firsts, self._doubted = self._doubted[:few], self._doubted[few:]
+            again = (self._held(one.item, Iut(testbed, one.iut.deciding)) for one in firsts)
+            for first, latest in zip(firsts, await asyncio.gather(*again), strict=True):
                 self._doubt.settle(first.error, latest.error, latest.iut)
-            await self._conclude(latest)
+                await self._conclude(latest)
+        for first in self._doubted:
+            await self._conclude(first)
 
     async def _conclude(self, attempt: _Attempt) -> None:
         """Report to pytest what a test has found."""
@@ -250,6 +257,8 @@ class Runner:
         """Hold a test."""
         began, clock = time.time(), time.perf_counter()
         error: Exception | None = None
+        crowding = iut.testbed.patience.crowding
+        behind = crowding.lost()
         try:
             if claimed := self.configuration.leaves_out(iut.deciding):
                 raise NotExercised(f"declared as unsupported: {claimed}")
@@ -257,7 +266,8 @@ class Runner:
             await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
         except Exception as raised:
             error = raised
-        return _Attempt(item, iut, error, began, time.perf_counter() - clock)
+        lost = crowding.lost() - behind
+        return _Attempt(item, iut, error, began, time.perf_counter() - clock, lost)
 
     async def _unless_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
         """Run a test; where the run ends at the first violation, only until there is one.

@@ -6,52 +6,46 @@ from typing import Any
 import pytest
 
 from conformance.judging.captures import Event
-from conformance.running.doubt import CONFIRMED, Doubt
-from conformance.running.patience import Patience
-from conformance.selftest.test_machine import Crowded
+from conformance.running.doubt import CONFIRMED, LOST, Doubt
 from conformance.verdicts import NotExercised, Violation
 
 _EVENTS = (Event(0.1, "robot", b"something came"), Event(0.2, "robot", event="closed"))
 
 
-def iut(factor: float = 3.0) -> Any:
-    """What a test has seen of an IUT while the machine was so crowded."""
-    patience = Patience(crowding=Crowded(factor))
-    patience.seconds("response", 2.0)
-    testbed = SimpleNamespace(patience=patience)
+def iut() -> Any:
+    """What a test has seen of an IUT."""
     session = SimpleNamespace(events=_EVENTS)
-    return SimpleNamespace(
-        testbed=testbed, sessions=[session], concluded=lambda error, sessions: error, remark=""
-    )
+    return SimpleNamespace(sessions=[session], concluded=lambda error, sessions: error, remark="")
 
 
 @pytest.mark.parametrize("event", [None, 1])
 def test_what_is_missed_on_a_busy_machine_is_doubted(event: int | None) -> None:
-    assert Doubt().arises(Violation("a push", "none came", event=event), iut())
+    assert Doubt().arises(Violation("a push", "none came", event=event), iut(), 0.5, LOST)
 
 
 @pytest.mark.parametrize(
-    ("error", "factor"),
+    ("error", "seconds", "lost"),
     [
-        (None, 3.0),
-        (NotExercised("no hook"), 3.0),
-        (Violation("a push", "something else came", event=0), 3.0),
-        (Violation("a push", "something else came", event=7), 3.0),
-        (Violation("a push", "none came"), 1.0),
+        (None, 0.5, LOST),
+        (NotExercised("no hook"), 0.5, LOST),
+        (Violation("a push", "something else came", event=0), 0.5, LOST),
+        (Violation("a push", "something else came", event=7), 0.5, LOST),
+        (Violation("a push", "none came"), 0.5, LOST / 2),
+        (Violation("a push", "none came"), 4.0, LOST),
     ],
 )
-def test_nothing_else_is(error: Exception | None, factor: float) -> None:
-    assert not Doubt().arises(error, iut(factor))
+def test_nothing_else_is(error: Exception | None, seconds: float, lost: float) -> None:
+    assert not Doubt().arises(error, iut(), seconds, lost)
 
 
 def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
     doubt, missed = Doubt(), Violation("a push", "none came")
     for _ in range(CONFIRMED):
         assert doubt.lasts
-        assert doubt.arises(missed, iut())
+        assert doubt.arises(missed, iut(), 0.5, LOST)
         doubt.settle(missed, missed, iut())
     assert not doubt.lasts
-    assert not doubt.arises(missed, iut())
+    assert not doubt.arises(missed, iut(), 0.5, LOST)
 
 
 def test_a_test_that_holds_then_says_that_it_did_not_at_first() -> None:

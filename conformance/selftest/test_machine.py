@@ -72,7 +72,6 @@ def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
     assert seconds() == 2.0, "what was lost before is no matter"
     crowding.lose(1.5)
     assert seconds() == 3.5
-    assert patience.crowded
     crowding.lose(1000.0)
     assert seconds() == 2.0 * LONGEST
 

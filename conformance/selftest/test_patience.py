@@ -41,10 +41,10 @@ def test_what_lacks_for_what_is_presumed_is_not_waited_for_in_full_unless_any_ha
     patience = Patience(lambda name: ["pong.each"] if name == "pong.number" else [])
     patience.miss("pong.each", ("Pong", "Bye"))
     assert patience.seconds_for(PONG, 2, ["pong.number"]) < 2
-    assert patience.hopeless("pong.number", PONG)
-    assert not patience.hopeless("pong.number", ())
+    assert patience.hopeless(["pong.each"], PONG)
+    assert not patience.hopeless(["pong.each"], ())
     patience.came("Bye")
-    assert not patience.hopeless("pong.number", PONG)
+    assert not patience.hopeless(["pong.each"], PONG)
     assert patience.seconds_for(PONG, 2, ["pong.number"]) == 2
 
 

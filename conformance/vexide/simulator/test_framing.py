@@ -36,6 +36,7 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
+UPDATES = "devices.update-on-change"
 
 
 @requirement("framing.json-lines")
@@ -279,8 +280,7 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
         raise Inconclusive(
-            f"no update of the motor at port {ports} comes in a plain session either "
-            "(devices.update-on-change)"
+            f"no update of the motor at port {ports} comes in a plain session either ({UPDATES})"
         )
     raise Violation(
         f"updates of the motors at ports {', '.join(map(str, known.reporting))}",
@@ -293,6 +293,6 @@ async def _not_driven(session: Session, numbers: Iterable[int]) -> set[int]:
     wanted = set(numbers)
     left = session.left("program")
     while missing := wanted.difference(motors_reported(session)):
-        if not await session.watch("DeviceUpdate", within=left):
+        if not await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
             break
     return missing
