@@ -117,6 +117,10 @@ class Tester:
         except NotExercised as unseen:
             lacking = str(unseen)
             await self.session.until_closed(self.session.seconds("quiet"))
+        except Inconclusive:
+            # It may have ended with its connection, and the upper tester with it.
+            if not (may_close and self.session.ended):
+                raise
         except Violation as none:
             await self.session.unharmed(after)
             if not self.session.ended:

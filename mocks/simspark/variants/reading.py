@@ -11,3 +11,12 @@ class ClosesUponMalformed(Endpoint):
     def misread(self, connection: Connection, error: str) -> None:
         super().misread(connection, error)
         connection.close()
+
+
+@variant("ends-upon-malformed", of="robustness.malformed", roles=("agent", "monitor"))
+class EndsUponMalformed(Endpoint):
+    """Ends, and its connection with it, upon what it cannot decode."""
+
+    def misread(self, connection: Connection, error: str) -> None:
+        super().misread(connection, error)
+        raise SystemExit
