@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from conformance.harness.instance import Instance
 from conformance.judging.judge import Finding
+from conformance.running.floods import ENOUGH
 from conformance.running.patience import Left, Names
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
+from conformance.verdicts import Conclusion, Flooded, Inconclusive, NotExercised, Violation
 
 T = TypeVar("T")
 
@@ -155,10 +156,13 @@ class Iut:
     async def instance(self, program: str | None = None) -> AsyncIterator[Instance]:
         """One running IUT, ended with all its offspring when the block is left.
 
-        ``program`` names what it should run; raises NotExercised where that is not declared.
+        ``program`` names what it should run; raises NotExercised where that is not declared, and
+        Flooded where the IUT has flooded sessions often enough.
         """
         if program is not None:
             self._require(program)
+        if self.testbed.patience.floods.endless:
+            raise Flooded(f"the IUT was not tried: it floods in {ENOUGH} sessions and more", 1)
         if self.configuration.fixed and self.testbed.busy:
             raise NotExercised("needs two instances at a time, and the address of yours is fixed")
         self.testbed.busy = True

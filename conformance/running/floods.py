@@ -26,6 +26,7 @@ TOGETHER = 2  # times as much is followed in all sessions that are under way
 FLOODS = 2  # sessions that are followed that far
 FLOODED = 20  # what is followed is divided by that after them
 LEAST = 64 * 1024  # bytes that are followed in any session
+ENOUGH = 10  # sessions one after the other that are cut off, after which no other is begun
 
 
 @dataclass
@@ -36,6 +37,8 @@ class Floods:
     """How many there were."""
     _shortest: int = MOST.bytes
     _read: dict[object, Read] = field(default_factory=dict)
+    _cut: set[object] = field(default_factory=set)
+    _in_a_row: int = 0
 
     def cut_off(self, session: object, read: Read) -> bool:
         """Whether a session, in which that was read, is followed no further.
@@ -50,17 +53,28 @@ class Floods:
         if not (over or (long and crowded)):
             return False
         self.met += 1
+        self._in_a_row += 1
+        self._cut.add(session)
         self._shortest = min(self._shortest, read.bytes)
         return True
 
     def left(self, session: object) -> None:
         """A session is over."""
-        self._read.pop(session, None)
+        read = self._read.pop(session, None)
+        if session in self._cut:
+            self._cut.remove(session)
+        elif read:
+            self._in_a_row = 0
 
     @property
     def known(self) -> bool:
         """Whether it is known to flood, so that little is followed of its further sessions."""
         return self.met >= FLOODS
+
+    @property
+    def endless(self) -> bool:
+        """Whether it floods whatever it is asked: then further sessions would show nothing."""
+        return self._in_a_row >= ENOUGH
 
     @property
     def most(self) -> Read:

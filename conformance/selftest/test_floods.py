@@ -11,7 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
 from conformance.running import floods
-from conformance.running.floods import FLOODED, FLOODS, LEAST, MOST, Floods, Read
+from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, Floods, Read
 from conformance.running.testbed import Testbed
 from conformance.simspark import codec
 from conformance.verdicts import Flooded
@@ -48,6 +48,22 @@ def test_one_that_floods_is_not_followed_any_more() -> None:
     assert followed.most.bytes == size // FLOODED
     assert not followed.cut_off("further", Read(LEAST, 1, 1))
     assert followed.cut_off("further", Read(size // FLOODED + 1, 0, 0))
+
+
+def test_one_that_floods_every_session_is_not_tried_any_more() -> None:
+    followed, flood = Floods(), Read(MOST.bytes + 1, 3, 3)
+    for session in range(ENOUGH - 1):
+        assert followed.cut_off(session, flood)
+        followed.left(session)
+    assert not followed.endless
+    assert not followed.cut_off("can be followed", Read(10, 1, 1))
+    followed.left("can be followed")
+    followed.left("has said nothing")
+    for session in range(ENOUGH):
+        assert not followed.endless
+        assert followed.cut_off(session, flood)
+        followed.left(session)
+    assert followed.endless
 
 
 class Pouring(NoWire):
