@@ -20,6 +20,7 @@ from conformance.verdicts import Violation
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
 _BIT = 16 * 1024  # bytes: hundreds of the smallest messages
+ONE_READ = 1024  # bytes that any program takes in one read, if they are there
 PART = "a part of a message"
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
@@ -69,6 +70,11 @@ class Wire:
         )
         self.told: list[str] = []
         """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
+        self.apart = ""
+        """What it sent was too ``long`` for one read, or ``cut``, or several messages in one write.
+
+        Whether a message counts then may depend on how often a program reads; else it is empty.
+        """
         self._link = link
         self._segmentation = segmentation
         self._patience = patience
@@ -143,6 +149,10 @@ class Wire:
         frames = self.judge.decode(self.peer, data)
         if not self._ended:
             self.told += [frame.name or NOISE for frame in frames] or [PART]
+        if len(data) > ONE_READ:
+            self.apart = "long"
+        elif len(pieces) > 1 or len(frames) != 1:
+            self.apart = self.apart or "cut"
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)

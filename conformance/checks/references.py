@@ -14,7 +14,7 @@ from conformance.judging import captures
 HEADER = (
     *("capture", "protocol", "title", "origin", "requirements"),  # what every capture says
     *("fragment", "iut", "violates", "also", "provoked"),  # what one written by hand may say
-    *("program", "test", "cut"),  # what a run has recorded, and what its test concluded:
+    *("program", "test"),  # what a run has recorded, and what its test concluded:
     *("expected", "came", "offending", "concluded"),
 )
 """The keys that the header of a capture can have; see README."""
@@ -52,6 +52,9 @@ def _words(protocol: Protocol) -> Iterator[str]:
     ids, parties = protocol.requirements, protocol.parties
     for problem in _unknown("requirement", [protocol.schema_requirement], ids):
         yield f"{file}: schema_requirement: {problem}"
+    cut = protocol.segmentation_requirement
+    for problem in _unknown("requirement", [cut] if cut else [], ids):
+        yield f"{file}: segmentation_requirement: {problem}"
     for feature, named in protocol.features.items():
         for problem in _unknown("requirement", named, ids):
             yield f"{file}: features.{feature}: {problem}"

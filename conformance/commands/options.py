@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="any other IXIT value"
     )
-    parser.add_argument("--max-wait", type=float, default=30.0, metavar="S")
+    parser.add_argument("--max-wait", type=float, default=Configuration.max_wait, metavar="S")
     parser.add_argument("--mock", action="store_true", help="the IUT is the reference mock")
     parser.add_argument(
         "--fault", metavar="NAME", action="append", default=[], help="the same, with this fault"
@@ -124,6 +124,8 @@ def repeated(args: argparse.Namespace, command: Sequence[str], *words: str) -> s
     for option in ("protocols", "fault", "hook", "timing", "set"):
         for value in getattr(args, option) or ():
             again += [f"--{option}", value]
+    if args.max_wait != Configuration.max_wait:
+        again += ["--max-wait", f"{args.max_wait:g}"]
     text = shlex.join(again)
     return f"{text} -- {shlex.join(command)}" if command else text
 

@@ -41,6 +41,8 @@ def execute(args: argparse.Namespace) -> int:
     played = recordings.read(args.capture, args.role)
     if played.capture.extra.get("fragment"):
         raise CaptureError(f"{args.capture}: a list of messages and no session; nothing to replay")
+    for text in played.left_out[:1] if played.capture.gaps else ():
+        print(f"played up to a gap: {one_line(text.partition(';')[0], 400)}")
     role = _role(played, args)
     chosen = options_of_iut.chosen(args, played.protocol.role(role), args.rest)
     return asyncio.run(_play(played, chosen, args))

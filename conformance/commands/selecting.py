@@ -21,6 +21,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only tests that decide it; * stands for anything",
     )
+    parser.add_argument(
+        "--test",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="only the test of this id, as a report names it; can be repeated",
+    )
     parser.add_argument("--failed", action="store_true", help="only tests that failed last time")
     parser.add_argument("--shard", type=_shard, metavar="I/N", help="the I-th part of N")
 
@@ -35,6 +42,7 @@ def chosen(
     return Selection(
         args.keyword or "",
         _requirements(args, configuration),
+        tuple(args.test),
         _failed(configuration, folders) if args.failed else (),
         args.shard or "",
     )

@@ -16,7 +16,11 @@ from conformance.running.smoke import SMOKE
 from conformance.session import RESET
 from conformance.verdicts import VIOLATIONS, Verdict, violated
 
-_OF_THE_IUT = ("--connect", "--listen", "--fault", "--variant", "--mutant", "--protocols")
+_OF_THE_IUT = (
+    *("--connect", "--listen", "--fault", "--variant", "--mutant", "--transport", "--protocols"),
+    *("--config", "--hook", "--timing", "--set", "--max-wait"),
+)
+"""The options of a run that a replay against the same IUT has as well."""
 
 _ORDER = (Verdict.FAIL, Verdict.WARN, Verdict.INCONCLUSIVE)
 

@@ -33,6 +33,32 @@ def settle(results: Results, protocol: Protocol) -> None:
     _settle_sessions(results, protocol)
     _settle_absences(results, protocol)
     _settle_deaths(results, protocol)
+    _settle_cuts(results, protocol.segmentation_requirement)
+
+
+def _settle_cuts(results: Results, cut: str) -> None:
+    """What fails only where one read need not have taken a message whole, by itself.
+
+    It may follow where that is violated itself, and by other means than by long messages, which may
+    be what is wrong.
+    """
+    bad = [result for result in results if result["verdict"] in VIOLATIONS]
+    mine = [result for result in bad if result["requirement"] == cut and result["apart"] == "cut"]
+    if not mine:
+        return
+    whole = {result["requirement"] for result in bad if not result["apart"]}
+    whole |= {
+        finding["requirement"]
+        for result in results
+        for finding in result["findings"]
+        if not (finding["follows"] or result["apart"])
+    }
+    for result in results:
+        for finding in result["findings"]:
+            if finding["requirement"] not in (cut, *whole):
+                finding["follows"] = finding["follows"] or cut
+        if result in bad and result["requirement"] not in (cut, *whole):
+            _demote(result, cut, mine[0]["detail"])
 
 
 def _settle_bases(results: Results) -> None:

@@ -140,7 +140,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
     internal = {"findings", "exercised", "problem", "unreached", "explains", "at_end"}
-    internal |= {"rests", "follows"}
+    internal |= {"rests", "follows", "apart"}
     internal |= {"missing", "got", "told", "death", "late", "flooded"}
     optional = ("expected", "came")
     return {

@@ -168,6 +168,8 @@ class Protocol:
     name: str
     title: str
     schema_requirement: str
+    segmentation_requirement: str
+    """What a receiver violates for which it matters how a stream is cut; empty for no stream."""
     roles: Mapping[str, Role]
     timings: Mapping[str, Setting]
     ixit: Mapping[str, Setting]

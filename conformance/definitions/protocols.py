@@ -60,6 +60,7 @@ def load(name: str) -> Protocol:
         name=name,
         title=raw["title"],
         schema_requirement=raw["schema_requirement"],
+        segmentation_requirement=raw.get("segmentation_requirement", ""),
         roles={role: _role(name, role, entry) for role, entry in raw["roles"].items()},
         timings=_settings(raw["timings"]),
         ixit=_settings(raw.get("ixit", {})),

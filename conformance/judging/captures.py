@@ -15,6 +15,9 @@ from conformance.exits import WrongUsage
 VERSION = 1
 ORIGINS = ("golden", "recorded", "counterexample")
 
+LEFT_OUT = "left out"
+"""Happens where a capture lacks events: its details say how many, and of how many bytes."""
+
 _LONG = 1024  # bytes above which hex is no longer readable
 _BLANKS = str.maketrans("\t\r\n", "   ")
 
@@ -97,6 +100,11 @@ class Capture:
         """The instance of the IUT that a connection was with, where there were several; else 1."""
         events = (event for event in self.events if event.connection == connection)
         return next((int(e.details["instance"]) for e in events if "instance" in e.details), 1)
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """The indices of the events that stand for others, which were left out."""
+        return tuple(n for n, event in enumerate(self.events) if event.event == LEFT_OUT)
 
     @property
     def transport(self) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol as Interface
 
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
-from conformance.judging.captures import Capture, Event
+from conformance.judging.captures import LEFT_OUT, Capture, Event
 
 MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
 _COUNTED = 10_000  # different ones that are counted over all connections
@@ -82,6 +82,7 @@ class Judge:
     ) -> None:
         self._protocol = protocol
         self._judged = frozenset(judged)
+        self._transport = transport
         self._decoders: dict[str, Decoder] = {
             party: protocol.decoder(party, transport) for party in protocol.parties
         }
@@ -146,6 +147,16 @@ class Judge:
         """Judge the end of one side's stream."""
         if self._oracle:
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
+
+    def resume(self) -> None:
+        """What came up to here is not known: from now on messages are judged by themselves."""
+        for party in self._decoders:
+            self._decoders[party] = self._protocol.decoder(party, self._transport)
+        self._prompting.clear()
+        if self._oracle:
+            for exercised in self._exercised.values():
+                exercised |= self._oracle.exercised
+        self._oracle = None
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
         if frame.name is None:
@@ -246,6 +257,12 @@ class Connections:
 
         All findings of an event are about its sender.
         """
+        if event.event == LEFT_OUT:
+            # Messages that are lost may have been of any connection, or have begun one.
+            self._fragment = True
+            for judge in self._judges.values():
+                judge.resume()
+            return [], []
         if event.connection in self._foreign:
             return [], []
         judge = self._judges.get(event.connection) or self._begun(event)
@@ -264,7 +281,8 @@ class Connections:
         elif event.event == "closed":
             frames = judge.rest(event.sender)
             for frame in frames:
-                judge.frame(self._latest[event.connection, event.sender], event.sender, frame)
+                last = self._latest.get((event.connection, event.sender), index)
+                judge.frame(last, event.sender, frame)
             judge.closed(index, event.sender)
         found = judge.found[self._told.get(event.connection, 0) :]
         self._told[event.connection] = len(judge.found)

@@ -60,7 +60,8 @@ class Recording:
             return ()
         event = told.get("offending")
         inside = isinstance(event, int) and 0 <= event < len(self.capture.events)
-        text = f"expected {told.get('expected')}; {told.get('came')}"
+        came = str(told.get("came"))
+        text = f"expected {told['expected']}; {came}" if "expected" in told else came
         return (Finding(str(told["concluded"]), text, event if inside else None),)
 
     def level(self, finding: Finding) -> str:
@@ -123,8 +124,18 @@ def judged(
         tuple(said.contradictions),
         said.messages,
         tuple(lines),
-        tuple(left_out),
+        (*_left_out(capture), *left_out),
     )
+
+
+def _left_out(capture: Capture) -> Iterator[str]:
+    """What a capture that was cut says that it lacks."""
+    if not capture.gaps:
+        return
+    told = [capture.events[gap].details for gap in capture.gaps]
+    events, size = (sum(int(each.get(key, 0)) for each in told) for key in ("events", "bytes"))
+    text = f"{events:,} events with {size:,} bytes, which were left out of this file"
+    yield f"{text}; what follows them is judged message by message, and not in its order"
 
 
 def protocol_of(path: Path, capture: Capture) -> Protocol:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from conformance.definitions import protocols
 from conformance.exits import WrongUsage
+from conformance.judging.captures import LEFT_OUT
 from conformance.reporting import places
 from conformance.reporting.places import Range
 from conformance.reporting.text import hexdump, hexdump_size, in_hexdump, one_line
@@ -212,6 +213,9 @@ def _step(
     except ValueError as error:
         size = f"{len(line):,} bytes or more" if len(line) >= MOST_LINE else f"{len(line):,} bytes"
         return Step("gap", f"event {index} ({size}) not shown: {one_line(error, 80)}", marks=marks)
+    if event.get("event") == LEFT_OUT:
+        lacks = f"{event.get('events')} events with {event.get('bytes')} bytes"
+        return Step("gap", one_line(f"{lacks} were left out of the file", 80), marks=marks)
     sender = event.get("from")
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from conformance.definitions.protocol import Protocol
@@ -32,7 +32,8 @@ async def replay(session: Session, capture: Capture) -> None:
     """Play a capture in a session that has just been opened; the session's judge sees it all.
 
     Our events are sent write by write as they were, each once the messages of the IUT that pace the
-    protocol (``MessageType.paces``) have come as often as before it in the capture. Whatever else
+    protocol (``MessageType.paces``) have come as often as before it in the capture. Where events
+    were left out, it ends there. Whatever else
     the IUT sends is its own choice. Raises Violation where such a message does not come, where the
     IUT dies, and where a counterexample comes out again as it was; NotExercised where the capture
     has roles that one session cannot play, or nothing goes over a wire.
@@ -43,6 +44,8 @@ async def replay(session: Session, capture: Capture) -> None:
             f"{session.role} has no wire, and a replay sends what was sent over one: "
             f"run the test again{test}"
         )
+    if capture.gaps:
+        capture = replace(capture, events=capture.events[: capture.gaps[0]])
     captured = _captured(session.protocol, capture, session.role.name, session.peer)
     # What we send in a counterexample may be wrong: an IUT that then closes the stream may do so.
     lenient = capture.origin == "counterexample"

@@ -43,6 +43,7 @@ class Result:
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
     many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
     where in the transcript each message was ``sent`` last, by its name.
+    ``apart`` is that of its sessions (see `Wire`), ``long`` before ``cut``.
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
     how many bytes the IUT wrote where that was more than is followed, else 0.
     """
@@ -68,6 +69,7 @@ class Result:
     got: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
+    apart: str = ""
     late: float | None = None
     flooded: int = 0
     exercised: list[str] = field(default_factory=list)
@@ -119,6 +121,7 @@ def conclude(
     result.at_end = decisive is not None and _is_end(decisive, result.offending)
     result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
     result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
+    result.apart = max((session.apart for session in tried), default="")
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
@@ -164,7 +167,7 @@ def _keep(
     counterexample: bool,
 ) -> None:
     """Write the transcript of what decided the test, and what fails as a counterexample."""
-    written = files.of(sessions)
+    written = files.of(sessions, session, result.offending)
     result.transcript = written.path
     result.offending = written.place(sessions, session, result.offending)
     if result.death:
@@ -178,7 +181,8 @@ def _keep(
     shown = {"expected": result.expected, "came": result.came, "offending": result.offending}
     told = {key: value for key, value in shown.items() if value is not None}
     decided = bool(result.findings) or result.verdict in VIOLATIONS
-    if decided and result.expected and not _on(session, about):
+    seen = _on(session, about) and not written.gaps
+    if decided and result.came and not seen:
         told["concluded"] = about
         files.conclude(written, "recorded", written.path, told)
     if counterexample and result.verdict in VIOLATIONS:

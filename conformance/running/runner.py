@@ -29,7 +29,7 @@ from conformance.reporting.files import write
 from conformance.reporting.summary import terminal_summary
 from conformance.running import drawing, interruption, other_role, smoke
 from conformance.running.doubt import Doubt
-from conformance.running.naming import case_id, keyword, purpose
+from conformance.running.naming import case_id, purpose
 from conformance.running.overlap import overlap, width
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
@@ -237,7 +237,7 @@ class Runner:
         for finding in result.findings:
             if finding["at_end"] or (finding["concluded"] and finding["event"] is None):
                 finding["rests"] = await iut.basis(finding["requirement"])
-        result.reproduce = self._reproduce(item.name)
+        result.reproduce = self._reproduce(result.id)
         report = pytest.TestReport(
             item.nodeid,
             item.location,
@@ -287,11 +287,11 @@ class Runner:
             await asyncio.wait({running})
         raise NotExercised("the run was to end at the first violation")
 
-    def _reproduce(self, name: str) -> str:
+    def _reproduce(self, test: str) -> str:
         before, _, after = self.configuration.invocation.partition(" -- ")
         words = [before, f"--seed {self.configuration.seed}"]
-        if name:
-            words.append(f"-k {shlex.quote(keyword(name))}")
+        if test:
+            words.append(f"--test {shlex.quote(test)}")
         return " ".join(words) + (f" -- {after}" if after else "")
 
     def _tell(self, result: Result) -> None:

@@ -14,29 +14,32 @@ class Selection:
     """A run of a part: test cases for which everything holds that is given here.
 
     ``keyword`` is pytest's ``-k``, which pytest applies; ``requirements`` are patterns of ids, in
-    which ``*`` stands for anything; ``tests`` are ids of test cases. ``shard`` is ``I/N``: the
+    which ``*`` stands for anything; ``tests`` are ids of test cases, and ``failed`` those that
+    an earlier report lists as failed. ``shard`` is ``I/N``: the
     I-th of N parts of the rest, in each of which a requirement has all of its tests or none.
     """
 
     keyword: str = ""
     requirements: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
     shard: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.keyword or self.requirements or self.tests or self.shard)
+        return any((self.keyword, self.requirements, self.tests, self.failed, self.shard))
 
     def __str__(self) -> str:
         """As it is typed."""
         words = [f"-k '{self.keyword}'"] if self.keyword else []
         words += [f"--requirement '{pattern}'" for pattern in self.requirements]
-        words += ["--failed"] if self.tests else []
+        words += [f"--test '{name}'" for name in self.tests]
+        words += ["--failed"] if self.failed else []
         words += [f"--shard {self.shard}"] if self.shard else []
         return " ".join(words)
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Selection":
-        tuples = {name: tuple(raw[name]) for name in ("requirements", "tests")}
+        tuples = {name: tuple(raw[name]) for name in ("requirements", "tests", "failed")}
         return cls(**{**raw, **tuples})
 
     def of(self, cases: Sequence[tuple[str, str]]) -> list[bool]:
@@ -51,7 +54,7 @@ class Selection:
 
     def _takes(self, case: str, requirement: str) -> bool:
         wanted = not self.requirements or matches(requirement, self.requirements)
-        return wanted and (not self.tests or case in self.tests)
+        return wanted and all(case in ids for ids in (self.tests, self.failed) if ids)
 
 
 @dataclass(frozen=True)

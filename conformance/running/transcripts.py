@@ -1,18 +1,23 @@
 """Writes what crossed the wire in a test: all connections of its sessions, in the order of time."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from conformance.judging.captures import Capture, Event, write
+from conformance.judging.captures import LEFT_OUT, Capture, Event, write
 from conformance.session import Session
 
-KEPT = 1024 * 1024  # bytes of a transcript's file, about, and more up to the last marked event
+KEPT = 1024 * 1024  # bytes of a transcript's beginning, about, and more up to a marked event
 PASSED = KEPT // 8  # the same of a test that has passed
 FLOOD = KEPT // 64
 MOST = 4 * KEPT  # bytes that are written at most, and KEPT where each is kept short
+AROUND = 30  # events that are kept on either side of a marked one behind that, and before the end
+ROOM = KEPT // 16  # bytes of them, beside the marked one
+MARKED = 3  # events that are marked behind that of which the surroundings are kept
 FULL = 8 * KEPT  # bytes of all transcripts of a run, from which on each is kept short
 _LINE = 100  # bytes that an event takes beside its data
 _DECODED = 3  # times its data that an event takes with its message
@@ -22,18 +27,25 @@ Sessions = tuple[Session, ...]
 
 @dataclass(frozen=True)
 class Transcript:
-    """One written file; ``places`` maps a session, by its number, and its event to the file's."""
+    """One written file; ``places`` maps a session, by its number, and its event to the file's.
+
+    Where events were left out (`LEFT_OUT`), theirs are missing.
+    """
 
     path: str
     capture: Capture
     places: dict[tuple[int, int], int]
 
+    @property
+    def gaps(self) -> bool:
+        """Whether events were left out of it."""
+        return bool(self.capture.gaps)
+
     def place(self, sessions: Sessions, session: Session, event: int | None) -> int | None:
         """The index in the file of an event of a session; None where it was left out."""
         if event is None or session not in sessions:
             return None
-        place = self.places.get((sessions.index(session), event))
-        return place if place is not None and place < len(self.capture.events) else None
+        return self.places.get((sessions.index(session), event))
 
 
 @dataclass
@@ -60,12 +72,19 @@ class Transcripts:
         """The name of the test as that of a file."""
         return re.sub(r"[^\w.-]+", "_", self.test)[:150]
 
-    def of(self, sessions: Sessions) -> Transcript:
-        """The transcript of these sessions, which is written if it was not yet."""
+    def of(
+        self, sessions: Sessions, session: Session | None = None, event: int | None = None
+    ) -> Transcript:
+        """The transcript of these sessions, which is written if it was not yet.
+
+        The event of one of them that decides the test is kept, as are those that the judge names.
+        """
         if sessions not in self._written:
             number = len(self._written) + 1
             name = self.name if number == 1 else f"{self.name}-{number}"
-            self._written[sessions] = self._write(sessions, f"transcripts/{name}.jsonl")
+            self._written[sessions] = self._write(
+                sessions, f"transcripts/{name}.jsonl", session, event
+            )
         return self._written[sessions]
 
     def conclude(self, written: Transcript, origin: str, path: str, told: dict[str, Any]) -> None:
@@ -73,37 +92,41 @@ class Transcripts:
         extra = {**written.capture.extra, **told}
         write(self.folder / path, replace(written.capture, origin=origin, extra=extra))
 
-    def _write(self, sessions: Sessions, path: str) -> Transcript:
+    def _write(
+        self, sessions: Sessions, path: str, decisive: Session | None, event: int | None
+    ) -> Transcript:
         events, places = _merged(sessions)
+        shown = [(decisive, event)]
+        for each in sessions:
+            shown += [(each, finding.event) for finding in each.judge.findings]
         marked = [
-            places[number, finding.event]
-            for number, session in enumerate(sessions)
-            for finding in session.judge.findings
-            if finding.event is not None
+            places[sessions.index(each), at]
+            for each, at in shown
+            if each in sessions and at is not None and (sessions.index(each), at) in places
         ]
         # More of a flood, or where every test brings as much, would show nothing new.
         short = any(session.flooded for session in sessions) or self.run.bytes > FULL
         usual = FLOOD if short else PASSED if self.passed else KEPT
-        kept = _bounded(events, max(marked, default=0), usual, KEPT if short else MOST)
+        kept = _kept(events, marked, usual, KEPT if short else MOST)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
             extra["program"] = session.instance.program
         if not session.instance.configuration.command:
             extra["running"] = True
-        if kept < len(events):
-            extra["cut"] = f"{len(events) - kept} events left out"
         capture = Capture(
             protocol=session.protocol.name,
             title=self.purpose,
             origin="recorded",
             requirements=(self.requirement,),
-            events=tuple(events[:kept]),
+            events=tuple(_with_gaps(events, kept)),
             extra=extra,
         )
         write(self.folder / path, capture)
         self.run.bytes += (self.folder / path).stat().st_size
-        return Transcript(path, capture, places)
+        numbers = _numbers(kept)
+        where = {key: numbers[place] for key, place in places.items() if place in numbers}
+        return Transcript(path, capture, where)
 
 
 def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:
@@ -135,12 +158,57 @@ def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]
     return [event for *_, event in entries], places
 
 
-def _bounded(events: Sequence[Event], marked: int, usual: int, most: int) -> int:
-    """How many of the events are kept."""
-    size = 0
-    for number, event in enumerate(events):
-        times = _DECODED if event.message or event.messages else 1
-        size += times * len(event.data or b"") + _LINE
-        if size > most or (size > usual and number > marked):
-            return number
-    return len(events)
+def _kept(events: Sequence[Event], marked: Sequence[int], usual: int, most: int) -> list[int]:
+    """Which events are kept: the beginning, what surrounds the marked ones, and the end.
+
+    The beginning takes the ``usual`` number of bytes, and up to ``most`` where one is marked there.
+    """
+    sizes = [_size(event) for event in events]
+    totals = list(accumulate(sizes))
+    last = max((mark for mark in marked if totals[mark] <= most), default=-1)
+    begun = max(bisect_right(totals, usual), last + 1)
+    kept = set(range(begun))
+    beyond = list(dict.fromkeys(mark for mark in marked if mark >= begun and sizes[mark] <= most))
+    for place in (*beyond[:MARKED], len(events) - 1):
+        if begun < len(events):
+            kept |= _around(place, sizes, most)
+    return sorted(kept)
+
+
+def _around(place: int, sizes: Sequence[int], most: int) -> set[int]:
+    """An event, unless it is a huge one, and those on either side for which there is room."""
+    kept = {place} if sizes[place] <= most else set()
+    for side in (range(place - 1, -1, -1), range(place + 1, len(sizes))):
+        room = ROOM // 2
+        for index in side[:AROUND]:
+            room -= sizes[index]
+            if room < 0:
+                break
+            kept.add(index)
+    return kept
+
+
+def _size(event: Event) -> int:
+    """About how many bytes of the file an event takes."""
+    times = _DECODED if event.message or event.messages else 1
+    return times * len(event.data or b"") + _LINE
+
+
+def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> Iterator[Event]:
+    """The events that are kept, and where others are left out one that says so."""
+    for before, place in pairwise([-1, *kept, len(events)]):
+        if gone := events[before + 1 : place]:
+            size = sum(len(event.data or b"") for event in gone)
+            details = {"events": len(gone), "bytes": size}
+            yield Event(gone[0].at, None, event=LEFT_OUT, details=details)
+        if place < len(events):
+            yield events[place]
+
+
+def _numbers(kept: Sequence[int]) -> dict[int, int]:
+    """By the index of an event that is kept its index among them and the gaps between them."""
+    gaps, numbers = 0, {}
+    for number, (before, place) in enumerate(pairwise([-1, *kept])):
+        gaps += place > before + 1
+        numbers[place] = number + gaps
+    return numbers

@@ -366,3 +366,26 @@ def test_a_flood_is_one_cause(protocol: Protocol) -> None:
     flood, failure, late = made(results)
     assert (flood["kind"], flood["tests"], flood["what"]) == ("flood", ["c", "b"], "much")
     assert (failure["kind"], late["kind"]) == ("violation", "late")
+
+
+CUT = "framing.segmentation"
+
+
+def test_what_fails_only_where_a_read_may_not_take_it_whole_follows() -> None:
+    """A program that reads once where it should read on fails long messages of all kinds."""
+    results = [
+        result("cut", CUT, apart="cut"),
+        result("long", "framing.long-lines", apart="long"),
+        result("plain", ROOT),
+        result("again", ROOT, apart="long"),
+    ]
+    settle(results, protocols.load("vexide"))
+    assert [each["follows"] for each in results] == ["", CUT, "", ""]
+    assert [each["verdict"] for each in results] == ["fail", "inconclusive", "fail", "fail"]
+
+
+def test_what_is_long_may_be_what_is_wrong() -> None:
+    """Where only long messages show that it matters how they are cut, their length may matter."""
+    results = [result("a", CUT, apart="long"), result("b", "framing.long-lines", apart="long")]
+    settle(results, protocols.load("vexide"))
+    assert [each["follows"] for each in results] == ["", ""]

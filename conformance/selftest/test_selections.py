@@ -162,3 +162,15 @@ def test_watching_runs_again_after_a_change(place: Place, ignored: bool) -> None
                 os.replace(place.file("other.py", banner), iut[-1])
         process.send_signal(signal.SIGINT)
     assert (seen, process.returncode) == (2, 1)
+
+
+def test_a_repeat_takes_one_test_however_others_are_named(place: Place) -> None:
+    """Its id is exact, where a keyword would take all tests whose names contain it."""
+    iut = place.simulator()
+    first = place.run(SIMULATOR, *BRIEF, "-k", "answered_once", "--max-wait", "7", iut=iut)
+    (test,) = first.report["tests"][1:]
+    assert f"--test {test['id']}" in test["reproduce"] and "--max-wait 7" in test["reproduce"]
+    again = place.run(SIMULATOR, *BRIEF, "--test", test["id"], iut=iut)
+    assert [each["id"] for each in again.report["tests"][1:]] == [test["id"]]
+    assert again.report["selection"]["by"] == f"--test '{test['id']}'"
+    assert place.run(SIMULATOR, *BRIEF, "--test", test["id"][:-1], iut=iut).code == 3

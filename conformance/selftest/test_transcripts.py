@@ -154,7 +154,7 @@ def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
     for passed in (False, True):
         kept = Transcripts(tmp_path, str(passed), "purpose", "framing", Written(), passed)
         transcript = kept.of((session,))
-        assert "left out" in transcript.capture.extra["cut"]
+        assert transcript.gaps
         sizes.append((tmp_path / transcript.path).stat().st_size)
     assert sizes[0] > 5 * sizes[1]
 
@@ -169,7 +169,44 @@ def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, floode
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     size = (tmp_path / kept.of((session,)).path).stat().st_size
     assert size < (2 * KEPT if flooded else 2 * MOST)
-    assert kept.of((session,)).place((session,), session, 1999) is None
+    assert kept.of((session,)).place((session,), session, 1999) is not None
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_what_is_wrong_late_in_a_long_session_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], far: bool
+) -> None:
+    """A transcript that is cut keeps its beginning, what surrounds the finding, and its end."""
+    protocol = protocols.load("vexide")
+    text = b'{"Log": {"level": "Info", "message": "%s"}}\n' % (b"x" * 9000)
+    value = protocol.decoder("simulator", "stdio").feed(text)[0].value
+    events = [captures.Event(0.0, None, event="connected", details={"transport": "stdio"})]
+    events += [captures.Event(0.1, "simulator", text, "Log", value)] * 400
+    wrong, at = b'{"Log": {"level": "Loud", "message": ""}}\n', 350 if far else 20
+    events[at] = captures.Event(0.2, "simulator", wrong)
+    events.append(captures.Event(0.3, "simulator", event="exited", details={"how": "1"}))
+    session = _talkative()
+    session.events = events
+    session.judge = SimpleNamespace(findings=[SimpleNamespace(event=at)])
+    kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
+    written = kept.of((session,))
+    place = written.place((session,), session, at)
+    path = tmp_path / written.path
+    again = captures.read(path)
+    assert place is not None and again.events[place].data == wrong
+    assert again.events[-1].event == "exited"
+    gaps = [again.events[gap].details for gap in again.gaps]
+    assert len(gaps) == 1 + far
+    whole = len(again.events) - len(gaps) + sum(gap["events"] for gap in gaps)
+    assert whole == len(events)
+    assert cli.main(["check", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert f"{path}:{place + 2}: " in told and "were left out of this file" in told
+    assert cli.main(["show", str(path)]) == 0
+    assert "left out" in capsys.readouterr().out
+    steps = ladder.read(path, "simulator", {place: [ladder.Mark("wrong")]}).steps
+    assert any(step.kind == "gap" and "left out of the file" in step.label for step in steps)
+    assert any(step.marks for step in steps)
 
 
 def test_several_messages_of_one_write_are_shown_as_such(

@@ -2,12 +2,10 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS
-from conformance.runtime.memory.answers import own_bit
+from conformance.runtime.buffer_owner.tester import OPERATIONS, bits_of, each_has_a_bit
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.held_mutex import waits_for_mutex
 from conformance.runtime.memory.operations import offered
-from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Violation
 
@@ -60,14 +58,6 @@ async def test_mutex_between_processes(iut: Iut) -> None:
             (await buffer.look()).holds({"read.params.angle": angle})
 
 
-async def bits_of(buffer: Buffer, name: str) -> int:
-    """The bitmap that set_data makes of one parameter."""
-    await buffer.put({"control.update": 0})
-    value = sample(buffer.peripheral[name], 3)
-    await buffer.tester.tested("set_data", **buffer.arguments, values={name: value})
-    return int((await buffer.look())["control.update"])
-
-
 @requirement("format.bit-order")
 async def test_order_of_bits(iut: Iut) -> None:
     """Each parameter has the bit of its place in the catalog, or that which the layout declares."""
@@ -86,12 +76,7 @@ async def test_every_bit(iut: Iut) -> None:
     """Each parameter has a bit of its own, up to the last of 16."""
     async with memory_tester(iut) as tester:
         for type_ in ("arm", "latch"):
-            buffer = await tester.connect(type_)
-            seen: dict[int, str] = {}
-            for param in buffer.peripheral.params:
-                if param.readable:
-                    bits = await bits_of(buffer, param.name)
-                    own_bit(buffer.place("control.update"), bits, param.name, seen)
+            await each_has_a_bit(await tester.connect(type_))
 
 
 @requirement("format.bitmaps")

@@ -2,18 +2,10 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.buffer import Buffer
-from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
+from conformance.runtime.buffer_owner.tester import connected
+from conformance.runtime.memory.tester import memory_tester, new_uid
 
 OFTEN = 100
-
-
-async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
-    """Connect a peripheral again, or disconnect it; its buffer has to stay, with all its bytes."""
-    operation = "connect" if whether else "disconnect"
-    answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
-    check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.why}")
-    buffer.kept()
 
 
 @requirement("lifecycle.created-valid")

@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID
+from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.operations import offered, run
 from conformance.runtime.memory.taking import takes_whole
@@ -27,6 +27,8 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         uid = new_uid()
         buffer = await tester.connect("arm", uid)
+        for whether in (False, True):
+            await connected(tester, buffer, uid, whether)
         for name in ("disconnect", "connect"):
             await waits_for_mutex(tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)})
 
@@ -97,8 +99,7 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
         for operation in known:
             await run(tester, buffer, operation)
         (await buffer.look()).only(before, {"valid"})
-        await tester.with_uid("connect", uid, type="arm")
-        buffer.kept()
+        await connected(tester, buffer, uid, True)
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
         (await buffer.look()).holds({"read.params.angle": 0.5})
 

@@ -1,7 +1,13 @@
 """The operations of an owner of buffers, as they are tried on an arm."""
 
+from conformance.cases import check
+from conformance.harness import memory
+from conformance.runtime.memory.answers import own_bit
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.operations import Operation
-from conformance.runtime.memory.tester import new_uid
+from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.tester import Tester, new_uid
+from conformance.verdicts import Violation
 
 SET_VALID = Operation("set_valid", {"valid": False}, ("valid",))
 """The one that does not ask whether the buffer is valid."""
@@ -23,3 +29,33 @@ OPERATIONS = (
     Operation("get_read", {}, ("control.read",)),
     Operation("get_write", {}, ("control.write",)),
 )
+
+
+async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> None:
+    """Connect a peripheral again, or disconnect it; its buffer has to stay, with all its bytes."""
+    operation = "connect" if whether else "disconnect"
+    answer = await tester.with_uid(operation, uid, type=buffer.peripheral.name)
+    check(answer.ok, f"the operation '{operation}' to succeed", f"it failed: {answer.why}")
+    told = answer.result.get("buffer") if isinstance(answer.result, dict) else answer.result
+    if whether and isinstance(told, str) and memory.inode(told) not in (None, buffer.object.inode):
+        tester.names.add(told)
+        expected = f"the buffer of a peripheral that is back to be {buffer.name}"
+        raise Violation(expected, f"it is {told[:80]}", "lifecycle.kept")
+    buffer.kept()
+
+
+async def bits_of(buffer: Buffer, name: str) -> int:
+    """The bitmap that set_data makes of one parameter."""
+    await buffer.put({"control.update": 0})
+    value = sample(buffer.peripheral[name], 3)
+    await buffer.tester.tested("set_data", **buffer.arguments, values={name: value})
+    return int((await buffer.look())["control.update"])
+
+
+async def each_has_a_bit(buffer: Buffer) -> None:
+    """Raise Violation unless set_data gives each parameter that is readable a bit of its own."""
+    seen: dict[int, str] = {}
+    for param in buffer.peripheral.params:
+        if param.readable:
+            bits = await bits_of(buffer, param.name)
+            own_bit(buffer.place("control.update"), bits, param.name, seen)
