@@ -21,6 +21,8 @@ SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
 _BIT = 16 * 1024  # bytes: hundreds of the smallest messages
 ONE_READ = 1024  # bytes that any program takes in one read, if they are there
+APART = (LONG, IN_PIECES, TOGETHER) = ("at length", "in pieces", "several messages in one write")
+"""How messages are sent that one read need not take whole, and one by one."""
 PART = "a part of a message"
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
@@ -70,11 +72,8 @@ class Wire:
         )
         self.told: list[str] = []
         """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
-        self.apart = ""
-        """What it sent was too ``long`` for one read, or ``cut``, or several messages in one write.
-
-        Whether a message counts then may depend on how often a program reads; else it is empty.
-        """
+        self.apart: set[str] = set()
+        """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
         self._link = link
         self._segmentation = segmentation
         self._patience = patience
@@ -150,9 +149,11 @@ class Wire:
         if not self._ended:
             self.told += [frame.name or NOISE for frame in frames] or [PART]
         if len(data) > ONE_READ:
-            self.apart = "long"
-        elif len(pieces) > 1 or len(frames) != 1:
-            self.apart = self.apart or "cut"
+            self.apart.add(LONG)
+        if len(pieces) > 1 or not frames:
+            self.apart.add(IN_PIECES)
+        elif len(frames) > 1:
+            self.apart.add(TOGETHER)
         # Judged ahead of its pieces: a peer may act on a message whose newline is still to come.
         for frame in frames:
             self.judge.frame(None, self.peer, frame)

@@ -17,6 +17,7 @@ from conformance.definitions.protocol import Protocol
 from conformance.harness import last_words
 from conformance.running.patience import never_came
 from conformance.verdicts import VIOLATIONS, Verdict
+from conformance.wire import LONG
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
 """What an error tells of the one input that it met: what it quotes, and its numbers."""
@@ -43,7 +44,7 @@ def _settle_cuts(results: Results, cut: str) -> None:
     be what is wrong.
     """
     bad = [result for result in results if result["verdict"] in VIOLATIONS]
-    mine = [result for result in bad if result["requirement"] == cut and result["apart"] == "cut"]
+    mine = [result for result in bad if result["requirement"] == cut and _only_cut(result)]
     if not mine:
         return
     whole = {result["requirement"] for result in bad if not result["apart"]}
@@ -59,6 +60,10 @@ def _settle_cuts(results: Results, cut: str) -> None:
                 finding["follows"] = finding["follows"] or cut
         if result in bad and result["requirement"] not in (cut, *whole):
             _demote(result, cut, mine[0]["detail"])
+
+
+def _only_cut(result: Mapping[str, Any]) -> bool:
+    return bool(result["apart"]) and LONG not in result["apart"]
 
 
 def _settle_bases(results: Results) -> None:

@@ -57,7 +57,8 @@ def decide(
         reason = (said + bad)[0]
     elif verdict is not Verdict.PASS:
         said = [r["detail"] for r in deciding if r["verdict"] == verdict]
-        said += [entry["message"] for entry in against if entry["verdict"] == verdict]
+        left = [entry for entry in against if entry["verdict"] == verdict]
+        said += [entry["message"] + _because(entry, results) for entry in left]
         reason = said[0] if said else _why_not(requirement, run)
     elif left := [r["detail"] for r in deciding if r["verdict"] == Verdict.NOT_EXERCISED]:
         reason = f"{len(left)} of {len(deciding)} tests of it were not exercised: {left[0]}"
@@ -76,6 +77,16 @@ def decide(
         "tests": [result["id"] for result in deciding],
     }
     return {**entry, "note": requirement.note} if requirement.note else entry
+
+
+def _because(finding: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
+    """What a finding may follow from, to be said behind it."""
+    key = ("requirement", "message", "event")
+    for result in results:
+        for found in result["findings"] if result["id"] == finding["test"] else ():
+            if found["follows"] and all(found[name] == finding[name] for name in key):
+                return f" (may follow from {found['follows']})"
+    return ""
 
 
 def _shows(result: Mapping[str, Any], run: Run) -> bool:

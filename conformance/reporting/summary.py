@@ -1,5 +1,6 @@
 """The short summary of a run on a terminal: the verdict, what is wrong, and what to provide."""
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -122,8 +123,11 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
 
 def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> Iterator[str]:
     """The message that shows a cause, and the command that shows it again."""
-    if folder is not None and cause["transcript"] and cause["event"] is not None:
-        path, event = folder / cause["transcript"], cause["event"]
+    path = folder / cause["transcript"] if folder is not None and cause["transcript"] else None
+    if path and cause["event"] is None:
+        yield f"      its session: {one_line(f'conformance show {shlex.quote(str(path))}', 500)}"
+    elif path:
+        event = cause["event"]
         role = report["iut"]["role"].rpartition("/")[2]
         drawn = ladder.read(path, role, {event: [ladder.Mark("")]})
         for step in drawn.steps:

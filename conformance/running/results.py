@@ -22,6 +22,7 @@ from conformance.verdicts import (
     Violation,
     violated,
 )
+from conformance.wire import LONG
 
 # The errors of a test case that reads a message that does not fit its schema (which is found).
 _STUMBLED = (AttributeError, LookupError, TypeError, ValueError)
@@ -43,7 +44,7 @@ class Result:
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
     many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
     where in the transcript each message was ``sent`` last, by its name.
-    ``apart`` is that of its sessions (see `Wire`), ``long`` before ``cut``.
+    ``apart`` is that of its sessions (see `Wire`).
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
     how many bytes the IUT wrote where that was more than is followed, else 0.
     """
@@ -69,7 +70,7 @@ class Result:
     got: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     death: dict[str, Any] | None = None
-    apart: str = ""
+    apart: list[str] = field(default_factory=list)
     late: float | None = None
     flooded: int = 0
     exercised: list[str] = field(default_factory=list)
@@ -121,7 +122,12 @@ def conclude(
     result.at_end = decisive is not None and _is_end(decisive, result.offending)
     result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
     result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
-    result.apart = max((session.apart for session in tried), default="")
+    result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
+    if (
+        decides.id == iut.configuration.protocol.segmentation_requirement
+        and result.verdict in VIOLATIONS
+    ):
+        _say_how(result)
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
@@ -132,6 +138,14 @@ def conclude(
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
+
+
+def _say_how(result: Result) -> None:
+    """Add to what came how that was sent for which it should not matter."""
+    if how := [way for way in result.apart if way != LONG]:
+        said = f" (it was sent {' and '.join(how)})"
+        result.detail += said
+        result.came = (result.came or "") + said
 
 
 def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:

@@ -220,8 +220,8 @@ class Runner:
             for first, latest in zip(firsts, await asyncio.gather(*again), strict=True):
                 self._doubt.settle(first.error, latest.error, latest.iut)
                 await self._conclude(latest)
-        for first in self._doubted:
-            await self._conclude(first)
+        while self._doubted:
+            await self._conclude(self._doubted.pop(0))
 
     async def _conclude(self, attempt: _Attempt) -> None:
         """Report to pytest what a test has found."""
@@ -340,7 +340,9 @@ class Runner:
         bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
         selected = self._run.collected.selected
         total = f"/{selected}" if selected else ""
-        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed  {latest}"
+        # They may fail, too: what was missed on a busy machine is held again at the end.
+        again = f", {len(self._doubted)} to be held again" if self._doubted else ""
+        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed{again}  {latest}"
         shown = line[:100].rstrip()
         sys.stderr.write(f"\r\x1b[K{shown}" if sys.stderr.isatty() else f"{shown}\n")
         sys.stderr.flush()

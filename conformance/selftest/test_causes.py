@@ -11,6 +11,7 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.running.results import Result
+from conformance.wire import LONG
 
 ROOT, ON_IT, FAR, OTHER = (
     "framing.json-lines",
@@ -374,10 +375,10 @@ CUT = "framing.segmentation"
 def test_what_fails_only_where_a_read_may_not_take_it_whole_follows() -> None:
     """A program that reads once where it should read on fails long messages of all kinds."""
     results = [
-        result("cut", CUT, apart="cut"),
-        result("long", "framing.long-lines", apart="long"),
+        result("cut", CUT, apart=["in pieces"]),
+        result("long", "framing.long-lines", apart=[LONG]),
         result("plain", ROOT),
-        result("again", ROOT, apart="long"),
+        result("again", ROOT, apart=[LONG]),
     ]
     settle(results, protocols.load("vexide"))
     assert [each["follows"] for each in results] == ["", CUT, "", ""]
@@ -386,6 +387,6 @@ def test_what_fails_only_where_a_read_may_not_take_it_whole_follows() -> None:
 
 def test_what_is_long_may_be_what_is_wrong() -> None:
     """Where only long messages show that it matters how they are cut, their length may matter."""
-    results = [result("a", CUT, apart="long"), result("b", "framing.long-lines", apart="long")]
+    results = [result("a", CUT, apart=[LONG]), result("b", "framing.long-lines", apart=[LONG])]
     settle(results, protocols.load("vexide"))
     assert [each["follows"] for each in results] == ["", ""]
