@@ -62,6 +62,9 @@ async def until(
     Raises Violation where none comes.
     """
     latest = [message for message in session.received if message.name == UPDATE][-1:]
+    # Those before it are over: no later look is to find them.
+    while session.ahead(UPDATE):
+        await session.watch(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
 

@@ -1,6 +1,7 @@
 """Lawful variants of those that publish: log messages, gamepad input and updates."""
 
 import math
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -72,6 +73,17 @@ class ChangesOnly(update_publisher.Publisher):
     def connect(self, uid: str, params: update_publisher.Values, alias: str | None) -> None:
         super().connect(uid, params, alias)
         self.changed[uid] = {}
+
+
+@variant("updates-at-once", of="update.goes-on")
+class UpdatesAtOnce(update_publisher.Publisher):
+    """Sends an update before and after it takes a device, and a moment later says that it has."""
+
+    def connect(self, uid: str, params: update_publisher.Values, alias: str | None) -> None:
+        self.update()
+        super().connect(uid, params, alias)
+        self.update()
+        time.sleep(self.period / 2)
 
 
 @variant("whole-floats", of="update.values")
