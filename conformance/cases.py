@@ -18,8 +18,8 @@ from conformance.wire import Message
 
 SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
 
-DRAWS = "__draws__"
-"""What is true of a test case that runs over drawn arguments."""
+LONG = "__long__"
+"""What is true of a test case that takes longer than most, whatever the IUT does."""
 
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
@@ -32,6 +32,12 @@ def each_of(*requirements: str) -> pytest.MarkDecorator:
 
 
 TestCase = Callable[..., Awaitable[None]]
+
+
+def lasting(test: TestCase) -> TestCase:
+    """Tell of a test case that a time has to pass in it: it is started before most others."""
+    setattr(test, LONG, True)
+    return test
 
 
 def check(condition: bool, expected: str, came: str, event: int | None = None) -> None:
@@ -113,8 +119,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
 
         # Drawn arguments are not fixtures, which pytest would have to provide.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
-        setattr(search, DRAWS, True)
-        return search
+        return lasting(search)
 
     return decorate
 

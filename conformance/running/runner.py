@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import DRAWS
+from conformance.cases import LONG
 from conformance.conclusions.following import presumes
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
@@ -186,13 +186,13 @@ class Runner:
     def _place(self, item: pytest.Item) -> tuple[int, bool]:
         """Test cases that others rest on come first, in order: what fails there is known then.
 
-        Of the others, those come first that draw examples: one that takes long would end alone.
+        Of the others, those come first that take long: one that is started last would end alone.
         """
         presumed = {name for one in self.protocol.requirements.values() for name in one.presumes}
         decides = self._decides(item).id
         rests_on = len(presumes(decides, self.protocol))
         own = rests_on if decides in presumed else len(self.protocol.requirements)
-        return own, not getattr(item.obj, DRAWS, False)  # type: ignore[attr-defined]
+        return own, not getattr(item.obj, LONG, False)  # type: ignore[attr-defined]
 
     def _stopped(self, session: pytest.Session) -> bool:
         # pytest counts failed tests; a finding in a session that a test passed is as bad.

@@ -128,7 +128,19 @@ async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any])
 async def takes_part(session: Session) -> None:
     """Raise Unreachable where the IUT ends at once: over datagrams nothing else tells."""
     process = session.instance.process
-    if process and await process.wait(session.seconds("quiet")):
+    if process is None:
+        return
+    within = session.seconds("quiet")
+    # What sends has begun to take part; what has not yet may be about to end.
+    either = [
+        asyncio.ensure_future(session.watch(within=within)),
+        asyncio.ensure_future(process.wait(within)),
+    ]
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await ended(either)
+    if process.exit:
         raise Unreachable(f"it ends before it takes part{session.instance.describe_end()}")
 
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from conformance.cases import check, explore, requirement
+from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode, request
@@ -50,6 +50,7 @@ test_without_menuversion = refusal_of("menuversion")
 
 
 @requirement("refuses.thrown-away")
+@lasting
 async def test_thrown_away(iut: Iut) -> None:
     """Requests without a field do not register, and a correct one with that token is held."""
     async with playing(iut) as tester:

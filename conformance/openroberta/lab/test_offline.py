@@ -2,7 +2,7 @@
 
 import asyncio
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
@@ -59,6 +59,7 @@ async def pushes(tester: RobotsTester, robot: Robot) -> None:
 
 
 @requirement("offline.not-early")
+@lasting
 async def test_not_early(iut: Iut) -> None:
     """A robot is not seen as offline while its pushes are held, nor just after an answer."""
     async with playing(iut) as tester:

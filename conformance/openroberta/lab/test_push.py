@@ -2,7 +2,7 @@
 
 import asyncio
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
@@ -14,6 +14,7 @@ TRIES = 3  # pushes of which the quickest counts
 
 
 @requirement("push.answered")
+@lasting
 async def test_answered(iut: Iut) -> None:
     """Each of several pushes is answered with repeat when its period is over."""
     async with playing(iut) as tester:
@@ -31,6 +32,7 @@ async def test_answered(iut: Iut) -> None:
 
 
 @requirement("push.held")
+@lasting
 async def test_held(iut: Iut) -> None:
     """No push is answered at once while there is nothing to do, neither the first nor a later."""
     async with playing(iut) as tester:
@@ -43,6 +45,7 @@ async def test_held(iut: Iut) -> None:
 
 
 @requirement("push.held")
+@lasting
 async def test_held_for_two(iut: Iut) -> None:
     """The pushes of two robots are held side by side, each for its own period."""
     async with playing(iut) as tester:
@@ -58,6 +61,7 @@ async def test_held_for_two(iut: Iut) -> None:
 
 
 @requirement("push.held")
+@lasting
 async def test_held_after_a_program(iut: Iut) -> None:
     """A push that comes after a program is held like those before it."""
     async with playing(iut) as tester:

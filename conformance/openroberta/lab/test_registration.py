@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import content
@@ -26,6 +26,7 @@ async def test_path_of_registrations(iut: Iut) -> None:
 
 
 @requirement("register.held")
+@lasting
 async def test_held(iut: Iut) -> None:
     """None of five registrations is answered before four fifths of its time are over."""
     async with playing(iut) as tester:
@@ -35,6 +36,7 @@ async def test_held(iut: Iut) -> None:
 
 
 @requirement("register.aborted")
+@lasting
 async def test_aborted(iut: Iut) -> None:
     """A registration whose token is not entered is answered with abort when its time is over."""
     async with playing(iut) as tester:
@@ -62,6 +64,7 @@ async def test_repeat_when_entered(iut: Iut) -> None:
 
 
 @requirement("register.repeat")
+@lasting
 async def test_repeat_late_in_its_time(iut: Iut) -> None:
     """A robot gets repeat also where its token is entered when half of the time is over."""
     async with playing(iut) as tester:
@@ -100,6 +103,7 @@ async def test_not_unasked_after_abort(iut: Iut) -> None:
 
 @requirement("register.retry")
 @pytest.mark.parametrize("token", ["same", "other"])
+@lasting
 async def test_after_abort(iut: Iut, token: str) -> None:
     """After an abort, a registration with the same token or another is held as if it were new."""
     async with playing(iut) as tester:
@@ -256,6 +260,7 @@ async def test_run_before_the_token(iut: Iut) -> None:
 
 
 @requirement("robustness.unknown-token")
+@lasting
 async def test_push_of_nobody(iut: Iut) -> None:
     """A push whose token is not registered, or whose registration is held, gets no command."""
     async with playing(iut) as tester:

@@ -1,6 +1,6 @@
 """Programs: they are announced by a push, come byte for byte, and are run."""
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
@@ -117,6 +117,7 @@ async def test_filename(iut: Iut) -> None:
 
 
 @requirement("running.patient")
+@lasting
 async def test_running(iut: Iut) -> None:
     """From the download on the robot is seen as running, long after it would be offline."""
     async with playing(iut) as tester:

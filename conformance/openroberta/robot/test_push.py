@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, requirement
+from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
@@ -41,6 +41,7 @@ async def test_at_once(iut: Iut) -> None:
 
 @requirement("push.patient")
 @pytest.mark.parametrize("earlier", [0, 1, 5], ids=["first", "second", "later"])
+@lasting
 async def test_patient(iut: Iut, earlier: int) -> None:
     """The robot waits for the answer to a push as long as a lab may hold it.
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.cases import each_of, requirement
+from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.robot.tester import playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
@@ -57,6 +57,7 @@ async def test_commands(iut: Iut) -> None:
 
 
 @requirement("register.patient")
+@lasting
 async def test_patient(iut: Iut) -> None:
     """The robot waits for the answer to its registration as long as a lab may hold it.
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
@@ -127,6 +127,7 @@ async def test_silent_while_fetching(iut: Iut) -> None:
 
 
 @requirement("run.silent")
+@lasting
 async def test_silent_while_running(iut: Iut) -> None:
     """While its program runs, the robot does not push."""
     slow = iut.configuration.value("slow_program")

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import listed, reads, set_value
@@ -149,6 +149,7 @@ async def test_ends_without_the_mutex(iut: Iut) -> None:
 
 @requirement("lifecycle.lazy")
 @pytest.mark.parametrize("operations", ["before", "after"])
+@lasting
 async def test_lazy(iut: Iut, operations: str) -> None:
     """A consumer has no buffer mapped before an operation names one, be others used or not."""
     async with memory_tester(iut) as tester:
@@ -156,7 +157,7 @@ async def test_lazy(iut: Iut, operations: str) -> None:
         if operations == "after":
             await reads(used, "angle", (await used.look())["read.params.angle"])
         # How often it would look in the background nothing tells.
-        await tester.until(lambda: False, "response")
+        await tester.session.watch(within="response")
         names = tester.mapped()
         opened = idle.name in names or (used.name in names and operations == "before")
         check(

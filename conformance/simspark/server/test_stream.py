@@ -3,7 +3,7 @@
 import statistics
 from itertools import pairwise
 
-from conformance.cases import check, each_of, requirement
+from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
 from conformance.simspark.server.tester.monitors import told_alike, watching
@@ -121,6 +121,7 @@ async def test_play_mode_is_an_index(iut: Iut) -> None:
 
 
 @requirement("state.time-goes-on")
+@lasting
 async def test_time_does_not_run_back(iut: Iut) -> None:
     """In the course of a game the time never runs backwards."""
     async with watching(iut) as watch:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, requirement
+from conformance.cases import absent, check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
@@ -89,6 +89,7 @@ async def test_waits_for_ready(iut: Iut) -> None:
 
 
 @requirement("start.waits-for-ready")
+@lasting
 async def test_waits_for_ready_in_silence(iut: Iut) -> None:
     """No StartExecution comes while the simulator says nothing after the handshake."""
     async with in_setup(iut) as session:

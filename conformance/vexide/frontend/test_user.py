@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
@@ -128,6 +128,7 @@ async def test_held(iut: Iut) -> None:
 
 
 @requirement("touch.held")
+@lasting
 async def test_time_of_each_touch(iut: Iut) -> None:
     """A touch is Held after a time of its own, whatever was left of that of the one before."""
     async with in_setup(iut, starting=False) as session:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, requirement
+from conformance.cases import check, explore, lasting, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -151,6 +151,7 @@ async def test_second_handshake(iut: Iut, when: str) -> None:
 
 
 @requirement("robustness.second-start")
+@lasting
 async def test_second_start(iut: Iut) -> None:
     """A StartExecution while the program runs does not start it again."""
     program = await visible_program(iut)
