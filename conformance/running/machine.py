@@ -79,6 +79,10 @@ class Crowding:
         self.factor()
         return self._lost
 
+    def lose(self, seconds: float) -> None:
+        """Count seconds as well that something else has taken, if they are more than none."""
+        self._lost += max(seconds, 0.0)
+
     def _look(self, now: float) -> None:
         told = _scheduled()
         if told is None:

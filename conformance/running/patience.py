@@ -27,6 +27,7 @@ REACTIONS = ("startup", "response", "program")
 """The declared timings within which something is awaited; others are periods of the IUT's own."""
 BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
 _LOOK = 0.25  # seconds between two looks at how long to wait
+TARDY = 0.1  # seconds by which the suite may be late, as all that it does takes some time
 LONGEST = 5.0  # times as long as declared that anything is waited for
 
 T = TypeVar("T")
@@ -117,6 +118,15 @@ class Patience:
     def started(self) -> bool:
         """Whether an instance has sent anything in this run: then none is slow for its start."""
         return bool(self._starts)
+
+    async def look_at_the_clock(self) -> None:
+        """Count by how much the suite is late itself, whatever has kept it, until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due, before = loop.time() + TARDY / 2, self.crowding.lost()
+            await asyncio.sleep(TARDY / 2)
+            if (late := loop.time() - due) > TARDY:
+                self.crowding.lose(late - (self.crowding.lost() - before))
 
     @contextlib.contextmanager
     def idling(self, idle: bool = True) -> Iterator[None]:

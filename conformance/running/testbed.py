@@ -43,9 +43,11 @@ class Testbed:
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
+        self._clock: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
+        self._clock = asyncio.create_task(self.patience.look_at_the_clock())
         by_hand = self.configuration.listen and not self.configuration.command
         addresses = self.configuration.listen.split(",") if by_hand else []
         for channel, address in zip(self.role.channels or ("",), addresses, strict=False):
@@ -56,6 +58,8 @@ class Testbed:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._clock:
+            self._clock.cancel()
         await self._ahead.close()
         for listener in self._listeners.values():
             await listener.close()

@@ -1,11 +1,13 @@
 """How busy the machine is, and what that does to deadlines."""
 
+import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from conformance.running import machine
-from conformance.running.patience import BUSY, LONGEST, Patience
+from conformance.running.patience import BUSY, LONGEST, TARDY, Patience
 
 
 @pytest.fixture
@@ -74,6 +76,23 @@ def test_a_deadline_is_longer_by_what_the_machine_takes_meanwhile() -> None:
     assert seconds() == 3.5
     crowding.lose(1000.0)
     assert seconds() == 2.0 * LONGEST
+
+
+def test_a_suite_that_was_kept_from_its_work_knows_that_it_was_late() -> None:
+    patience = Patience(crowding=Crowded(1.0))
+
+    async def kept() -> None:
+        looking = asyncio.create_task(patience.look_at_the_clock())
+        await asyncio.sleep(0)
+        time.sleep(3 * TARDY)  # noqa: ASYNC251  that is what keeps it
+        await asyncio.wait({looking}, timeout=TARDY)
+        looking.cancel()
+
+    seconds = patience.lasting(2.0)
+    asyncio.run(kept())
+    assert patience.crowding.lost() > TARDY
+    assert seconds() > 2.0
+    assert patience.stretched == 1.0, "nobody says that programs were slow"
 
 
 @pytest.mark.parametrize(
