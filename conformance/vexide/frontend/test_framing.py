@@ -186,6 +186,14 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 
 
 @requirement("framing.long-lines")
+async def test_long_lines_count(iut: Iut) -> None:
+    """A Handshake of more than a mebibyte is taken like any other, and not only survived."""
+    async with opened(iut) as session:
+        await session.send(answer(x="a" * MEBIBYTE))
+        await starts(session, to="after a Handshake of more than a mebibyte", lines=LONG)
+
+
+@requirement("framing.long-lines")
 async def test_a_whole_screen(iut: Iut) -> None:
     """A ScreenDraw with all pixels of the screen, about 700 kB, leaves the session going."""
     width, height = strategies.WIDTH, strategies.HEIGHT

@@ -8,8 +8,9 @@ from conformance.cases import absent, check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised
+from conformance.vexide.codec import name_of
 from conformance.vexide.commands import raw
-from conformance.vexide.events import answer
+from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import begun, opened, starts
 from conformance.vexide.spellings import UNKNOWN_FIELDS
 from conformance.wire import Message
@@ -78,6 +79,19 @@ async def test_user_cannot_hurry(iut: Iut) -> None:
         for name in offered:
             # A frontend may refuse what cannot be done yet.
             await upper(name, **OPERATIONS[name])
+        await _nothing_else(session)
+
+
+@requirement("handshake.nothing-before")
+@pytest.mark.parametrize("event", [READY, SIGNATURE, log("loading")], ids=name_of)
+async def test_silent_upon_an_early_event(iut: Iut, event: Any) -> None:
+    """An event that comes before the simulator's Handshake does not finish the handshake."""
+    async with iut.session() as session:
+        await begun(session)
+        # A frontend may close the stream upon it.
+        await session.send(event)
+        if session.instance.upper.offers("start"):
+            await session.instance.upper("start")
         await _nothing_else(session)
 
 

@@ -12,6 +12,7 @@ from conformance.cases import check
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import received
+from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
 
@@ -67,6 +68,13 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
     return data
 
 
+def other_channels(session: Session) -> str:
+    """What came over other channels than 1, for a message; nothing where nothing did."""
+    channels = {message.value["Serial"].get("channel") for message in received(session, "Serial")}
+    others = ", ".join(str(channel) for channel in channels if channel != 1)
+    return f"; Serial came of channel {others}" if others else ""
+
+
 def _bytes(data: Any) -> bytes:
     """The bytes of a Serial event, also in the form of a published version: a list of numbers."""
     return bytes(data) if isinstance(data, list) else base64.b64decode(data, validate=True)
@@ -100,24 +108,33 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
             return latest
 
 
-async def holds(session: Session, wanted: float, stale: int = 0) -> None:
+async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> None:
     """The battery holds so much, as the probe says or else the first Battery event that counts.
 
-    The first ``stale`` of them do not count.
+    The first ``stale`` of them do not count. Beside what the probe says none may tell less than is
+    left, nor more than was ``earlier``, and behind it none may tell more than is left.
     """
     if "probe" in session.instance.configuration.programs:
         said = await probed(session, "battery", lambda line: close_to(line, wanted))
         check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
+        told = len(received(session, "Battery"))
+        await session.watch("Battery")
+        for number, battery in enumerate(received(session, "Battery")):
+            if number >= stale:
+                _check_told(battery, wanted, earlier if number < told else wanted)
         return
     left = session.left("program")
     while len(received(session, "Battery")) <= stale:
         if not await session.watch("Battery", within=left):
             raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
-    battery = received(session, "Battery")[stale]
+    _check_told(received(session, "Battery")[stale], wanted, wanted)
+
+
+def _check_told(battery: Message, wanted: float, most: float) -> None:
     capacity = battery.value["Battery"]["capacity"]
     # A running program has already drawn from it; in a session as short as this not much.
     check(
-        0.9 * wanted <= capacity <= 1.01 * wanted,
+        0.9 * wanted <= capacity <= 1.01 * most,
         f"a battery that holds {wanted} Wh, or little less",
         f"it holds {capacity} Wh",
         battery.event,

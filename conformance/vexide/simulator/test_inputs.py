@@ -97,9 +97,12 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
         await start(session)
         await probed(session, "battery", lambda said: said != "nothing")
         await session.send(
-            {"SetBatteryCapacity": {"capacity": 9.5}}, {"SetBatteryCapacity": {"capacity": 3.5}}
+            {"SetBatteryCapacity": {"capacity": 12}}, {"SetBatteryCapacity": {"capacity": 9.5}}
         )
-        await holds(session, 3.5)
+        await holds(session, 9.5)
+        stale = len(received(session, "Battery"))
+        await session.send({"SetBatteryCapacity": {"capacity": 3.5}})
+        await holds(session, 3.5, stale, earlier=9.5)
 
 
 @requirement("battery.set-capacity")

@@ -11,6 +11,7 @@ from conformance.vexide.simulator.plain import (
 )
 from conformance.vexide.simulator.reading import (
     GREETING,
+    other_channels,
     serial_bytes,
     serial_until,
 )
@@ -31,7 +32,11 @@ async def test_text_arrives(iut: Iut) -> None:
         data = await serial_until(session, GREETING)
         await session.watch("Serial")
         data = serial_bytes(session)
-        check(data == GREETING, f"{GREETING!r} on serial channel 1", f"{data[:200]!r} came")
+        check(
+            data == GREETING,
+            f"{GREETING!r} on serial channel 1",
+            f"{data[:200]!r} came{other_channels(session)}",
+        )
 
 
 @requirement("serial.bytes-exact")
@@ -46,7 +51,7 @@ async def test_every_byte_arrives(iut: Iut) -> None:
         check(
             data == ALL_BYTES,
             "the bytes 00 to FF on serial channel 1",
-            f"{len(data)} bytes came, the first wrong one at {wrong}",
+            f"{len(data)} bytes came, the first wrong one at {wrong}{other_channels(session)}",
         )
 
 

@@ -150,6 +150,15 @@ class SmallBuffer(Session):
             super().take(frame)
 
 
+@fault("drops-long-lines", violates="framing.long-lines", subtle=True)
+class DropsLongLines(Session):
+    """Ignores a line of more than 8 KiB, and goes on."""
+
+    def take(self, frame: Frame) -> None:
+        if len(frame.raw) <= 8192:
+            super().take(frame)
+
+
 @fault("buffer-1m", violates="framing.long-lines", subtle=True)
 class FullBuffer(Hanging):
     """Stops serving upon a line of more than 1 MiB."""

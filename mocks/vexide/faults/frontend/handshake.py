@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import fault
 from mocks.vexide.frontend import Frontend
 
@@ -82,6 +83,17 @@ class DevicesBeforeAnswer(Frontend):
     def set_up(self) -> None:
         self.send_competition()
         self.send_state()
+
+
+@fault("any-event-answers", violates="handshake.nothing-before", subtle=True)
+class AnyEventAnswers(Frontend):
+    """Takes the first event for the answer to its Handshake, whatever it is."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name != "Handshake" and not self.handshaken:
+            self.handshaken = True
+            self.set_up()
+        super().take(frame)
 
 
 @fault("version-two", violates="handshake.version-one")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.vexide.faults.bases import Altering
 from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
@@ -59,6 +60,24 @@ class CapacityOfZeroUnset(Simulator):
     def set_capacity(self, content: dict[str, Any]) -> None:
         if content["capacity"]:
             super().set_capacity(content)
+
+
+@fault("battery-told-whole", violates="battery.set-capacity", subtle=True)
+class BatteryToldWhole(Altering, Simulator):
+    """Tells what is left in the battery in whole watt-hours, and lets the program see it right."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Battery":
+            content["capacity"] = int(content["capacity"])
+
+
+@fault("battery-told-full", violates="battery.set-capacity", subtle=True)
+class BatteryToldFull(Altering, Simulator):
+    """Tells that the battery is full, whatever was set, and lets the program see what was."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Battery":
+            content["capacity"] = 14.0
 
 
 @fault("never-mounts", violates="sdcard.mounted")
