@@ -82,6 +82,8 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         await tester.knows(time=3.5, score_left=2, score_right=3, half=2)
         await tester.say(messages.partial("(time 4)(score_left 0)", messages.STILL))
         await tester.knows(time=4, score_left=0, score_right=3)
+        await tester.say(messages.partial("(time 1234)(score_left 130)", messages.STILL))
+        await tester.knows(time=1234, score_left=130, score_right=3)
 
 
 @requirement("state.play-mode-known")
@@ -91,14 +93,15 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
         for index in (3, len(messages.MODES) - 1, 0):
             await tester.tick(more=f"(play_mode {index})")
             await tester.knows(play_mode=messages.MODES[index])
-    modes = ("Waiting", "Penalty", "Running", "Over")
-    environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
-    async with connected(iut) as tester:
-        await tester.say(messages.full(environment, messages.scene(0, 0)))
-        await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
-        await tester.knows(play_mode="Penalty")
-        await tester.tick(more="(play_mode 3)")
-        await tester.knows(play_mode="Over")
+    short, long = ("Waiting", "Penalty", "Running", "Over"), (*messages.MODES, "Penalty", "Over")
+    for modes in (short, long):
+        environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
+        async with connected(iut) as tester:
+            await tester.say(messages.full(environment, messages.scene(0, 0)))
+            await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
+            await tester.knows(play_mode=modes[1])
+            await tester.tick(more=f"(play_mode {len(modes) - 1})")
+            await tester.knows(play_mode=modes[-1])
 
 
 @requirement("header.partial-applied")
@@ -130,14 +133,15 @@ async def test_updates_are_applied_by_place(iut: Iut) -> None:
 
 @requirement("header.partial-applied")
 async def test_empty_nodes_hold_their_place(iut: Iut) -> None:
-    """Nodes of which nothing is said count, at the top and below others."""
+    """Nodes of which nothing is said count, of each kind, at the top and below others."""
     async with connected(iut) as tester:
-        below = f"(nd BN){messages.FIELD}{messages.transform(1, 1, 0.042, messages.BALL)}"
+        others = f"(nd BN){messages.LIGHT}{messages.FIELD}{messages.POLE}"
+        below = f"{others}{messages.transform(1, 1, 0.042, messages.BALL)}"
         await tester.introduce(graph=f"((nd BN){messages.transform(1, 0, 0, below)})")
         await tester.knows("graph.poses-known", ball=[2, 1, 0.042])
         for x, y in ((2, -3), (-4, 5)):
             moved = messages.update(x, y, 0.042, "(nd)")
-            await tester.tick(graph=f"((nd)(nd (nd)(nd){moved}))")
+            await tester.tick(graph=f"((nd)(nd (nd)(nd)(nd)(nd){moved}))")
             await tester.knows(ball=[x + 1, y, 0.042])
 
 
@@ -173,6 +177,17 @@ async def test_poses_are_products(iut: Iut) -> None:
         outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
         await tester.tick(graph=f"((nd){outer})")
         await tester.knows(ball=[-1 - s, 2 + c, 0.5])
+
+
+@requirement("graph.poses-known")
+async def test_a_long_path(iut: Iut) -> None:
+    """Each transform of a long path counts, however deep the ball hangs."""
+    async with connected(iut) as tester:
+        graph = messages.BALL
+        for _ in range(40):
+            graph = messages.transform(0.5, 0, 0, graph)
+        await tester.introduce(graph=f"({graph})")
+        await tester.knows(ball=[20, 0, 0])
 
 
 @requirement("text.unknown-ignored")

@@ -257,3 +257,68 @@ class SumsOfPlaces(_Viewing):
     """Adds up the translations along the path, and ignores rotations."""
 
     view_of_its_own = _Sums
+
+
+class _Unlit(View):
+    def take(self, value: Any) -> None:
+        if value[1:2] and value[1][:1] == ["RSG"]:
+            value = [*value[:2], self._dark(value[2])]
+        super().take(value)
+
+    def _dark(self, graph: Any) -> Any:
+        if not isinstance(graph, list):
+            return graph
+        return [self._dark(part) for part in graph if part[:2] != ["nd", "Light"]]
+
+
+@fault("lights-not-counted", violates="header.partial-applied", subtle=True)
+class LightsNotCounted(_Viewing):
+    """Keeps no lights of a full graph, so that updates of what stands behind one go astray."""
+
+    view_of_its_own = _Unlit
+
+
+class _Shallow(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        found = super().poses
+        depth = [0] * len(found)
+        for place, node in enumerate(self.scene.nodes if self.scene else ()):
+            for child in node.children:
+                depth[child] = depth[place] + 1
+                if depth[child] > 32:
+                    found[child] = found[place]
+        return found
+
+
+@fault("thirty-two-levels", violates="graph.poses-known", subtle=True)
+class ThirtyTwoLevels(_Viewing):
+    """Leaves out the transforms that stand more than 32 levels deep."""
+
+    view_of_its_own = _Shallow
+
+
+class _SeventeenModes(View):
+    def take(self, value: Any) -> None:
+        super().take(value)
+        del self.play_modes[17:]
+
+
+@fault("seventeen-modes", violates="state.play-mode-known", subtle=True)
+class SeventeenModes(_Viewing):
+    """Has room for the play modes of the specification's example, and no more."""
+
+    view_of_its_own = _SeventeenModes
+
+
+class _SmallNumbers(View):
+    def value(self, key: str) -> float | None:
+        found = super().value(key)
+        return found if found is None or key == "time" else (found + 128) % 256 - 128
+
+
+@fault("goals-in-a-byte", violates="monitors.understood", subtle=True)
+class GoalsInAByte(_Viewing):
+    """Keeps goals in a byte with a sign."""
+
+    view_of_its_own = _SmallNumbers
