@@ -1,5 +1,6 @@
 """The scene graphs that monitors are sent: full ones when they are due, and updates."""
 
+import asyncio
 import contextlib
 from math import hypot
 
@@ -251,17 +252,24 @@ async def test_every_monitor_sees_what_moves(iut: Iut) -> None:
         place = third.place(0.37, -0.42)
         await third.empty(place)
         await third.command(f"(ball (pos {place.x} {place.y} {third.radius}))")
-        blind: list[Violation] = []
         times: list[tuple[float, float]] = []
-        for watch in (third, one, other):
+        blind: list[Violation] = []
+
+        async def follow(watch: Watch) -> None:
             try:
-                times += await watch.since(
-                    [place.taken],
-                    f"show the ball at {place} to each of three monitors",
-                    lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                times.extend(
+                    await watch.since(
+                        [place.taken],
+                        f"show the ball at {place} to each of three monitors",
+                        lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+                    )
                 )
             except Violation as none:
                 blind.append(none)
+
+        async with asyncio.TaskGroup() as group:
+            for watch in (third, one, other):
+                group.create_task(follow(watch))
         if blind:
             first = blind[0]
             about = first.requirement or ("ball.pos" if len(blind) == 3 else None)
