@@ -214,14 +214,19 @@ class Instance:
             self.values["host"] = LOOPBACK
             fixed = self._fixed()
             for channel in self.role.channels or ("",):
-                port = 0
-                if self.serves and not fixed:
-                    reserved = links.reserved_port(_SOCKETS[self.kind])
-                    port = self._stack.enter_context(reserved)
+                # Ours, too: the system might give us one at which a program is about to listen.
+                port = 0 if fixed else self._free_port()
                 address = await self._reserve(channel, fixed.get(channel, f"{LOOPBACK}:{port}"))
                 port_name = f"{channel}_port" if channel else "port"
                 self.values[port_name] = address.rpartition(":")[2]
                 self.values.setdefault("url", f"http://{address}")
+
+    def _free_port(self) -> int:
+        """One that nobody else is given until this instance has been stopped."""
+        try:
+            return self._stack.enter_context(links.reserved_port(_SOCKETS[self.kind]))
+        except OSError as error:
+            raise Unreachable(f"no port is left: {links.reason(error)}") from error
 
     def _fixed(self) -> dict[str, str]:
         """By channel the addresses that the IUT has compiled in, where it has."""

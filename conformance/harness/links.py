@@ -280,7 +280,7 @@ def free(address: str, kind: int | None) -> bool:
 def reserved_port(kind: int = socket.SOCK_STREAM) -> Iterator[int]:
     """A free port, reserved among all processes that ask here until it is released.
 
-    The program that is to listen there has not started yet, so the system might hand it out again.
+    A program that is to listen there has not started yet, so the system might hand it out again.
     """
     with socket.socket(socket.AF_UNIX) as mark:
         while True:

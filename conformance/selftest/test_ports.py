@@ -1,10 +1,14 @@
-"""The ports that implementations under test are told to listen at."""
+"""The ports that implementations under test are told to listen at, or to connect to."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from conformance.configuration import embedded
+from conformance.definitions import protocols
 from conformance.harness import links
+from conformance.harness.instance import Instance
 
 
 def test_a_port_is_reserved_for_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,3 +19,22 @@ def test_a_port_is_reserved_for_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -
         assert (first, second) == (70_001, 70_002)
     with links.reserved_port() as again:
         assert again == 70_001
+
+
+def test_where_one_connects_nobody_else_is_to_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may offer such a port as well, between two listeners."""
+
+    async def connects() -> tuple[int, int]:
+        instance = Instance(embedded(protocols.role("deltarobot/client")), "tcp")
+        try:
+            await instance.start(None, {})
+            taken = int(instance.values["port"])
+            offers: Iterator[int] = iter([taken, 70_001])
+            monkeypatch.setattr(links, "free_port", lambda kind: next(offers))
+            with links.reserved_port() as other:
+                return taken, other
+        finally:
+            await instance.stop()
+
+    taken, other = asyncio.run(connects())
+    assert taken != other
