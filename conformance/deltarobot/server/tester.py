@@ -149,26 +149,32 @@ async def visit(iut: Iut, instance: Instance) -> None:
     """A whole session, after which another client may come."""
     async with iut.connect(instance) as session:
         await shake_hands(session)
-        await session.send(end("the next one, please"))
-        await session.finish()
-        await session.until_closed()
+        await _end(session)
 
 
-async def unserved(iut: Iut) -> str:
-    """What comes instead where the client after a plain session is told nothing; else empty."""
+async def _end(session: Session) -> None:
+    await session.send(end("the next one, please"))
+    await session.finish()
+    await session.until_closed()
+
+
+async def unserved(iut: Iut, before: int = 1) -> str:
+    """What comes instead where the client after so many plain ones is told nothing; else empty."""
 
     async def ask(iut: Iut) -> Session:
         async with iut.instance() as instance:
-            await visit(iut, instance)
             with contextlib.suppress(Violation):
-                async with _following(iut, instance, ""):
-                    pass
+                for left in range(before, -1, -1):
+                    async with _following(iut, instance, "") as session:
+                        if left:
+                            await _end(session)
             return iut.sessions[-1]
 
-    if iut.memory.get(_NEXT_SERVED):
+    known = f"{_NEXT_SERVED} after {before}"
+    if iut.memory.get(known):
         return ""
-    session = await kept(iut, "next client", ask)
-    iut.memory[_NEXT_SERVED] = bool(session.received)
+    session = await kept(iut, known, ask)
+    iut.memory[known] = bool(session.received)
     return "" if session.received else "nothing came"
 
 
@@ -186,8 +192,17 @@ async def following(
     probed = iut.deciding != NEXT and not iut.configuration.fixed
     if probed and (came := await unserved(iut)):
         raise Violation(expected, came, NEXT)
-    async with _following(iut, instance, expected, requirement) as session:
-        yield session
+    before = sum(session.instance is instance for session in iut.sessions)
+    served = False
+    try:
+        async with _following(iut, instance, expected, requirement) as session:
+            served = True
+            yield session
+    except Violation as none:
+        # It may refuse whoever is the next one after so many.
+        if served or not probed or not await unserved(iut, before):
+            raise
+        raise Violation(none.expected, none.came, NEXT, none.event) from none
 
 
 @contextlib.asynccontextmanager

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 POLLING = ("Register", "Push", "DownloadRequest")
 """The requests that a test answers; all others are answered as any lab would."""
 
+MANY = 3  # requests without an answer of one robot: it may repeat one whose answer was lost
+
 BYTES = bytes(range(256))
 NAME = "NEPOprog.py"
 
@@ -30,6 +32,7 @@ class Exchange:
         self.at = asyncio.get_running_loop().time()
         self.again: Callable[[Exchange], Awaitable[None]] | None = None
         """Answers another request as this one was answered, where that was no refusal."""
+        self.answered = False
 
     @property
     def name(self) -> str:
@@ -50,6 +53,7 @@ class Exchange:
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; the connection goes on or ends as the robot asked for."""
+        self.answered = True
         if value["status"] == 200:
             self.again = lambda other: other.answer(value, segmentation)
         if self.closing and value["status"] != 101:
@@ -76,6 +80,7 @@ class Exchange:
 
     async def raw(self, data: bytes, *, ends: bool = False) -> None:
         """Send any bytes as the answer, and end the connection if that is what ends it."""
+        self.answered = True
         self.again = lambda other: other.raw(data, ends=ends)
         await self.session.send_bytes(data)
         if ends or self.closing:
@@ -90,6 +95,11 @@ class Exchange:
             raise self.violation(expected, "it closed the connection")
 
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
+        """What is wrong is this request; of a robot that waits for no answer, that it does not."""
+        asked = self.tester.asked
+        left = sum(not (other.answered or other.session.ended) for other in asked)
+        if left > MANY:
+            came += f"; the robot does not wait for answers: {left} of its requests have none yet"
         return Violation(expected, came, requirement, self.message.event).shown_in(self.session)
 
 
