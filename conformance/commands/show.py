@@ -73,6 +73,9 @@ def _show(session: Recording, args: argparse.Namespace) -> None:
         print(one_line(f"requirements: {', '.join(capture.requirements)}", 400))
     for text in session.left_out:
         print(f"not judged: {one_line(text, 400)}")
+    for finding in (*session.findings, *session.inconclusive, *session.concluded):
+        if finding.event is None:
+            print(one_line(f"found: {ladder_text.told(finding, session.protocol)}", 400))
     print()
     found = [*session.findings, *session.inconclusive, *session.concluded]
     marks = ladder_text.marks(found, session.protocol)

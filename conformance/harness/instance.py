@@ -134,6 +134,8 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.spoke = False
         """It has sent a message, and so has started."""
+        self.connections = 0
+        """How many there have been with it."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)

@@ -83,14 +83,20 @@ class Ladder:
 
 
 def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str]]:
-    """What is wrong with which event, in words."""
+    """What is wrong with which event, in words; what is of no one event is left out."""
     marked: dict[int, list[str]] = {}
     for finding in findings:
-        level = protocol.requirement(finding.requirement).level
-        level = "inconclusive" if finding.inconclusive else level
-        text = f"{finding.requirement} ({level}): {finding.message}"
-        marked.setdefault(finding.event or 0, []).append(text)
+        if finding.event is None:
+            continue
+        marked.setdefault(finding.event, []).append(told(finding, protocol))
     return marked
+
+
+def told(finding: Finding, protocol: Protocol) -> str:
+    """A finding in words, with its requirement and its level."""
+    level = protocol.requirement(finding.requirement).level
+    level = "inconclusive" if finding.inconclusive else level
+    return f"{finding.requirement} ({level}): {finding.message}"
 
 
 def _rung(event: Event, name: str, from_iut: bool) -> str:

@@ -173,7 +173,7 @@ async def unserved(iut: Iut, before: int = 1) -> str:
     known = f"{_NEXT_SERVED} after {before}"
     if iut.memory.get(known):
         return ""
-    session = await kept(iut, known, ask)
+    session = await kept(iut, f"next client after {before}", ask)
     iut.memory[known] = bool(session.received)
     return "" if session.received else "nothing came"
 
