@@ -64,20 +64,24 @@ def _brought_about(
 ) -> bool:
     """Whether a death adds nothing to a violation, which then shows what the IUT said.
 
-    It is so where nothing else is violated by it: all tests that met it show that, or presume it.
+    It is so where nothing else is violated by it: all tests that met it show that, or follow
+    from it, or presume it.
     A reset is told from an orderly end only by what had been sent meanwhile.
     """
     weak = death["verdict"] == Verdict.INCONCLUSIVE or how == RESET
     for violation in violations if weak else ():
         root = violation["requirement"]
+        under = {*violation["tests"], *(each["test"] for each in violation["consequences"])}
         if all(
-            each["test"] in violation["tests"]
+            each["test"] in under
             or root in (each["requirement"], *presumes(each["requirement"], configuration.protocol))
             for each in death["consequences"]
         ):
             violation["said"] = violation["said"] or death["said"]
             violation["tests"] = list(dict.fromkeys([*violation["tests"], *death["tests"]]))
-            further = [each for each in death["consequences"] if each["requirement"] != root]
+            known = [{"requirement": root, "test": name} for name in violation["tests"]]
+            known += violation["consequences"]
+            further = [each for each in death["consequences"] if each not in known]
             violation["consequences"] += further
             return True
     return False
