@@ -35,6 +35,17 @@ class OneClientEver(Server):
             await super().run(stream)
 
 
+@fault("three-clients-ever", violates="robustness.next-client", subtle=True)
+class ThreeClientsEver(Server):
+    """Closes every connection but the first three at once, as one that never gives places back."""
+
+    async def run(self, stream: Stream) -> None:
+        if self.number > 3:
+            await stream.closed()
+        else:
+            await super().run(stream)
+
+
 @fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
 class FourthClientUnserved(Server):
     """Greets its fourth client, and then does not serve it."""
