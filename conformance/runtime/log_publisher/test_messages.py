@@ -32,9 +32,12 @@ CONTEXT: list[dict[str, Any]] = [
     {"ä€": "😀", "with blank": "", "with.dot": 1},
     {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": {"extra": 1}},
     {f"key{number}": number for number in range(20)},
+    {f"of {size}": list(range(size)) for size in (15, 16, 17)},
 ]
 _A_SECOND = 1.1  # seconds in which a clock that has no fractions goes on
 _A_TENTH = 0.15  # the same of one that tells them
+_STEP = 0.05  # seconds between timestamps of which some are early in a second, some late
+_JITTER = timedelta(seconds=0.1)  # by which a clock that is set goes back while it is read
 _CLOCK = timedelta(seconds=2)  # between our clock, which is the IUT's, and a timestamp of just now
 
 
@@ -85,46 +88,49 @@ async def test_loggers(iut: Iut) -> None:
             check(came == name, f"the logger {name}", f"{shown(came)} came", message.event)
 
 
-async def _levels(iut: Iut) -> dict[str, Any]:
-    """By level the message of what was logged at it, as far as one came."""
-    came: dict[str, Any] = {}
+async def _levels(iut: Iut) -> list[tuple[str, Any]]:
+    """What is logged at each level, twice: the level and its message, None where none came."""
+    order = (*LEVELS, *reversed(LEVELS), LEVELS[-1])
     async with publishing(iut) as publisher:
-        for level in LEVELS:
-            await log(publisher, f"at {level}", level=level)
-        last = await published(publisher, f"at {LEVELS[-1]}")
+        for number, level in enumerate(order):
+            await log(publisher, f"at level {number}", level=level)
+        await published(publisher, f"at level {len(order) - 1}")
         await publisher.session.watch("nothing but what is on its way")
-        for message in publisher.received:
-            event = message.value.get("event") if message.name == LOG else None
-            if isinstance(event, str) and event.startswith("at "):
-                came[event.removeprefix("at ")] = message
-    assert last.value["event"].removeprefix("at ") in came
-    return came
+        came = {
+            message.value.get("event"): message
+            for message in publisher.received
+            if message.name == LOG and isinstance(message.value.get("event"), str)
+        }
+    return [(level, came.get(f"at level {number}")) for number, level in enumerate(order)]
 
 
 @requirement("log.level-words")
 async def test_words(iut: Iut) -> None:
     """Each level is one of the five words."""
-    for level, message in (await _levels(iut)).items():
-        word = message.value.get("level")
+    for level, message in await _levels(iut):
+        word = message.value.get("level") if message else level
         check(word in LEVELS, f"one of the five words, for {level}", f"{shown(word)} came")
 
 
 @requirement("log.level")
 async def test_levels(iut: Iut) -> None:
-    """Each of the five levels is published as the level of its message."""
-    for level, message in (await _levels(iut)).items():
-        word = message.value.get("level")
-        check(word == level, f"the level {level}", f"{shown(word)} came", message.event)
+    """Each of the five levels is published as the level of its message, each time."""
+    for level, message in await _levels(iut):
+        if message:
+            word = message.value.get("level")
+            check(word == level, f"the level {level}", f"{shown(word)} came", message.event)
 
 
 @requirement("log.each-once")
 async def test_every_level(iut: Iut) -> None:
-    """Messages of every level are published, except perhaps the lowest."""
-    came = await _levels(iut)
-    left = [level for level in LEVELS if level not in came]
-    for level in left:
-        if any(LEVELS.index(lower) < LEVELS.index(level) for lower in came):
+    """Messages of every level are published each time, except perhaps the lowest."""
+    told = await _levels(iut)
+    came = {level for level, message in told if message}
+    for level, message in told:
+        lower = LEVELS[: LEVELS.index(level) + 1]
+        if message is None and came & set(lower):
             raise Violation(f"a message of what was logged at {level}", "none came, as of others")
+    left = [level for level in LEVELS if level not in came]
     if left:
         raise Inconclusive(
             f"what is logged at {' and '.join(left)} is not published: if it has a threshold, "
@@ -171,6 +177,28 @@ async def test_timestamps(iut: Iut) -> None:
             if told and not _of_minutes(told[0]):
                 check(came != told[0], "another time than before", f"{text!r} again", message.event)
             told.append(came)
+
+
+@requirement("log.timestamp")
+@lasting
+async def test_timestamps_go_on(iut: Iut) -> None:
+    """What is logged later has no earlier timestamp, at any fraction of a second."""
+    last = datetime(1970, 1, 1)
+    async with publishing(iut) as publisher:
+        for number in range(24):
+            message = await logged(publisher, f"step {number}")
+            came = _time(str(message.value["timestamp"]))
+            if came is None:
+                raise Inconclusive("the timestamps are of a form that cannot be compared")
+            came = came.astimezone(UTC).replace(tzinfo=None) if came.tzinfo else came
+            check(
+                came >= last - _JITTER,
+                f"a time not before that of the last message, {last.isoformat()}",
+                f"{message.value['timestamp']!r} came",
+                message.event,
+            )
+            last = max(last, came)
+            await publisher.session.watch("nothing, while some time passes", within=_STEP)
 
 
 def _time(text: str) -> datetime | None:

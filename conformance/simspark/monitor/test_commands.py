@@ -130,7 +130,7 @@ async def test_long_commands(iut: Iut) -> None:
     async with introduced(iut) as tester:
         upper = tester.session.instance.upper
         for size in (256, 300):
-            text = "(time 5)" + " " * (size - 8 - 20) + "(getAck a_long_way_)"
+            text = f"(time 5.{'0' * (size - 29)})(getAck a_long_way_)"
             await upper("command", command=text)
             message = await tester.session.watch(*COMMANDS, within="response")
             if message is None:

@@ -156,3 +156,34 @@ class DashesInTimes(Publisher):
 
     def timestamp(self, now: datetime) -> Any:
         return now.strftime("%Y-%m-%dT%H-%M-%SZ")
+
+
+@fault("critical-for-good", violates="log.level", subtle=True)
+class CriticalForGood(Publisher):
+    """Keeps the level critical for what is logged after it."""
+
+    was = False
+
+    def level(self, level: str) -> Any:
+        self.was = self.was or level == "critical"
+        return "critical" if self.was and level != "debug" else level
+
+
+@fault("debug-three-times", violates="log.each-once", subtle=True)
+class DebugThreeTimes(Publisher):
+    """Publishes what is logged at debug among its first messages only."""
+
+    seen = 0
+
+    def log(self, level: str, *more: Any) -> None:
+        self.seen += 1
+        if level != "debug" or self.seen < 4:
+            super().log(level, *more)
+
+
+@fault("unpadded-fraction", violates="log.timestamp", subtle=True)
+class UnpaddedFraction(Publisher):
+    """Writes 5 ms as half a second."""
+
+    def timestamp(self, now: datetime) -> Any:
+        return f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000}+00:00"
