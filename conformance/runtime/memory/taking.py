@@ -5,10 +5,12 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.iut import Iut
+from conformance.running.patience import in_time
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
-from conformance.verdicts import Violation
+from conformance.runtime.tester import ended, patience
+from conformance.verdicts import Inconclusive, Violation
 
 ROUNDS = 1000
 STEPS = 8192  # times that is written meanwhile, at most
@@ -73,15 +75,28 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         taken: list[Any] = []
         cleared: list[int] = []
 
+        upper, hooks = tester.session.instance.upper, iut.configuration.hooks
+        # Fifty programs that are started at once may all take long.
+        patient = iut.configuration.max_wait if operation in hooks else patience(tester.session)
+
         async def take() -> None:
             for _ in range(ROUNDS // 50):
-                asked = (
-                    tester.session.instance.upper(operation, **buffer.arguments) for _ in range(50)
-                )
-                for answer in await asyncio.gather(*asked):
-                    check(answer.ok, f"the operation '{operation}' to succeed", f"{answer.why}")
-                    if answer.result:
-                        taken.append(answer.result)
+                asked = [
+                    asyncio.create_task(upper(operation, **buffer.arguments)) for _ in range(50)
+                ]
+                try:
+                    for each in asyncio.as_completed(asked):
+                        answer = await in_time(each, tester.session.left(patient))
+                        check(answer.ok, f"the operation '{operation}' to succeed", f"{answer.why}")
+                        if answer.result:
+                            taken.append(answer.result)
+                except TimeoutError:
+                    raise Inconclusive(
+                        f"the operation '{operation}' was not answered any more within "
+                        f"{patient:g} s, while another process wrote"
+                    ) from None
+                finally:
+                    await ended(asked)
 
         taking = asyncio.create_task(take())
         number = 0
