@@ -12,6 +12,7 @@ from conformance.runtime.gamepad_sender.tester import (
     along,
     at,
     at_end,
+    away,
     masked,
     pad,
     play,
@@ -83,6 +84,16 @@ async def test_at_rest(iut: Iut) -> None:
             await play(session, _0=raw)
             if raw == pad():
                 await shows(session, "all axes at 0", at(**REST))
+
+
+@requirement("gamepad.at-rest")
+async def test_not_at_rest(iut: Iut) -> None:
+    """A joystick in a corner, beyond the unit circle, is not at (0, 0)."""
+    async with operated(iut) as session:
+        await play(session, _0=pad(1.0, 1.0, -1.0, 1.0))
+        for stick in (("lx", "ly"), ("rx", "ry")):
+            await play(session, _0=pad(1.0, 1.0, -1.0, 1.0))
+            await shows(session, f"{' and '.join(stick)} away from (0, 0)", away(*stick))
 
 
 @requirement("gamepad.axes")

@@ -59,6 +59,12 @@ def at(**positions: float) -> Callable[[Any], bool]:
     )
 
 
+def away(*names: str) -> Callable[[Any], bool]:
+    """Whether not all of these axes are at 0."""
+    rests = at(**dict.fromkeys(names, 0.0))
+    return lambda came: not rests(came)
+
+
 def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
     """Whether this axis is on the side to which it was moved, and all others are at 0.
 

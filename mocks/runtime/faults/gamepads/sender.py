@@ -176,6 +176,14 @@ class Square(Sender):
         return x, y
 
 
+@fault("corners-at-rest", violates="gamepad.at-rest", subtle=True)
+class CornersAtRest(Sender):
+    """Takes what is beyond the unit circle for a mistake of the hardware, and sends (0, 0)."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return (x, y) if x * x + y * y <= 1 else (0.0, 0.0)
+
+
 @fault("right-square", violates="gamepad.unit-circle", subtle=True)
 class RightSquare(Sender):
     """Hands on what the hardware gives for the right joystick."""
