@@ -15,6 +15,12 @@ settings.load_profile("selftest")
 collect_ignore = ["toy"]  # test cases for an IUT, not tests of the suite
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As wide as where there is no terminal, whatever width the tests were started with."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A folder of its own, in which IUTs are written and the command is run.

@@ -112,16 +112,19 @@ async def holds(session: Session, wanted: float, stale: int = 0, earlier: float 
     """The battery holds so much, as the probe says or else the first Battery event that counts.
 
     The first ``stale`` of them do not count. Beside what the probe says none may tell less than is
-    left, nor more than was ``earlier``, and behind it none may tell more than is left.
+    left, nor more than was ``earlier``, and the last may not tell more than is left: what comes
+    first behind the probe's line may have been under way.
     """
     if "probe" in session.instance.configuration.programs:
         said = await probed(session, "battery", lambda line: close_to(line, wanted))
         check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
-        told = len(received(session, "Battery"))
-        await session.watch("Battery")
-        for number, battery in enumerate(received(session, "Battery")):
-            if number >= stale:
-                _check_told(battery, wanted, earlier if number < told else wanted)
+        count = len(received(session, "Battery"))
+        if await session.watch("Battery"):
+            await session.watch("Battery")
+        told = received(session, "Battery")
+        for battery in told[stale:]:
+            last = battery is told[-1] and len(told) > count
+            _check_told(battery, wanted, wanted if last else earlier)
         return
     left = session.left("program")
     while len(received(session, "Battery")) <= stale:
