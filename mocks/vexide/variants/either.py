@@ -93,6 +93,17 @@ def _reversed(value: Any) -> Any:
 # What ends a session
 
 
+@variant("closes-on-early-message", of="handshake.nothing-before")
+class ClosesOnEarlyMessage(Session):
+    """Closes upon a message that comes before the handshake."""
+
+    def take(self, frame: Frame) -> None:
+        if self.handshaken or frame.name == "Handshake":
+            super().take(frame)
+        else:
+            self.close()
+
+
 @variant("closes-on-malformed", of="robustness.malformed-line")
 class ClosesOnMalformed(Session):
     """Closes upon a line that is not a message, and upon a message whose values do not fit."""

@@ -189,3 +189,28 @@ class TellsLittle(Simulator):
         unneeded = ("RobotPose", "RobotState", "VEXLinkConnect", "VEXLinkDisconnect", "Battery")
         if name_of(message) not in unneeded:
             super().send(message)
+
+
+@variant("battery-told-often", of="battery.set-capacity")
+class BatteryToldOften(Simulator):
+    """Tells the battery every few steps, to a tenth, and late what it held before a command."""
+
+    battery: Any = None
+    under_way: Any = None
+    steps = 0
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        self.under_way = self.battery
+        super().set_capacity(content)
+
+    def report(self) -> None:
+        for event in list(self.robot.events):
+            if name_of(event) == "Battery":
+                self.robot.events.remove(event)
+                fields = event["Battery"]
+                self.battery = {"Battery": {**fields, "capacity": round(fields["capacity"], 1)}}
+        super().report()
+        self.steps += 1
+        if self.under_way or self.steps % 5 == 0:
+            self.send(self.under_way or self.battery)
+        self.under_way = None
