@@ -24,6 +24,7 @@ from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripher
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import PLANS, Field, planned
 from conformance.runtime.memory.samples import filling, sample
+from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
 
 FOLDER = locate.folder("captures", "runtime") or Path()
@@ -340,3 +341,21 @@ async def test_owner_and_consumer(plan: str) -> None:
         assert memory.inode(name) is not None
         assert await ended(one) == 0
         assert memory.inode(name) is None
+
+
+# The tester
+
+
+def test_a_buffer_that_another_program_keeps_locked(place: Place) -> None:
+    """A list that waits for it for ever says nothing of the IUT."""
+    foreign = SharedObject.create(f"rt-arm-{uuid.uuid4().int % 10**15}", 4096, 0)
+    try:
+        assert foreign.trylock()
+        words = ("--mock", "--test", "lifecycle::list", "--timing", "response=0.2")
+        done = place.run("runtime/buffer-consumer", *words)
+        foreign.unlock()
+    finally:
+        foreign.close()
+        memory.remove(foreign.name)
+    assert done.verdict("lifecycle.listed") == "inconclusive"
+    assert f"{foreign.name}, which another program has locked" in done.reason("lifecycle.listed")

@@ -32,6 +32,7 @@ ROBOT = "robot.yaml"
 ONE = "one.yaml"  # of a single peripheral
 _read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
+_LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
 
 
 def catalogs() -> Path:
@@ -75,6 +76,8 @@ class Tester:
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
             await self._nothing_is_stuck()
+            if operation == "list":
+                self._others_are_free()
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not within {limit:g} s{instance.upper.instead}"
             raise Violation(expected, came) from None
@@ -99,6 +102,21 @@ class Tester:
                         "it is held, and the operation waits for it",
                         "operations.mutex-released",
                     ) from None
+
+    def _others_are_free(self) -> None:
+        """Raise Inconclusive where a buffer of another program is locked: a list may wait for it.
+
+        It is only looked at: where the mutex is in it, is known only if its layout is the IUT's.
+        """
+        template = self.session.instance.configuration.value("buffer_name")
+        for type_, layout in self._layouts.items():
+            place = layout["mutex"]
+            pattern = template.replace("{type}", type_).replace("{uid}", "*")
+            for path in memory.FOLDER.glob(pattern):
+                with contextlib.suppress(OSError):
+                    if path.name not in self.names and any(place.of(path.read_bytes())[:_LOCK]):
+                        text = f"'list' may wait for {path.name}, which another program has locked"
+                        raise Inconclusive(text)
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test is about. Raises Violation where it fails."""
