@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from conformance.openroberta import naming
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Session
+from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 
 
@@ -123,12 +124,17 @@ class RobotsTester:
             raise Inconclusive(f"the operation 'state' answered {str(seen)[:200]}, and no state")
         return seen
 
-    async def becomes(self, robot: Robot, key: str, wanted: Any, within: float | str) -> Any:
-        """Wait until the user sees this of a robot; what is seen in the end."""
-        left = self.iut.left(within)
+    async def becomes(self, robot: Robot, key: str, wanted: Any, within: Within) -> Any:
+        """Wait until the user sees this of a robot; what is seen in the end.
+
+        ``within`` is as of a session: seconds, in which it is not to be seen, are no more than so.
+        """
+        began = time.monotonic()
+        left = self.iut.left(within) if isinstance(within, str) else within
         while True:
             seen = (await self.state(robot)).get(key)
-            if same(seen, wanted) or left() < 0:
+            over = left() < 0 if callable(left) else time.monotonic() > began + left
+            if over or same(seen, wanted):
                 return seen
             await asyncio.sleep(AGAIN)
 
