@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.running.patience import LATE, in_time
-from conformance.session import Session
+from conformance.running.patience import LATE, Left, in_time
+from conformance.session import Session, Within
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 from conformance.wire import Message
 
@@ -160,11 +160,12 @@ async def operated(
     if known:
         raise Unoperated(known[0])
     async with opened or iut.session() as session:
+        left = session.left(session.due)
         try:
             yield session
         except Unoperated as missing:
             known.append(str(missing))
-            await _unasked(session)
+            await _unasked(session, left)
             process = session.instance.process
             if process and process.exit and not session.received:
                 end = session.instance.describe_end()
@@ -172,17 +173,16 @@ async def operated(
             raise
 
 
-async def _unasked(session: Session) -> None:
-    """Wait for some of the messages that an IUT sends by itself."""
+async def _unasked(session: Session, left: Left) -> None:
+    """Wait for some of the messages that an IUT sends by itself: the first in what is left."""
     process = session.instance.process
     if process and process.exit:
         await session.watch()
         return
     # It has had time to start while it was asked to do something.
-    starting = session.seconds("startup") + session.seconds("response") - session.now
-    within = max(starting, session.seconds("quiet"))
+    within: Within = left if left() > session.seconds("quiet") else "quiet"
     while len(session.received) < _SOME and await session.watch(within=within):
-        within = session.seconds("response")
+        within = "response"
 
 
 async def done(session: Session, operation: str, **arguments: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, encode, response
-from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester import PROGRAM, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import latest
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
@@ -57,7 +57,7 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     await answers(push, response(200, {}, {"cmd": "download"}))
     asked = await tester.program_request()
     await answers(asked, response(200, {"Filename": NAME}, tester.program))
-    await tester.next("Push", within=tester.seconds("program") + tester.seconds("response"))
+    await tester.next("Push", within=PROGRAM)
     return await latest(tester)
 
 

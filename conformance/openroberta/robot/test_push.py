@@ -10,7 +10,7 @@ from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
-from conformance.openroberta.robot.tester import playing
+from conformance.openroberta.robot.tester import PATIENT, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.values import same
 
@@ -28,11 +28,10 @@ async def test_at_once(iut: Iut) -> None:
     """The next push comes within a second, at least the quickest of three; so do later ones."""
     async with playing(iut) as tester:
         push, took = await tester.link(), list[float]()
-        latest = tester.seconds("push_hold") + tester.seconds("response")
         while len(took) < 10 and (len(took) < 8 or min(took[-3:]) > 1):
             await push.command("repeat")
             answered = asyncio.get_running_loop().time()
-            push = await tester.next("Push", within=latest)
+            push = await tester.next("Push", within=("push_hold", "response"))
             took.append(push.at - answered)
         for quickest in (min(took[:3]), min(took[-3:])):
             came = f"the quickest of three took {quickest:.1f} s"
@@ -111,7 +110,7 @@ async def test_configuration(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         await push.command("configuration")
-        await tester.next("Push", within=tester.seconds("startup"))
+        await tester.next("Push")
 
 
 @requirement("robustness.unknown-command")
@@ -122,9 +121,9 @@ async def test_unknown_command(iut: Iut, cmd: Any) -> None:
         push = await tester.link()
         await push.answer(response(200, {}, {"cmd": cmd}))
         # It may take such an answer for none, and register again.
-        again = await tester.next("Push", "Register", within=tester.seconds("startup"))
+        again = await tester.next("Push", "Register", within=("startup",))
         await again.command("repeat")
-        await tester.next("Push", within=tester.seconds("startup"))
+        await tester.next("Push", within=("startup",))
 
 
 @requirement("robustness.abort-of-push")
@@ -156,8 +155,7 @@ async def test_lost_answers(iut: Iut, how: str) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         await LOST[how](push)
-        within = tester.seconds("startup") + tester.seconds("response")
         lost = f"a push whose answer was lost ({how})"
-        again = await tester.next("Push", "Register", within=within, after=lost)
+        again = await tester.next("Push", "Register", within=PATIENT, after=lost)
         await again.command("repeat")
-        await tester.next("Push", within=within)
+        await tester.next("Push", within=PATIENT)

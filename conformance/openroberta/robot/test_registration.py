@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.tester import playing
+from conformance.openroberta.robot.tester import PATIENT, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 
 _LONGER = 1.2
@@ -167,10 +167,9 @@ async def test_lab_gone(iut: Iut) -> None:
     """A robot whose lab is gone for a while goes on when it is back."""
     async with playing(iut) as tester:
         push = await tester.link()
-        within = tester.seconds("startup") + tester.seconds("response")
         for _ in range(TRIES):
             await push.session.close()
             lost = "a push whose connection was closed without an answer"
-            push = await tester.next("Push", "Register", within=within, after=lost)
+            push = await tester.next("Push", "Register", within=PATIENT, after=lost)
         await push.command("repeat")
-        await tester.next("Push", within=within)
+        await tester.next("Push", within=PATIENT)

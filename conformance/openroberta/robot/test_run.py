@@ -10,7 +10,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import chunks, response
 from conformance.openroberta.naming import MANDATORY
-from conformance.openroberta.robot.tester import LabTester, playing
+from conformance.openroberta.robot.tester import PATIENT, PROGRAM, playing
 from conformance.openroberta.robot.tester.exchange import (
     BYTES,
     NAME,
@@ -41,9 +41,7 @@ async def test_requests_file(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request()
             await asked.file(tester.program)
-            push = await tester.next(
-                "Push", within=within_program(tester), requirement="run.pushes-after"
-            )
+            push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
 
 
 @requirement("run.requests-file")
@@ -54,10 +52,6 @@ async def test_requests_file_when_registered_again(iut: Iut) -> None:
         if push is None:
             raise NotExercised("needs a robot that comes back by itself from an update")
         await tester.repeats(await tester.run(push), 1)
-
-
-def within_program(tester: LabTester) -> float:
-    return tester.seconds("program") + tester.seconds("response")
 
 
 @requirement("run.download-push")
@@ -85,8 +79,7 @@ async def test_asks_once(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program)
-            within = within_program(tester)
-            found = await tester.watch("DownloadRequest", "Push", within=within)
+            found = await tester.watch("DownloadRequest", "Push", within=iut.left(*PROGRAM))
             if found is None:
                 raise Inconclusive("no push came after the program (run.pushes-after)")
             if found.name != "Push":
@@ -145,9 +138,7 @@ async def test_silent_while_running(iut: Iut) -> None:
             other = await tester.watch("Push", "Register", within=0.4)
             if other is not None:
                 raise other.violation("nothing while a program runs", f"{other.name} came")
-            push = await tester.next(
-                "Push", within=within_program(tester), requirement="run.pushes-after"
-            )
+            push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
 
 
 @requirement("run.stores-bytes")
@@ -170,9 +161,7 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
             else:
                 top = f"HTTP/1.1 200 OK\r\nFilename: {name}\r\nConnection: close\r\n\r\n"
                 await asked.raw(top.encode() + data, ends=True)
-            push = await tester.next(
-                "Push", within=within_program(tester), requirement="run.pushes-after"
-            )
+            push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
             _, contents = await traces(tester, name)
             if not contents and what == "every-byte":
                 raise NotExercised(
@@ -196,9 +185,7 @@ async def test_stores_name(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.answer(response(200, {"Filename": name}, tester.program))
-            push = await tester.next(
-                "Push", within=within_program(tester), requirement="run.pushes-after"
-            )
+            push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
             names, _ = await traces(tester, name)
             if not names:
                 raise Inconclusive("no program is seen to have come, under whatever name")
@@ -255,15 +242,14 @@ async def test_no_program(iut: Iut, what: str) -> None:
         await push.command("download")
         asked = await tester.program_request("run.requests-file")
         await NO_PROGRAMS[what](asked)
-        within = tester.seconds("startup") + tester.seconds("response")
-        again = await tester.next("Push", "Register", "DownloadRequest", within=within)
+        again = await tester.next("Push", "Register", "DownloadRequest", within=PATIENT)
         count = len(await executed(tester)) - before
         check(not count, "no program to be run, as none has come", f"{count} was")
         if again.name == "DownloadRequest":
             await again.file(tester.program)
-            again = await tester.next("Push", within=within_program(tester))
+            again = await tester.next("Push", within=PROGRAM)
         await again.command("repeat")
-        await tester.next("Push", within=within)
+        await tester.next("Push", within=PATIENT)
 
 
 # How it ended
@@ -319,10 +305,10 @@ async def test_file_paths(iut: Iut) -> None:
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.file(tester.program, path.format(name, folder=folder))
-            again = await tester.watch(*POLLING, within=within_program(tester))
+            again = await tester.watch(*POLLING, within=iut.left(*PROGRAM))
             if again and again.name == "DownloadRequest":
                 await again.file(tester.program, path.format(name, folder=folder))
-                again = await tester.watch(*POLLING, within=within_program(tester))
+                again = await tester.watch(*POLLING, within=iut.left(*PROGRAM))
             # Whatever it keeps of a program, it has written before it asks again.
             outside = [path.name for path in folder.parent.iterdir() if path != folder]
             check(

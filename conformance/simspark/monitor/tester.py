@@ -1,6 +1,5 @@
 """The server that the suite plays against a monitor: it sends states, and asks what it knows."""
 
-import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +14,6 @@ from conformance.simspark.tester import asked, expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 COMMANDS = ("Commands", "Expressions")
-_POLL = 0.02  # seconds between two looks at what it knows
 _goals = itertools.count(1)
 
 
@@ -67,16 +65,19 @@ class Tester:
         it does not keep, and need not know; null is not known yet. Raises NotExercised where it
         keeps none of them, or there is no operation `state`.
         """
-        left = self.session.left("response")
-        while True:
+        kept: dict[str, Any] = {}
+        wrong: dict[str, Any] = {}
+
+        async def told() -> bool:
+            nonlocal kept, wrong
             state = await self._state()
             kept = {name: value for name, value in wanted.items() if name in state}
             wrong = {
                 name: state[name] for name, value in kept.items() if not _same(state[name], value)
             }
-            if not wrong or left() < 0 or self.session.ended:
-                break
-            await asyncio.sleep(_POLL)
+            return not wrong or self.session.ended
+
+        await self.session.shows(told, f"{', '.join(wanted)} known", "response", requirement)
         if wrong:
             name, came = next(iter(wrong.items()))
             await self.session.unharmed("what it was sent")

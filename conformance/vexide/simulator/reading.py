@@ -101,7 +101,9 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
         latest = said[-1] if said else "nothing"
         if accept(latest):
             return latest
-        if not await session.watch("Serial", within=left):
+        # Where none of its lines has come, its Serial may be lost, or come of another channel.
+        lost = None if lines else "serial.bytes-exact"
+        if not await session.watch("Serial", within=left, requirement=lost):
             await goes_on(session)
             if not lines:
                 raise Inconclusive("the probe program reported nothing on serial channel 1")

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from wsproto.utilities import generate_accept_token
@@ -11,6 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
+from conformance.running.patience import Left
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -19,6 +20,10 @@ from conformance.verdicts import (
     Violation,
 )
 
+PROGRAM = ("program", "response")
+"""The timings in which a program has run, and the robot has pushed after it."""
+PATIENT = ("startup", "response")
+"""The same of a robot that may begin anew."""
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
@@ -51,49 +56,51 @@ class LabTester:
     async def next(
         self,
         *names: str,
-        within: float | None = None,
+        within: Sequence[str] = ("response",),
         requirement: str | None = None,
         after: str = "",
     ) -> Exchange:
         """The next request that a test answers. Raises Violation where it is not one of these.
 
-        Raises Late where it comes after that. `requirement` is what its absence violates, if not
-        the one that the test decides; `after` says what happened before it.
+        Raises Late where it comes after that. `within` are the timings in which it comes, one after
+        the other. `requirement` is what its absence violates, if not the one that the test decides;
+        `after` says what happened before it.
         """
-        seconds = self.seconds("response") if within is None else within
+        declared = self.iut.configuration.seconds
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
-        full, seconds = seconds, patience.seconds_for(names, seconds, {about})
-        starting = 0.0 if self.asked or self.others else self.seconds("startup")
-        late = patience.late * min(seconds, self.seconds("response"))
+        full = sum(declared(timing) for timing in within)
+        seconds = patience.seconds_for(names, full, {about})
+        starting = 0.0 if self.asked or self.others else declared("startup")
+        late = patience.late * min(seconds, declared("response"))
         late = late if seconds == full and not starting else 0.0
-        asked = self._loop.time()
+        asked, lasting = self._loop.time(), patience.lasting(starting + seconds)
         before = len(self.others)
-        found = await self.watch(*POLLING, within=starting + seconds + late)
+        found = await self.watch(*POLLING, within=patience.left(starting + seconds + late))
         if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
             before_it = self.asked[self._cursor - 2]
             if before_it.name == found.name and before_it.again:
                 # That it asks once more is for run.asks-once to say.
                 await before_it.again(found)
-                found = await self.watch(*POLLING, within=seconds + late)
+                found = await self.watch(*POLLING, within=patience.left(seconds + late))
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
-        expected += f" within {starting + seconds:g} s"
+        most = lasting()
+        expected += f" within {round(most, 2):g} s"
         if found is None or found.name not in names:
             strayed = self._strayed(names, before if self.asked else 0)
             if strayed:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None and not self.iut.sessions:
-            waited = starting + seconds + late
-            end = self.instance.describe_end()
+            waited, end = round(most + late, 2), self.instance.describe_end()
             raise Unreachable(f"it did not connect within {waited:g} s{end}{self.instance.slow}")
         if found is None:
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"{found.name} came", requirement)
-        if found.at > asked + starting + seconds:
+        if found.at > asked + most:
             took = found.at - asked
             raise Late(f"expected {expected}; it came after {took:.1f} s", took)
         return found
@@ -105,7 +112,8 @@ class LabTester:
         if asked.name == "Push":
             patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
             names = ("DownloadRequest",)
-            within = patience.seconds_for(names, self.seconds("response"), {about})
+            declared = self.iut.configuration.seconds("response")
+            within = patience.left(patience.seconds_for(names, declared, {about}))
             found = await self.watch(*names, within=within)
             if found is None:
                 patience.miss(about, names)
@@ -123,7 +131,7 @@ class LabTester:
         while found and found.name != "Register":
             told = found.name == "Push" and self.updates
             await (found.command("update") if told else found.refuse(500))
-            found = await self.watch(*POLLING, within=self.seconds("startup"))
+            found = await self.watch(*POLLING, within=self.iut.left("startup"))
         if found:
             self.asked, self._cursor = [found], 1
         return found
@@ -137,33 +145,40 @@ class LabTester:
                 return other
         return None
 
-    async def watch(self, *names: str, within: float) -> Exchange | None:
+    async def watch(self, *names: str, within: float | Left) -> Exchange | None:
         """The next request that a test answers, with one of these names, within a window."""
-        deadline = self._loop.time() + within
+        left = self._counting(within)
         while True:
             while self._cursor < len(self.asked):
                 self._cursor += 1
                 if self.asked[self._cursor - 1].name in names:
                     return self.asked[self._cursor - 1]
-            if not await self._await(deadline):
+            if not await self._await(left):
                 return None
 
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
         """The first of the other requests from a place on, with one of these names."""
-        deadline = self._loop.time() + within
+        left = self._counting(within)
         while True:
             for entry in self.others[start:]:
                 if entry.name in names:
                     return entry
-            if not await self._await(deadline):
+            if not await self._await(left):
                 return None
 
-    async def _await(self, deadline: float) -> bool:
-        """Wait for anything; False where the deadline has passed or the robot has ended."""
+    def _counting(self, within: float | Left) -> Left:
+        """Counts down a window from now on."""
+        if callable(within):
+            return within
+        deadline = self._loop.time() + within
+        return lambda: deadline - self._loop.time()
+
+    async def _await(self, window: Left) -> bool:
+        """Wait for anything; False where the window is over or the robot has ended."""
         if self.failure:
             raise self.failure
         process = self.instance.process
-        left = deadline - self._loop.time()
+        left = window()
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
@@ -193,7 +208,7 @@ class LabTester:
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
-        asked = await self.watch("Register", within=self.seconds("startup"))
+        asked = await self.watch("Register", within=self.iut.left("startup"))
         if asked is None:
             memory[gone] = True
             return None
@@ -205,8 +220,7 @@ class LabTester:
         await push.command("download")
         asked = await self.program_request("run.requests-file")
         await asked.file(self.program if data is None else data, name)
-        within = self.seconds("program") + self.seconds("response")
-        return await self.next("Push", within=within, requirement="run.pushes-after")
+        return await self.next("Push", within=PROGRAM, requirement="run.pushes-after")
 
     @property
     def updates(self) -> bool:
