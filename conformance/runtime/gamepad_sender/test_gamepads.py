@@ -9,6 +9,8 @@ from conformance.iut import Iut
 from conformance.runtime.gamepad_sender.tester import (
     AXES,
     BUTTONS,
+    NEAR,
+    Pad,
     along,
     at,
     at_end,
@@ -104,12 +106,44 @@ async def test_axes(iut: Iut, name: str) -> None:
         # Whether up is positive is not specified.
         sign = 1.0 if name.endswith("x") else 0.0
         for raw in (1.0, -1.0, 0.5):
-            await play(session, _0=pad(*(raw if axis == name else 0.0 for axis in AXES)))
+            await play(session, _0=_moved(name, raw))
             expected = f"{name} for this axis at {raw}, and the others at 0"
             if sign and raw < 0:
                 expected += ", with the other sign than before"
             # What is sent all the time may still be of the last position: only its sign tells.
             sign = (await shows(session, expected, along(name, raw, sign)))[name] * raw
+
+
+@requirement("gamepad.axes")
+@pytest.mark.parametrize("name", AXES)
+async def test_half_way(iut: Iut, name: str) -> None:
+    """A joystick that is moved half as far as it goes is nearer to 0 than one at the end."""
+    async with operated(iut) as session:
+        await play(session, _0=_moved(name, 1.0))
+        end = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
+        for raw in (0.5, -0.5):
+            await play(session, _0=_moved(name, raw))
+            expected = f"{name} nearer to 0 for this axis at {raw} than {end:.3f} for 1.0"
+            await shows(session, expected, along(name, raw, end, abs(end) - NEAR))
+
+
+@requirement("gamepad.axes")
+@pytest.mark.parametrize("name", AXES)
+async def test_same_way_round(iut: Iut, name: str) -> None:
+    """Which way is positive is the same where there is a second gamepad, and for both of them."""
+    async with operated(iut) as session:
+        await play(session, _0=_moved(name, 1.0))
+        alone = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
+        for index in ("0", "1"):
+            both = _moved(name, -1.0)
+            await play(session, _0=both, _1=both)
+            expected = f"{name} of gamepad {index} for -1.0 with another sign than {alone:.3f}"
+            await shows(session, expected, along(name, -1.0, alone), index)
+
+
+def _moved(name: str, raw: float) -> Pad:
+    """A gamepad that is moved along one axis."""
+    return pad(*(raw if axis == name else 0.0 for axis in AXES))
 
 
 @requirement("gamepad.full-range")
@@ -118,7 +152,7 @@ async def test_full_range(iut: Iut) -> None:
     async with operated(iut) as session:
         for name in AXES:
             for raw in (1.0, -1.0):
-                await play(session, _0=pad(*(raw if axis == name else 0.0 for axis in AXES)))
+                await play(session, _0=_moved(name, raw))
                 await shows(session, f"{name} at 1 or -1 for this axis at {raw}", at_end(name))
 
 

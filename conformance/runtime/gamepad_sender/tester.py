@@ -65,10 +65,11 @@ def away(*names: str) -> Callable[[Any], bool]:
     return lambda came: not rests(came)
 
 
-def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
+def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callable[[Any], bool]:
     """Whether this axis is on the side to which it was moved, and all others are at 0.
 
-    `sign`: that of the value where raw is positive, 0 if it is not known.
+    `sign`: that of the value where raw is positive, 0 if it is not known. `most`: how far from 0 it
+    may be.
     """
     others = at(**{other: 0.0 for other in AXES if other != name})
 
@@ -76,7 +77,7 @@ def along(name: str, raw: float, sign: float) -> Callable[[Any], bool]:
         value = came.get(name)
         if not isinstance(value, int | float) or not others(came):
             return False
-        return 0 < abs(value) <= 1 + NEAR and (not sign or value * raw * sign > 0)
+        return 0 < abs(value) <= most and (not sign or value * raw * sign > 0)
 
     return holds
 

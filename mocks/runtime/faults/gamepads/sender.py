@@ -1,6 +1,7 @@
 """The faults of the gamepad sender."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -245,6 +246,27 @@ class UpIsDownAndUp(Sender):
 
     def pad(self, raw: Pad) -> dict[str, Any]:
         return {**super().pad(raw), "ry": abs(super().pad(raw)["ry"])}
+
+
+@fault("upside-down-in-company", violates="gamepad.axes", subtle=True)
+class UpsideDownInCompany(Sender):
+    """Turns the vertical axes over where there are several gamepads."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        sent = super().message(pads)
+        if len(pads) > 1:
+            for pad in sent["gamepads"].values():
+                pad.update(ly=-pad["ly"], ry=-pad["ry"])
+        return sent
+
+
+@fault("always-at-the-edge", violates="gamepad.axes", subtle=True)
+class AlwaysAtTheEdge(Sender):
+    """Tells a direction only: whatever is not at rest is at the edge of the unit circle."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        radius = math.hypot(x, y) or 1.0
+        return x / radius, y / radius
 
 
 @fault("buttons-as-float", violates="gamepad.buttons-integer")
