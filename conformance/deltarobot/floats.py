@@ -2,7 +2,6 @@
 
 import math
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 DENORMAL = 2.0**-149
@@ -15,6 +14,8 @@ EDGES: list[list[Any]] = [
 """Points of finite numbers."""
 NO_NUMBERS: list[list[Any]] = [["NaN", "Infinity", "-Infinity"], ["NaN:ff800001", 1.0, "NaN"]]
 
+_SINGLE, _REVERSE = struct.Struct(">f"), struct.Struct("<f")
+
 
 def same(wanted: Any, seen: Any) -> bool:
     """Whether these, or all in these lists, are the same number in 32 bits.
@@ -23,7 +24,7 @@ def same(wanted: Any, seen: Any) -> bool:
     way between the suite and the application. What is seen may be anything that an application
     tells; null is what it knows of no points.
     """
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+    if isinstance(wanted, list | tuple):
         seen = [] if seen is None else seen
         return isinstance(seen, list) and len(seen) == len(wanted) and all(map(same, wanted, seen))
     told, meant = _single(seen), _single(wanted)
@@ -34,21 +35,22 @@ def same(wanted: Any, seen: Any) -> bool:
 
 def turned(wanted: Any) -> Any:
     """The same, as it is read by who takes the bytes of each number in reverse order."""
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+    if isinstance(wanted, list | tuple):
         return [turned(entry) for entry in wanted]
     single = _single(wanted)
-    return wanted if single is None else struct.unpack("<f", struct.pack(">f", single))[0]
+    return wanted if single is None else _REVERSE.unpack(_SINGLE.pack(single))[0]
 
 
 def _single(number: Any) -> float | None:
     """A number, or the text of one, in single precision; None where it is neither."""
     if isinstance(number, bool) or not isinstance(number, int | float | str):
         return None
-    text = str(number)
-    if text.lower().startswith("nan"):
+    if isinstance(number, str) and number.lower().startswith("nan"):
         return math.nan
     try:
-        single: float = struct.unpack(">f", struct.pack(">f", float(text)))[0]
+        # An integer may be beyond what a float holds, which its text is not.
+        whole = number if isinstance(number, float) else float(str(number))
+        single: float = _SINGLE.unpack(_SINGLE.pack(whole))[0]
     except (ValueError, OverflowError):
         return None
     return single

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -187,23 +188,26 @@ async def sees(
     """
     state = Answer(ok=False)
     facts: Mapping[str, Any] = {}
+    right = False
+    # Bytes in reverse order have arrived as well: nothing else is to be waited for.
+    backwards = functools.cache(lambda: turned(wanted))
 
     async def decided() -> bool:
-        nonlocal state, facts
+        nonlocal state, facts, right
         state = await session.instance.upper("state")
         facts = state.result if state.ok and isinstance(state.result, dict) else {}
-        # Bytes in reverse order have arrived as well: nothing else is to be waited for.
-        return what in facts and any(same(each, facts[what]) for each in (wanted, turned(wanted)))
+        right = what in facts and same(wanted, facts[what])
+        return right or (what in facts and same(backwards(), facts[what]))
 
     await session.shows(decided, f"the {what} shown", "response", requirement)
-    if what in facts and same(wanted, facts[what]):
+    if right:
         return
     if not state.ok or not isinstance(state.result, dict):
         raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
     if what not in facts:
         raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
     seen = facts[what]
-    reverse = same(turned(wanted), seen)
+    reverse = same(backwards(), seen)
     expected = f"{what} to be {shown(list(wanted), 40 if reverse else 120)}"
     why = "its bytes are read in reverse order: " if reverse else ""
     raise Violation(expected, f"{why}it is {shown(seen, 120)}", requirement)
