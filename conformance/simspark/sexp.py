@@ -103,6 +103,8 @@ def _read_as_json(data: bytes) -> list[Expression]:
 
 
 def _read_by_token(text: str) -> tuple[list[Expression], int]:
+    if text.count("(") != text.count(")"):
+        raise _misplaced(text)
     top: list[Expression] = []
     current = top
     outer: list[list[Expression]] = []
@@ -126,8 +128,6 @@ def _read_by_token(text: str) -> tuple[list[Expression], int]:
                 add(token)
     except IndexError:
         raise _misplaced(text) from None
-    if outer:
-        raise _misplaced(text)
     return top, deepest
 
 
