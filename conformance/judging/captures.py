@@ -63,6 +63,11 @@ class Event:
             line["messages"] = [{"message": name, "value": value} for name, value in self.messages]
         return {**line, **self.details}
 
+    def cuts(self, connection: int | None) -> bool:
+        """Whether events of that connection were left out here; of any, where it does not say."""
+        told = self.details.get("connections")
+        return self.event == LEFT_OUT and (not isinstance(told, list) or connection in told)
+
 
 @dataclass(frozen=True, slots=True)
 class Capture:
@@ -83,11 +88,16 @@ class Capture:
     @property
     def connections(self) -> tuple[int | None, ...]:
         """The numbers of its connections, in the order of their first events."""
-        return tuple(dict.fromkeys(event.connection for event in self.events)) or (None,)
+        events = (event for event in self.events if event.event != LEFT_OUT)
+        return tuple(dict.fromkeys(event.connection for event in events)) or (None,)
 
     def only(self, connection: int | None) -> "Capture":
         """The same capture with the events of one connection, without violations of the others."""
-        places = [n for n, event in enumerate(self.events) if event.connection == connection]
+        places = [
+            n
+            for n, event in enumerate(self.events)
+            if event.connection == connection or event.cuts(connection)
+        ]
         extra = dict(self.extra)
         if (wrong := extra.get("offending")) in places:
             extra["offending"] = places.index(wrong)
@@ -105,6 +115,11 @@ class Capture:
     def gaps(self) -> tuple[int, ...]:
         """The indices of the events that stand for others, which were left out."""
         return tuple(n for n, event in enumerate(self.events) if event.event == LEFT_OUT)
+
+    def cut(self, index: int) -> bool:
+        """Whether events of the connection of this one were left out before it."""
+        connection = self.events[index].connection
+        return any(gap < index and self.events[gap].cuts(connection) for gap in self.gaps)
 
     @property
     def transport(self) -> str:

@@ -96,6 +96,7 @@ class Judge:
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
         self._ending: set[str] = set()
         """Those whose stream has ended."""
+        self._cut = False
         self._found: dict[str, Counter[tuple[str, str]]] = {r: Counter() for r in self._judged}
         self.found: list[Finding] = []
         """All findings, also those that are inconclusive."""
@@ -148,10 +149,16 @@ class Judge:
         if self._oracle:
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
-    def resume(self) -> None:
-        """What came up to here is not known: from now on messages are judged by themselves."""
-        for party in self._decoders:
-            self._decoders[party] = self._protocol.decoder(party, self._transport)
+    def resume(self, cut: bool) -> None:
+        """What came up to here is not known: from now on messages are judged by themselves.
+
+        ``cut``: some of it was of this connection, so that bytes may be the end of a message, or
+        of another protocol since an upgrade: those that are not a message are not judged.
+        """
+        if cut:
+            self._cut = True
+            for party in self._decoders:
+                self._decoders[party] = self._protocol.decoder(party, self._transport)
         self._prompting.clear()
         if self._oracle:
             for exercised in self._exercised.values():
@@ -160,7 +167,7 @@ class Judge:
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
         if frame.name is None:
-            if sender in self._ending and self._ending - {sender}:
+            if self._cut or (sender in self._ending and self._ending - {sender}):
                 return
             requirement = frame.requirement or self._protocol.schema_requirement
             if self._oracle and self._oracle.broken(sender):
@@ -258,10 +265,10 @@ class Connections:
         All findings of an event are about its sender.
         """
         if event.event == LEFT_OUT:
-            # Messages that are lost may have been of any connection, or have begun one.
+            # Messages that are lost may have begun a connection, and tell the oracles of others.
             self._fragment = True
-            for judge in self._judges.values():
-                judge.resume()
+            for connection, judge in self._judges.items():
+                judge.resume(cut=event.cuts(connection))
             return [], []
         if event.connection in self._foreign:
             return [], []

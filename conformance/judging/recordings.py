@@ -184,7 +184,8 @@ class _Said:
         named = [(frame.name, frame.value) for frame in frames if frame.name is not None]
         if event.sender in self._judged:
             self.messages += len(named)
-        if event.message is not None:
+        # Behind a gap bytes may be of another protocol, since an upgrade.
+        if event.message is not None and (named or not self._capture.cut(index)):
             said = (event.message, event.value)
             self.contradictions += [Contradiction(index, text) for text in _differs(said, named)]
 

@@ -199,7 +199,9 @@ def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> Iterator[Event]:
     for before, place in pairwise([-1, *kept, len(events)]):
         if gone := events[before + 1 : place]:
             size = sum(len(event.data or b"") for event in gone)
-            details = {"events": len(gone), "bytes": size}
+            details: dict[str, Any] = {"events": len(gone), "bytes": size}
+            if of := {event.connection for event in gone if event.connection}:
+                details["connections"] = sorted(of)
             yield Event(gone[0].at, None, event=LEFT_OUT, details=details)
         if place < len(events):
             yield events[place]

@@ -1,6 +1,7 @@
 """Several connections of one conversation: in one capture, in several, and as they are shown."""
 
 import dataclasses
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from conformance import cli
 from conformance.definitions import locate, protocols
-from conformance.judging import captures
+from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
 from conformance.judging.judge import judge_capture
 from conformance.reporting import ladder
@@ -207,6 +208,25 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
     steps = ladder.read(path, "simulator", {place: [ladder.Mark("wrong")]}).steps
     assert any(step.kind == "gap" and "left out of the file" in step.label for step in steps)
     assert any(step.marks for step in steps)
+
+
+def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None:
+    """What is left of another is decoded on; behind the gap no piece of a message is blamed."""
+    header = {"protocol": "vexide", "title": "cut", "origin": "recorded", "requirements": []}
+    begun = {"at": 0, "event": "connected", "transport": "stdio"}
+    gap = {"at": 1, "event": "left out", "events": 1, "bytes": 9, "connections": [2]}
+    pieces = ['{"Log": {"level": "Info", "mes', 'sage": "a"}}\n']
+    lines: list[dict[str, Any]] = [header, *({**begun, "connection": each} for each in (1, 2))]
+    lines.append({"at": 0.5, "connection": 1, "from": "simulator", "text": pieces[0]})
+    lines.append(gap)
+    lines += [
+        {"at": 2, "connection": each, "from": "simulator", "text": pieces[1]} for each in (1, 2)
+    ]
+    path = tmp_path / "cut.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    read = recordings.read(path)
+    assert (read.findings, read.messages, read.contradictions) == ((), 1, ())
+    assert [len(read.capture.only(each).gaps) for each in (1, 2)] == [0, 1]
 
 
 def test_several_messages_of_one_write_are_shown_as_such(
