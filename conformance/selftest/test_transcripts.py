@@ -212,7 +212,7 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
 
 def test_a_gap_in_one_connection_leaves_the_others_whole(tmp_path: Path) -> None:
     """What is left of another is decoded on; behind the gap no piece of a message is blamed."""
-    header = {"protocol": "vexide", "title": "cut", "origin": "recorded", "requirements": []}
+    header = {"capture": 1, "protocol": "vexide", "title": "cut", "origin": "recorded"}
     begun = {"at": 0, "event": "connected", "transport": "stdio"}
     gap = {"at": 1, "event": "left out", "events": 1, "bytes": 9, "connections": [2]}
     pieces = ['{"Log": {"level": "Info", "mes', 'sage": "a"}}\n']
