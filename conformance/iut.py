@@ -13,7 +13,14 @@ from conformance.running.patience import Left, Names
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Flooded, Inconclusive, NotExercised, Violation
+from conformance.verdicts import (
+    Conclusion,
+    Flooded,
+    Inconclusive,
+    NotExercised,
+    Unreachable,
+    Violation,
+)
 
 T = TypeVar("T")
 
@@ -58,6 +65,10 @@ class Iut:
         self.remark = ""
         """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
+        self.served = 0
+        """The greatest number of a connection, with one instance, upon which it said something."""
+        self.unmet = 0
+        """The number of the connection that an instance did not accept after others, if any."""
         self.got: set[str] = set()
         """The names of the messages that the IUT has sent."""
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
@@ -172,6 +183,7 @@ class Iut:
                 yield instance
             finally:
                 await instance.stop()
+                self.served = max(self.served, instance.served)
         finally:
             self.testbed.busy = False
 
@@ -185,7 +197,11 @@ class Iut:
         at the first of them unless another is named.
         """
         channel = channel or next(iter(self.role.channels), "")
-        link = await instance.link(channel)
+        try:
+            link = await instance.link(channel)
+        except Unreachable:
+            self.unmet = instance.connections and instance.connections + 1
+            raise
         patience = self.testbed.patience
         session = Session(
             instance, link, segmentation, channel, self.memory, patience, self.deciding

@@ -79,8 +79,6 @@ class Session(Wire):
         """The requirement that whatever does not come is laid to, if not the usual."""
         self._deciding = deciding
         self._cursor = 0
-        instance.connections += 1
-        self._number = instance.connections
         self._slow: int | None = None  # the event of the latest message that took long
 
     def seconds(self, timing: str) -> float:
@@ -398,8 +396,10 @@ class Session(Wire):
         if not self._ended and (left := self.judge.rest(self.role.name)):
             came += f" {left[0].raw[:60]!r}, whose end has not come, then"
         ending = "the end of the stream" if self._ended else "nothing"
-        if self._number > 1 and not self._size:
-            ending += f", upon connection {self._number} with it"
+        if self.unserved:
+            served = self.instance.served
+            since = f" (it has said nothing since connection {served})" if served else ""
+            ending += f", upon connection {self.number} with it{since}"
         silent = not (self._size or self._ended or self._patience.started)
         slow = self.instance.slow if silent else ""
         return f"{came} {ending}{self.instance.describe_end()}{slow}"

@@ -74,6 +74,8 @@ class Wire:
         """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
         self.apart: set[str] = set()
         """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
+        self.number = instance.connections
+        """It is the first, second … connection with its instance."""
         self._link = link
         self._segmentation = segmentation
         self._patience = patience
@@ -111,6 +113,11 @@ class Wire:
     def size(self) -> int:
         """How many bytes the IUT has written so far."""
         return self._size
+
+    @property
+    def unserved(self) -> bool:
+        """The IUT has said nothing upon this connection, which is not its first."""
+        return self.number > 1 and not self._size
 
     @property
     def theirs(self) -> Iterator[Event]:
@@ -254,6 +261,7 @@ class Wire:
         while (data := await self._link.read()) or self._link.datagrams:
             for some in [data] if self._link.datagrams else self._bits(data):
                 self._size += len(some)
+                self.instance.served = max(self.instance.served, self.number)
                 if self._floods():
                     self._news.set()
                     return

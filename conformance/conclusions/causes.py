@@ -1,6 +1,7 @@
 """The causes of what has failed in a run, with what follows from each and what shows it.
 
-A cause is a violated requirement, the death of the IUT, a flood, or that its answers came late.
+A cause is a violated requirement, the death of the IUT, that it serves only so many connections,
+a flood, or that its answers came late.
 """
 
 import math
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from conformance.conclusions.following import Results, alike, presumes
+from conformance.conclusions.following import Results, alike, presumes, unserved
 from conformance.configuration import Configuration
 from conformance.harness.last_words import may_explain, quoted
 from conformance.running.smoke import SMOKE
@@ -35,7 +36,9 @@ def causes(
     A flood comes before them: what else is found may only be that the suite cannot keep up.
     """
     died = list(_deaths(results, configuration))
+    limited = list(_limits(results, configuration))
     explained = {test for how, death in died if not _of_one(how, death) for test in death["tests"]}
+    explained |= {test for limit in limited for test in limit["tests"]}
     violations = [
         cause
         for entry in requirements
@@ -46,7 +49,7 @@ def causes(
         death for how, death in died if not _brought_about(how, death, violations, configuration)
     ]
     undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
-    found = [*deaths, *violations, *undecided]
+    found = [*limited, *deaths, *violations, *undecided]
     found.sort(key=lambda cause: (cause["kind"] != "flood", _ORDER.index(cause["verdict"])))
     return found
 
@@ -149,6 +152,16 @@ def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str
         # Once it is known to flood, little of it is read.
         flooded.sort(key=lambda result: -result["flooded"])
         yield _undecided("flood", flooded[0]["detail"], flooded, configuration)
+
+
+def _limits(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
+    """That the IUT serves only so many connections, if it does: one cause."""
+    served, met = unserved(results)
+    if met:
+        number = "one connection" if served == 1 else f"{served} connections"
+        what = f"one run of the IUT serves only {number}: it said nothing upon any later one"
+        first = sorted(met, key=lambda result: _ORDER.index(result["verdict"]))
+        yield _undecided("limit", what, first, configuration) | {"verdict": _worst(met)}
 
 
 def _undecided(kind: str, what: str, met: Results, configuration: Configuration) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def settle(results: Results, protocol: Protocol) -> None:
     _settle_bases(results)
     _settle_sessions(results, protocol)
     _settle_absences(results, protocol)
+    _settle_unserved(results)
     _settle_deaths(results, protocol)
     _settle_cuts(results, protocol.segmentation_requirement)
 
@@ -128,6 +129,43 @@ def _demote(result: dict[str, Any], follows: str, said: str) -> None:
     result["detail"] += f" (may follow from {follows}: {said})"
 
 
+def _settle_unserved(results: Results) -> None:
+    """Of the tests whose connections were too many for the IUT, one requirement fails."""
+    served, met = unserved(results)
+    bad = [result for result in met if result["verdict"] in VIOLATIONS]
+    if not bad:
+        return
+    about = Counter(
+        one["requirement"]
+        for result in met
+        for one in (result, *result["findings"])
+        if one is result or one["concluded"]
+    )
+
+    def order(result: Mapping[str, Any]) -> tuple[bool, int]:
+        return result["verdict"] != Verdict.FAIL, -about[result["requirement"]]
+
+    stands = min(bad, key=order)["requirement"]
+    for result in met:
+        for finding in result["findings"]:
+            if finding["concluded"] or finding["at_end"]:
+                finding["follows"] = finding["follows"] or stands
+    for result in bad:
+        if result["requirement"] != stands:
+            _demote(result, stands, f"no connection after the first {served} is served")
+
+
+def unserved(results: Results) -> tuple[int, Results]:
+    """How many connections one instance serves at most, and what was decided by later ones.
+
+    It is known where none was ever served that came later, and where two requirements show it: in
+    a single test the cause may be what was done in the connections before.
+    """
+    served = max((result["served"] for result in results), default=0)
+    met = [result for result in results if result["unserved"] > served > 0]
+    return (served, met) if len({result["requirement"] for result in met}) > 1 else (0, [])
+
+
 def _settle_deaths(results: Results, protocol: Protocol) -> None:
     """Of the tests that met the same death after the same message, one requirement fails."""
     for met in alike(results):
@@ -160,7 +198,10 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
     """The tests that met the same death, which is told to be after the message that they share."""
     survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    _, others = unserved(results)
     for result in results:
+        if result in others:
+            continue
         if result["death"] and result["verdict"] in (*VIOLATIONS, Verdict.INCONCLUSIVE):
             death = result["death"]
             # Where no reason was said only the messages tell one death from another.

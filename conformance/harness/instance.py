@@ -136,6 +136,8 @@ class Instance:
         """It has sent a message, and so has started."""
         self.connections = 0
         """How many there have been with it."""
+        self.served = 0
+        """The number of the last of them upon which it said something."""
         self.errors: Link | None = None
         """Where the IUT starts its peer through the bridge: that peer's standard error."""
         self.conversation = configuration.protocol.conversation(running=not configuration.command)
@@ -271,8 +273,11 @@ class Instance:
             self._taken = True
             return self.process.standard
         if channel in self._listeners:
-            return await self._accept(self._listeners[channel])
-        return await self._connect(self._addresses[channel])
+            link = await self._accept(self._listeners[channel])
+        else:
+            link = await self._connect(self._addresses[channel])
+        self.connections += 1
+        return link
 
     async def met(self) -> bool:
         """Whether it connects, or sends, to any address of ours, or else listens at the first."""

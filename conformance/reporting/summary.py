@@ -16,6 +16,8 @@ from conformance.reporting.wording import (
 )
 
 MOST = 30  # requirements named; the page has them all
+_MET = {"death": "ended with it", "limit": "met it"}
+"""What the tests that stand under a cause did, by its kind."""
 _COLOURS = {
     "conformant": "32",
     "nonconformant": "31",
@@ -108,7 +110,7 @@ def _cause(cause: Report, wrong: Mapping[str, Report], verdict: str, width: int)
     tests = f"{number} test{'' if number == 1 else 's'}"
     if cause["kind"] != "violation":
         yield f"{verdict}  {one_line(cause['what'], 160)}"
-        follows = "ended with it" if cause["kind"] == "death" else "decided nothing for that"
+        follows = _MET.get(cause["kind"], "decided nothing for that")
     else:
         entry = wrong[cause["requirement"]]
         where = f"{entry['level']}, section {entry['section']}"

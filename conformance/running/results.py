@@ -47,6 +47,8 @@ class Result:
     ``apart`` is that of its sessions (see `Wire`).
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
     how many bytes the IUT wrote where that was more than is followed, else 0.
+    ``served`` is the greatest number of a connection with an instance upon which it said something,
+    and ``unserved`` that of a later one upon which it did not, where that decides the test, else 0.
     """
 
     id: str
@@ -73,6 +75,8 @@ class Result:
     apart: list[str] = field(default_factory=list)
     late: float | None = None
     flooded: int = 0
+    served: int = 0
+    unserved: int = 0
     exercised: list[str] = field(default_factory=list)
     problem: str = ""
     unreached: bool = False
@@ -128,6 +132,7 @@ def conclude(
         and result.verdict in VIOLATIONS
     ):
         _say_how(result)
+    result.served, result.unserved = iut.served, _unserved(result, iut, tried)
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
@@ -138,6 +143,15 @@ def conclude(
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
+
+
+def _unserved(result: Result, iut: Iut, sessions: tuple[Session, ...]) -> int:
+    """The number of a connection that was not served, where nothing that came decides; else 0."""
+    decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
+    if not iut.role.serves or not decided or not (result.offending is None or result.at_end):
+        return 0
+    silent = (session.number for session in sessions if session.unserved)
+    return max(silent, default=0) or iut.unmet
 
 
 def _say_how(result: Result) -> None:

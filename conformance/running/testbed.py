@@ -44,6 +44,7 @@ class Testbed:
         self._listeners: dict[str, AnyListener] = {}
         self._ahead = Ahead(self._start)
         self._clock: asyncio.Task[None] | None = None
+        self._by_hand: Instance | None = None
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
@@ -100,6 +101,10 @@ class Testbed:
 
     async def _start(self, program: str | None) -> Instance:
         instance = Instance(self.configuration, self.transport)
+        if not self.configuration.command:
+            # It is always the same program.
+            before, self._by_hand = self._by_hand, instance
+            instance.connections = before.connections if before else 0
         try:
             await instance.start(program, self._listeners)
         except BaseException:

@@ -54,6 +54,7 @@ def finding(requirement: str, event: int, transcript: str = "transcripts/a.jsonl
         "requirement": requirement,
         "message": said,
         "at_death": False,
+        "at_end": False,
         "concluded": False,
         "rests": "",
         **where,
@@ -390,3 +391,36 @@ def test_what_is_long_may_be_what_is_wrong() -> None:
     results = [result("a", CUT, apart=[LONG]), result("b", "framing.long-lines", apart=[LONG])]
     settle(results, protocols.load("vexide"))
     assert [each["follows"] for each in results] == ["", ""]
+
+
+def test_what_serves_only_so_many_connections_is_one_cause(protocol: Protocol) -> None:
+    results = [
+        result("a", FAR, "warn", served=2, unserved=4),
+        result("b", OTHER, served=1, unserved=5, death=DEATH),
+        result("c", ROOT, "pass", served=3),
+        result("d", ON_IT),
+    ]
+    settle(results, protocol)
+    assert [entry["verdict"] for entry in results] == ["inconclusive", "fail", "pass", "fail"]
+    limit, violation = made(results)
+    assert (limit["kind"], limit["verdict"], limit["tests"]) == ("limit", "fail", ["b", "a"])
+    assert limit["what"].startswith("one run of the IUT serves only 3 connections")
+    assert violation["requirement"] == ON_IT
+
+
+@pytest.mark.parametrize(
+    "others",
+    [[("pass", 4, 0)], [], [("fail", 3, 3)]],
+    ids=["one-is-served-later", "one-alone", "one-is-served-as-late"],
+)
+def test_what_may_have_other_reasons_is_no_limit(
+    protocol: Protocol, others: list[tuple[str, int, int]]
+) -> None:
+    """Of one test, what was done before may be the cause."""
+    results = [
+        result("a", FAR, served=3, unserved=4),
+        *(result("b", OTHER, word, served=n, unserved=last) for word, n, last in others),
+    ]
+    settle(results, protocol)
+    assert not any(cause["kind"] == "limit" for cause in made(results))
+    assert results[0]["verdict"] == "fail"
