@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from math import inf
@@ -56,7 +56,7 @@ class Session(Wire):
         link: Link,
         segmentation: Segmentation | None = None,
         peer: str = "",
-        memory: Mapping[str, Any] | None = None,
+        memory: dict[str, Any] | None = None,
         patience: Patience | None = None,
         deciding: str = "",
     ) -> None:

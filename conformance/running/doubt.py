@@ -9,8 +9,7 @@ it is.
 from conformance.iut import Iut
 from conformance.verdicts import Violation
 
-LOST = 0.25  # seconds by which a machine is behind in a test that it may have made fail,
-SHARE = 1 / 3  # and the part of the test's time that they are
+LOST = 0.25  # seconds by which a machine falls behind in a `SPELL` that may make a test fail
 CONFIRMED = 3  # violations that are found again, after which the machine is no longer suspected
 
 
@@ -25,12 +24,13 @@ class Doubt:
         """How many more have to be confirmed until this machine is no longer suspected."""
         return max(CONFIRMED - self._confirmed, 0)
 
-    def arises(self, error: Exception | None, iut: Iut, seconds: float, lost: float) -> bool:
-        """Whether a test is to be held again that has ended like this, after so many seconds.
+    def arises(self, error: Exception | None, iut: Iut, lost: float) -> bool:
+        """Whether a test is to be held again that has ended like this.
 
-        ``lost`` are those of them by which the machine was behind.
+        ``lost`` are the seconds by which the machine fell behind in the worst `SPELL` of it, until
+        nothing came any more.
         """
-        if not isinstance(error, Violation) or lost < max(LOST, SHARE * seconds):
+        if not isinstance(error, Violation) or lost < LOST:
             return False
         if not self.lasts or _came(error, iut):
             return False

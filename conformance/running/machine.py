@@ -2,10 +2,13 @@
 
 import os
 import time
+from collections import deque
 from pathlib import Path
 
 LOOK = 0.1  # seconds between two looks at how idle the machine is
 IDLE, BUSY = 0.3, 0.1  # parts of its cores: above the first there can be more, below the other less
+SPELL = 0.5  # seconds in which one may have to react
+KEPT = 8192  # looks that are remembered: those of minutes
 _SCHEDULED = Path("/proc/self/schedstat")
 _CORES = Path("/proc/stat")
 _ENOUGH = 20_000_000  # nanoseconds that we must have computed for to know how long we waited
@@ -61,6 +64,7 @@ class Crowding:
         self._factor, self._at = load(), time.monotonic()
         self._asked = self._at
         self._idleness, self._lost = Idleness(), 0.0
+        self._told = deque([(self._asked, 0.0)], maxlen=KEPT)
 
     def factor(self) -> float:
         """Of the time since this was last asked, or a bit longer; 1.0 on an idle machine."""
@@ -72,6 +76,7 @@ class Crowding:
             if not self._idleness.spare:
                 self._lost += (now - self._asked) * (1 - 1 / self._factor)
             self._asked = now
+            self._told.append((now, self._lost))
         return self._factor
 
     def lost(self) -> float:
@@ -82,6 +87,17 @@ class Crowding:
     def lose(self, seconds: float) -> None:
         """Count seconds as well that something else has taken, if they are more than none."""
         self._lost += max(seconds, 0.0)
+        self._told.append((time.monotonic(), self._lost))
+
+    def worst(self, since: float, until: float) -> float:
+        """The most seconds that were lost in any ``SPELL`` between two times of the clock."""
+        told = [(at, lost) for at, lost in self._told if since <= at <= until]
+        first, worst = 0, 0.0
+        for at, lost in told:
+            while told[first + 1 :] and told[first + 1][0] <= at - SPELL:
+                first += 1
+            worst = max(worst, lost - told[first][1])
+        return worst
 
     def _look(self, now: float) -> None:
         told = _scheduled()

@@ -6,6 +6,7 @@ import datetime
 import functools
 import gc
 import importlib
+import math
 import shlex
 import sys
 import time
@@ -31,6 +32,7 @@ from conformance.running import drawing, interruption, other_role, smoke
 from conformance.running.doubt import Doubt
 from conformance.running.naming import case_id, purpose
 from conformance.running.overlap import overlap, width
+from conformance.running.patience import TARDY
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
 from conformance.running.testbed import Testbed
@@ -44,7 +46,7 @@ HEARTBEAT = 30.0  # seconds between two lines of progress where there is no term
 class _Attempt:
     """A test that was held, and how that ended, if it did not pass.
 
-    ``lost`` are those of its seconds by which this machine was behind.
+    ``lost`` are the seconds by which this machine fell behind in the worst `SPELL` of it.
     """
 
     item: pytest.Item
@@ -204,7 +206,7 @@ class Runner:
     async def _case(self, testbed: Testbed, item: pytest.Item) -> None:
         """Run one test case; report it to pytest, unless it is to be held again at the end."""
         attempt = await self._held(item, Iut(testbed, self._decides(item).id))
-        doubtful = self._doubt.arises(attempt.error, attempt.iut, attempt.seconds, attempt.lost)
+        doubtful = self._doubt.arises(attempt.error, attempt.iut, attempt.lost)
         if self._config.option.maxfail or not doubtful:
             await self._conclude(attempt)
         else:
@@ -260,8 +262,7 @@ class Runner:
         """Hold a test."""
         began, clock = time.time(), time.perf_counter()
         error: Exception | None = None
-        crowding = iut.testbed.patience.crowding
-        behind = crowding.lost()
+        crowding, since = iut.testbed.patience.crowding, time.monotonic()
         try:
             if claimed := self.configuration.leaves_out(iut.deciding):
                 raise NotExercised(f"declared as unsupported: {claimed}")
@@ -269,7 +270,8 @@ class Runner:
             await self._unless_found(iut, item.obj(iut=iut, **parameters))  # type: ignore[attr-defined]
         except Exception as raised:
             error = raised
-        lost = crowding.lost() - behind
+        # By what a deadline was missed then, it has been longer.
+        lost = crowding.worst(since, min(_latest(iut) + TARDY, time.monotonic()))
         return _Attempt(item, iut, error, began, time.perf_counter() - clock, lost)
 
     async def _unless_found(self, iut: Iut, test: Coroutine[Any, Any, None]) -> None:
@@ -378,6 +380,11 @@ class Runner:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.report and not self._config.getoption("--conformance-run"):
             terminalreporter.write_line(f"\n{terminal_summary(self.report, self.folder)}")
+
+
+def _latest(iut: Iut) -> float:
+    """When anything has happened last in the sessions of a test, by the clock; else the end."""
+    return max((each.began + each.events[-1].at for each in iut.sessions), default=math.inf)
 
 
 def _translate(report: pytest.TestReport, result: Result) -> None:

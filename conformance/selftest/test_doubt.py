@@ -20,32 +20,31 @@ def iut() -> Any:
 
 @pytest.mark.parametrize("event", [None, 1])
 def test_what_is_missed_on_a_busy_machine_is_doubted(event: int | None) -> None:
-    assert Doubt().arises(Violation("a push", "none came", event=event), iut(), 0.5, LOST)
+    assert Doubt().arises(Violation("a push", "none came", event=event), iut(), LOST)
 
 
 @pytest.mark.parametrize(
-    ("error", "seconds", "lost"),
+    ("error", "lost"),
     [
-        (None, 0.5, LOST),
-        (NotExercised("no hook"), 0.5, LOST),
-        (Violation("a push", "something else came", event=0), 0.5, LOST),
-        (Violation("a push", "something else came", event=7), 0.5, LOST),
-        (Violation("a push", "none came"), 0.5, LOST / 2),
-        (Violation("a push", "none came"), 4.0, LOST),
+        (None, LOST),
+        (NotExercised("no hook"), LOST),
+        (Violation("a push", "something else came", event=0), LOST),
+        (Violation("a push", "something else came", event=7), LOST),
+        (Violation("a push", "none came"), LOST / 2),
     ],
 )
-def test_nothing_else_is(error: Exception | None, seconds: float, lost: float) -> None:
-    assert not Doubt().arises(error, iut(), seconds, lost)
+def test_nothing_else_is(error: Exception | None, lost: float) -> None:
+    assert not Doubt().arises(error, iut(), lost)
 
 
 def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
     doubt, missed = Doubt(), Violation("a push", "none came")
     for _ in range(CONFIRMED):
         assert doubt.lasts
-        assert doubt.arises(missed, iut(), 0.5, LOST)
+        assert doubt.arises(missed, iut(), LOST)
         doubt.settle(missed, missed, iut())
     assert not doubt.lasts
-    assert not doubt.arises(missed, iut(), 0.5, LOST)
+    assert not doubt.arises(missed, iut(), LOST)
 
 
 def test_a_test_that_holds_then_says_that_it_did_not_at_first() -> None:

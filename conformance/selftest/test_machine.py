@@ -56,6 +56,20 @@ def test_what_is_lost_is_what_programs_stood_in_line_for_while_no_core_was_idle(
     assert crowding.lost() == lost, "three quarters of eight seconds, unless cores were idle"
 
 
+def test_what_is_lost_in_a_moment_is_not_spread_over_a_long_wait(
+    scheduled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    crowding = machine.Crowding()
+    for lost in (0.0, 0.4, 0.0, 0.0, 0.1, 0.1, 0.1):
+        clock += machine.SPELL
+        crowding.lose(lost)
+    assert crowding.worst(100.0, clock) == pytest.approx(0.4)
+    assert crowding.worst(101.0, clock) == pytest.approx(0.1)
+    assert crowding.worst(100.0, 100.6) == 0.0
+
+
 class Crowded(machine.Crowding):
     def __init__(self, factor: float, lost: float = 0.0) -> None:
         self._factor, self._lost = factor, lost

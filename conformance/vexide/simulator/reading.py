@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
+from conformance.running.patience import SHARE
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
+SPEAKS = "whether the probe program writes"
 
 EXECUTION = (
     "Serial",
@@ -94,18 +96,25 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
 
     Raises Violation where the session ends before, Inconclusive where it says nothing at all.
     """
-    left = session.left("program")
+    whole = session.left("program")
+    share = session.left(SHARE * session.instance.configuration.seconds("program"))
+
+    def left() -> float:
+        # Where one has written nothing, and none anything, that shows nothing more of another.
+        return (whole if session.memory.get(SPEAKS, True) else share)()
+
     while True:
         lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
         latest = said[-1] if said else "nothing"
         if accept(latest):
             return latest
-        # Where none of its lines has come, its Serial may be lost, or come of another channel.
-        lost = None if lines else "serial.bytes-exact"
-        if not await session.watch("Serial", within=left, requirement=lost):
+        if lines:
+            session.memory[SPEAKS] = True
+        if not await session.watch("Serial", within=left):
             await goes_on(session)
             if not lines:
+                session.memory.setdefault(SPEAKS, False)
                 raise Inconclusive("the probe program reported nothing on serial channel 1")
             return latest
 
