@@ -26,21 +26,32 @@ _UNHANDLED = re.compile(
 )
 
 
+_BEGINS = re.compile(rb"^(?:Exception in thread|panic: |fatal error: ).{,400}", re.MULTILINE)
+"""The line of an error that stands before its trace, which may be longer than what is kept."""
+
+
 class Tail:
-    """The last bytes of a stream that is read to its end, however long it is."""
+    """The last bytes of a stream that is read to its end, and an error that began before them."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
+        self._error = b""
         self.seen = asyncio.Event()
 
     def add(self, data: bytes) -> None:
         self._kept += data
-        del self._kept[:-TAIL]
+        if len(self._kept) > 2 * TAIL:
+            # No line is cut, so that none is overlooked.
+            end = self._kept.rfind(b"\n", 0, -TAIL) + 1 or len(self._kept) - TAIL
+            self._error = next(iter(_BEGINS.findall(self._kept, 0, end)[-1:]), self._error)
+            del self._kept[:end]
+            if not self._kept[:1].isspace():
+                self._error = b""  # what is kept does not begin within its trace
         self.seen.set()
 
     @property
     def text(self) -> str:
-        return self._kept.decode("utf-8", "replace").strip()
+        return b"\n".join((self._error, self._kept)).decode("utf-8", "replace").strip()
 
 
 class Process:

@@ -3,6 +3,7 @@
 import pytest
 
 from conformance.harness.last_words import MOST, quoted, telling
+from conformance.harness.process import TAIL, Tail
 
 PYTHON = """cycle 1
 Traceback (most recent call last):
@@ -109,3 +110,16 @@ def test_a_reason_is_quoted_as_one(output: str) -> None:
 )
 def test_a_line_of_a_log_is_no_reason(line: str) -> None:
     assert quoted(line) == f"the last line of its log was: {line}"
+
+
+def test_an_error_before_a_long_trace_is_kept() -> None:
+    """That of an overflow of Java's stack has a thousand places; later lines take its place."""
+    overflow = b'Exception in thread "main" java.lang.StackOverflowError\n'
+    trace = b"\tat Robot.deeper(Robot.java:12)\n" * TAIL
+    tail = Tail()
+    for line in (b"cycle\n" * TAIL + overflow + trace).splitlines(keepends=True):
+        tail.add(line)
+    assert telling(tail.text) == overflow.decode().strip()
+    assert len(tail.text) < 3 * TAIL
+    tail.add(b"it goes on\n" * TAIL)
+    assert telling(tail.text) == "it goes on"
