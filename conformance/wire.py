@@ -228,10 +228,11 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
-        self._patience.floods.left(self)
         await self._stop_answering()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
+        # Not before: what is still read counts, and would count for ever.
+        self._patience.floods.left(self)
         if self._link is not getattr(self.instance.process, "standard", None):
             await self._link.close()
         if self.instance.process and self.instance.process.exit:

@@ -91,3 +91,26 @@ async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
                 await session.expect("Ack")
     assert raised.value.size == session.size < 100 * len(STATE)
     assert iut.testbed.patience.floods.met == 1
+
+
+@pytest.mark.asyncio
+async def test_what_a_session_that_is_over_has_read_does_not_count() -> None:
+    """Nor what it reads while it is left: together such sessions would look like a flood."""
+    configuration = Configuration(
+        protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
+    )
+    iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "monitor-tcp")
+
+    async def answering() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)  # the reader goes on meanwhile
+
+    with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
+        async with iut.connect(instance) as session:
+            session._answering.append(asyncio.create_task(answering()))
+            await session.expect()
+    left = iut.testbed.patience.floods
+    assert session.size and not left.met
+    assert not left._read
