@@ -22,7 +22,8 @@ MOST = Read(
     1_000_000,
 )
 """What is followed of one session; each of the three then takes a hundred megabytes or less."""
-TOGETHER = 2  # times as much is followed in all sessions that are under way
+TOGETHER = 5  # times as much is followed in all sessions that are under way
+LONG = 4  # a session counts as long with the fourth part of what is followed of one
 FLOODS = 2  # sessions that are followed that far
 FLOODED = 20  # what is followed is divided by that after them
 LEAST = 64 * 1024  # bytes that are followed in any session
@@ -47,7 +48,7 @@ class Floods:
         """
         self._read[session] = read
         together = [sum(column) for column in zip(*self._read.values(), strict=True)]
-        long = any(some > most // FLOODED for some, most in zip(read, MOST, strict=True))
+        long = any(some > most // LONG for some, most in zip(read, MOST, strict=True))
         crowded = any(some > TOGETHER * most for some, most in zip(together, MOST, strict=True))
         over = any(some > most for some, most in zip(read, self.most, strict=True))
         if not (over or (long and crowded)):

@@ -11,7 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
 from conformance.running import floods
-from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, Floods, Read
+from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, TOGETHER, Floods, Read
 from conformance.running.testbed import Testbed
 from conformance.simspark import codec
 from conformance.verdicts import Flooded
@@ -29,13 +29,12 @@ def test_each_bound_cuts_a_session_off(column: str) -> None:
 @pytest.mark.parametrize("column", Read._fields)
 def test_floods_side_by_side_are_cut_off_as_one(column: str) -> None:
     """Sessions that are over count no more, and one in which little came is read on."""
-    followed, much = Floods(), NOTHING._replace(**{column: int(0.7 * getattr(MOST, column))})
-    assert not followed.cut_off("one", much)
-    assert not followed.cut_off("two", much)
-    assert followed.cut_off("three", much)
-    assert not followed.cut_off("three", Read(10, 10, 10))
-    followed.left("one")
-    assert not followed.cut_off("three", NOTHING._replace(**{column: getattr(much, column) // 2}))
+    followed, much = Floods(), NOTHING._replace(**{column: int(0.9 * getattr(MOST, column))})
+    assert not any(followed.cut_off(session, much) for session in range(TOGETHER))
+    assert followed.cut_off("last", much)
+    assert not followed.cut_off("last", Read(10, 10, 10))
+    followed.left(0)
+    assert not followed.cut_off("last", NOTHING._replace(**{column: getattr(much, column) // 2}))
 
 
 def test_one_that_floods_is_not_followed_any_more() -> None:
