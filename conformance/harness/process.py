@@ -26,7 +26,8 @@ _UNHANDLED = re.compile(
 )
 
 
-_BEGINS = re.compile(rb"^(?:Exception in thread|panic: |fatal error: ).{,400}", re.MULTILINE)
+_WORDS = (b"Exception in thread", b"panic: ", b"fatal error: ")
+_BEGINS = re.compile(rb"^(?:" + b"|".join(_WORDS) + rb").{,400}", re.MULTILINE)
 """The line of an error that stands before its trace, which may be longer than what is kept."""
 
 
@@ -43,7 +44,9 @@ class Tail:
         if len(self._kept) > 2 * TAIL:
             # No line is cut, so that none is overlooked.
             end = self._kept.rfind(b"\n", 0, -TAIL) + 1 or len(self._kept) - TAIL
-            self._error = next(iter(_BEGINS.findall(self._kept, 0, end)[-1:]), self._error)
+            # To look for the words first is many times as fast, in megabytes without them.
+            if any(self._kept.find(words, 0, end) >= 0 for words in _WORDS):
+                self._error = next(iter(_BEGINS.findall(self._kept, 0, end)[-1:]), self._error)
             del self._kept[:end]
             if not self._kept[:1].isspace():
                 self._error = b""  # what is kept does not begin within its trace
