@@ -18,7 +18,7 @@ from conformance.wire import Message
 
 SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
 
-LONG = "__long__"
+LASTING = "__lasting__"
 """What is true of a test case that takes longer than most, whatever the IUT does."""
 
 requirement = pytest.mark.requirement
@@ -36,7 +36,7 @@ TestCase = Callable[..., Awaitable[None]]
 
 def lasting(test: TestCase) -> TestCase:
     """Tell of a test case that a time has to pass in it: it is started before most others."""
-    setattr(test, LONG, True)
+    setattr(test, LASTING, True)
     return test
 
 

@@ -8,17 +8,16 @@ import gc
 import importlib
 import math
 import shlex
-import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Coroutine, Generator, Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.cases import LONG
+from conformance.cases import LASTING
 from conformance.conclusions.following import presumes
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
@@ -33,13 +32,13 @@ from conformance.running.doubt import Doubt
 from conformance.running.naming import case_id, purpose
 from conformance.running.overlap import overlap, width
 from conformance.running.patience import TARDY
+from conformance.running.progress import Progress
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
 from conformance.running.testbed import Testbed
 from conformance.verdicts import VIOLATIONS, NotExercised, Verdict
 
 LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
-HEARTBEAT = 30.0  # seconds between two lines of progress where there is no terminal
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,7 @@ class Runner:
         self._stack = contextlib.ExitStack()
         self._doubt = Doubt()
         self._doubted: list[_Attempt] = []
+        self._progress = Progress(self._run, self._doubted)
         self._wrong = 0
         self._writing = False
         self.report: dict[str, Any] | None = None
@@ -153,7 +153,7 @@ class Runner:
     async def _play(self, session: pytest.Session) -> None:
         # What is loaded stays: the collector, which Hypothesis calls as well, need not look at it.
         gc.freeze()
-        async with Testbed(self.configuration) as testbed, self._heartbeat():
+        async with Testbed(self.configuration) as testbed, self._progress.heartbeat():
             try:
                 async with asyncio.timeout(self.configuration.max_time) as limit:
                     await self._hold(testbed, session)
@@ -194,7 +194,7 @@ class Runner:
         decides = self._decides(item).id
         rests_on = len(presumes(decides, self.protocol))
         own = rests_on if decides in presumed else len(self.protocol.requirements)
-        return own, not getattr(item.obj, LONG, False)  # type: ignore[attr-defined]
+        return own, not getattr(item.obj, LASTING, False)  # type: ignore[attr-defined]
 
     def _stopped(self, session: pytest.Session) -> bool:
         # pytest counts failed tests; a finding in a session that a test passed is as bad.
@@ -217,7 +217,8 @@ class Runner:
         for first in self._doubted:
             self._doubt.forget(first.error, first.iut)
         while (few := min(self._doubt.lasts, self._run.at_a_time)) and self._doubted:
-            firsts, self._doubted = self._doubted[:few], self._doubted[few:]
+            firsts = self._doubted[:few]
+            del self._doubted[:few]
             again = (self._held(one.item, Iut(testbed, one.iut.deciding)) for one in firsts)
             for first, latest in zip(firsts, await asyncio.gather(*again), strict=True):
                 self._doubt.settle(first.error, latest.error, latest.iut)
@@ -302,8 +303,7 @@ class Runner:
     def _tell(self, result: Result) -> None:
         self._run.tests.append(result.to_json())
         self._wrong += result.verdict in VIOLATIONS or bool(result.findings)
-        if sys.stderr.isatty():
-            self._progress(result.id)
+        self._progress.held(result.id)
         if result.unreached and not self.configuration.command:
             self._lose(result)
 
@@ -325,33 +325,6 @@ class Runner:
         self._run.problems.append(str(excrepr)[-4000:])
         return not self._writing
 
-    @contextlib.asynccontextmanager
-    async def _heartbeat(self) -> AsyncIterator[None]:
-        """Say now and then that the run goes on, where no terminal shows each test."""
-
-        async def beat() -> None:
-            while True:
-                await asyncio.sleep(HEARTBEAT)
-                self._progress()
-
-        beating = None if sys.stderr.isatty() else asyncio.create_task(beat())
-        try:
-            yield
-        finally:
-            if beating:
-                beating.cancel()
-
-    def _progress(self, latest: str = "") -> None:
-        bad = sum(test["verdict"] == Verdict.FAIL for test in self._run.tests)
-        selected = self._run.collected.selected
-        total = f"/{selected}" if selected else ""
-        # They may fail, too: what was missed on a busy machine is held again at the end.
-        again = f", {len(self._doubted)} to be held again" if self._doubted else ""
-        line = f"{self.role}  {len(self._run.tests)}{total} tests, {bad} failed{again}  {latest}"
-        shown = line[:100].rstrip()
-        sys.stderr.write(f"\r\x1b[K{shown}" if sys.stderr.isatty() else f"{shown}\n")
-        sys.stderr.flush()
-
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(
         self, session: pytest.Session, exitstatus: int
@@ -366,8 +339,7 @@ class Runner:
 
     def _write(self, session: pytest.Session, interrupted: bool) -> None:
         self._writing = True
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        self._progress.end()
         # Tests that cannot be collected end a run in the same way.
         self._run.interrupted = interrupted and not self._run.problems
         self._run.strict = self.configuration.strict

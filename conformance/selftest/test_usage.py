@@ -30,8 +30,8 @@ def test_a_long_run_says_that_it_goes_on(place: Place) -> None:
     words = ["run", SIMULATOR, *BRIEF, *ONE_TEST, "--report", "conformance-report", "--"]
     silent = place.simulator("sys.stdin.read()")
     script = (
-        "from conformance import cli; from conformance.running import runner;"
-        " runner.HEARTBEAT = 0.05; cli.main(sys.argv[1:])"
+        "from conformance import cli; from conformance.running import progress;"
+        " progress.HEARTBEAT = 0.05; cli.main(sys.argv[1:])"
     )
     done = place.execute([sys.executable, "-c", f"import sys; {script}", *words, *silent])
     assert f"{SIMULATOR}  0/1 tests, 0 failed\n" in done.err
