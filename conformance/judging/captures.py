@@ -65,8 +65,9 @@ class Event:
 
     def cuts(self, connection: int | None) -> bool:
         """Whether events of that connection were left out here; of any, where it does not say."""
-        told = self.details.get("connections")
-        return self.event == LEFT_OUT and (not isinstance(told, list) or connection in told)
+        return self.event == LEFT_OUT and connection in self.details.get(
+            "connections", [connection]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +290,13 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     return value
 
 
+def _check_gap(path: Path, number: int, raw: Mapping[str, Any]) -> None:
+    of = raw.get("connections", [])
+    counts = [raw.get("events", 0), raw.get("bytes", 0), *(of if isinstance(of, list) else [None])]
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise CaptureError(f"{path}:{number}: 'events', 'bytes' and 'connections' are numbers")
+
+
 def event(path: Path, number: int, line: str) -> Event:
     """The event that a line of a file tells of. Raises CaptureError."""
     raw = _object(path, number, line)
@@ -307,6 +315,8 @@ def event(path: Path, number: int, line: str) -> Event:
     connection = raw.get("connection")
     if connection is not None and (type(connection) is not int or connection < 1):
         raise CaptureError(f"{path}:{number}: 'connection' must be a number from 1 on")
+    if happened == LEFT_OUT:
+        _check_gap(path, number, raw)
     known = {"at", "connection", "from", "text", "hex", "base64", "message", "value", "event"}
     known.add("messages")  # for whoever reads the file; the bytes say as much
     return Event(

@@ -133,7 +133,7 @@ def _left_out(capture: Capture) -> Iterator[str]:
     if not capture.gaps:
         return
     told = [capture.events[gap].details for gap in capture.gaps]
-    events, size = (sum(int(each.get(key, 0)) for each in told) for key in ("events", "bytes"))
+    events, size = (sum(each.get(key, 0) for each in told) for key in ("events", "bytes"))
     text = f"{events:,} events with {size:,} bytes, which were left out of this file"
     yield f"{text}; what follows them is judged message by message, and not in its order"
 

@@ -80,6 +80,9 @@ def test_every_form_of_bytes(tmp_path: Path, line: str, data: bytes) -> None:
         (f'{HEADER}{{"at": 0, "text": 1}}'.encode(), "text cannot be read"),
         (f'{HEADER}{{"at": 0, "text": "\\ud800"}}'.encode(), "text cannot be read"),
         (f'{HEADER}{{"at": 0, "text": "", "from": 1}}'.encode(), "'from' must be a string"),
+        (f'{HEADER}{{"at": 0, "event": "left out", "events": "x"}}'.encode(), "are numbers"),
+        (f'{HEADER}{{"at": 0, "event": "left out", "bytes": true}}'.encode(), "are numbers"),
+        (f'{HEADER}{{"at": 0, "event": "left out", "connections": 7}}'.encode(), "are numbers"),
     ],
 )
 def test_what_cannot_be_read(tmp_path: Path, text: bytes, expected: str) -> None:
