@@ -92,6 +92,10 @@ class Configuration:
         seconds = self.declared(timing)
         return self.max_wait if seconds is None else seconds
 
+    def total(self, *within: float | str) -> float:
+        """Seconds, and those of timings, one after the other."""
+        return sum(self.seconds(each) if isinstance(each, str) else each for each in within)
+
     def value(self, name: str) -> str:
         """Any other declared IXIT value, or the protocol's default for it."""
         setting = self.protocol.ixit[name]

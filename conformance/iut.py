@@ -103,10 +103,7 @@ class Iut:
 
     def left(self, *within: float | str) -> Left:
         """Counts down seconds, and those of timings, from now on; a busy machine adds to them."""
-        declared = self.configuration.seconds
-        return self.testbed.patience.left(
-            sum(declared(each) if isinstance(each, str) else each for each in within)
-        )
+        return self.testbed.patience.left(self.configuration.total(*within))
 
     def concluded(self, conclusion: Conclusion, sessions: Sequence[Session]) -> Conclusion:
         """What sessions may conclude; from then on, what they missed is awaited for less time.

@@ -11,13 +11,12 @@ from typing import Any
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, SHARE, Left, Names, Patience
+from conformance.running.patience import AGAIN, CLOSED, LESS_LATE, SHARE, Left, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded, Late, Violation
 from conformance.wire import Message, Wire
 
 _POLL = 0.02  # seconds between two looks at what shows
-_AGAIN = 0.25  # seconds between two looks at how long to wait
 _IDLE = 0.4  # seconds after which one that has begun to speak does not merely compute
 Within = float | str | Left
 """Seconds, the name of a timing, or what is left of a time that other waits share."""
@@ -87,10 +86,7 @@ class Session(Wire):
 
     def left(self, *within: float | str) -> Left:
         """Counts down seconds, and those of timings, from now on: what several waits share."""
-        declared = self.instance.configuration.seconds
-        return self._patience.left(
-            sum(declared(each) if isinstance(each, str) else each for each in within)
-        )
+        return self._patience.left(self.instance.configuration.total(*within))
 
     @property
     def due(self) -> float:
@@ -356,7 +352,7 @@ class Session(Wire):
                     stack.enter_context(self._patience.idling())
                 self._news.clear()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(left, _AGAIN)):
+                    async with asyncio.timeout(min(left, AGAIN)):
                         await self._news.wait()
             return True
 

@@ -142,7 +142,7 @@ def _lateness(results: Results, configuration: Configuration) -> Iterator[dict[s
         longest = max(result["late"] for result in late)
         more = f"--timing response={math.ceil(2 * longest)}"
         what = f"answers came late, after up to {longest:.1f} s; {more} gives them more time"
-        yield _undecided("late", what, late, configuration)
+        yield _met("late", what, late, configuration)
 
 
 def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
@@ -151,7 +151,7 @@ def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str
     if flooded:
         # Once it is known to flood, little of it is read.
         flooded.sort(key=lambda result: -result["flooded"])
-        yield _undecided("flood", flooded[0]["detail"], flooded, configuration)
+        yield _met("flood", flooded[0]["detail"], flooded, configuration)
 
 
 def _limits(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
@@ -161,16 +161,22 @@ def _limits(results: Results, configuration: Configuration) -> Iterator[dict[str
         number = "one connection" if served == 1 else f"{served} connections"
         what = f"one run of the IUT serves only {number}: it said nothing upon any later one"
         first = sorted(met, key=lambda result: _ORDER.index(result["verdict"]))
-        yield _undecided("limit", what, first, configuration) | {"verdict": _worst(met)}
+        yield _met("limit", what, first, configuration, _worst(met))
 
 
-def _undecided(kind: str, what: str, met: Results, configuration: Configuration) -> dict[str, Any]:
-    """A cause that violates nothing, and for which these tests have decided nothing."""
+def _met(
+    kind: str,
+    what: str,
+    met: Results,
+    configuration: Configuration,
+    verdict: str = Verdict.INCONCLUSIVE,
+) -> dict[str, Any]:
+    """A cause that is no requirement, which these tests have met; most decide nothing for it."""
     first = met[0]
     return {
         "kind": kind,
         "requirement": None,
-        "verdict": Verdict.INCONCLUSIVE,
+        "verdict": verdict,
         "what": what,
         "said": "",
         "tests": [result["id"] for result in met],

@@ -198,9 +198,9 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
     """The tests that met the same death, which is told to be after the message that they share."""
     survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    _, others = unserved(results)
+    apart = {result["id"] for result in unserved(results)[1]}
     for result in results:
-        if result in others:
+        if result["id"] in apart:
             continue
         if result["death"] and result["verdict"] in (*VIOLATIONS, Verdict.INCONCLUSIVE):
             death = result["death"]

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -108,6 +108,7 @@ class Transcripts:
         short = any(session.flooded for session in sessions) or self.run.bytes > FULL
         usual = FLOOD if short else PASSED if self.passed else KEPT
         kept = _kept(events, marked, usual, KEPT if short else MOST)
+        told, numbers = _with_gaps(events, kept)
         session = sessions[-1]
         extra: dict[str, Any] = {"iut": session.role.name, "test": self.test}
         if session.instance.program:
@@ -119,12 +120,11 @@ class Transcripts:
             title=self.purpose,
             origin="recorded",
             requirements=(self.requirement,),
-            events=tuple(_with_gaps(events, kept)),
+            events=tuple(told),
             extra=extra,
         )
         write(self.folder / path, capture)
         self.run.bytes += (self.folder / path).stat().st_size
-        numbers = _numbers(kept)
         where = {key: numbers[place] for key, place in places.items() if place in numbers}
         return Transcript(path, capture, where)
 
@@ -194,23 +194,21 @@ def _size(event: Event) -> int:
     return times * len(event.data or b"") + _LINE
 
 
-def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> Iterator[Event]:
-    """The events that are kept, and where others are left out one that says so."""
+def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event], dict[int, int]]:
+    """The events that are kept, and by its index where each is among them.
+
+    Where others are left out, one stands for them that says so.
+    """
+    told: list[Event] = []
+    numbers: dict[int, int] = {}
     for before, place in pairwise([-1, *kept, len(events)]):
         if gone := events[before + 1 : place]:
             size = sum(len(event.data or b"") for event in gone)
             details: dict[str, Any] = {"events": len(gone), "bytes": size}
             if of := {event.connection for event in gone if event.connection}:
                 details["connections"] = sorted(of)
-            yield Event(gone[0].at, None, event=LEFT_OUT, details=details)
+            told.append(Event(gone[0].at, None, event=LEFT_OUT, details=details))
         if place < len(events):
-            yield events[place]
-
-
-def _numbers(kept: Sequence[int]) -> dict[int, int]:
-    """By the index of an event that is kept its index among them and the gaps between them."""
-    gaps, numbers = 0, {}
-    for number, (before, place) in enumerate(pairwise([-1, *kept])):
-        gaps += place > before + 1
-        numbers[place] = number + gaps
-    return numbers
+            numbers[place] = len(told)
+            told.append(events[place])
+    return told, numbers

@@ -27,7 +27,7 @@ async def smoke(iut: Iut) -> None:
             await robot.linked_by(exchange)
         elif not exchange.session.received:
             # A held registration looks like a program that answers nothing at all.
-            within = sum(map(iut.configuration.seconds, ("startup", "response")))
+            within = iut.configuration.total("startup", "response")
             asked = await robot.ask("/", None, method="GET")
             message = await asked.session.watch(within=iut.left(within))
             if not (message or asked.session.ended):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
+from conformance.running.patience import counting
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session, Within
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
@@ -129,12 +129,10 @@ class RobotsTester:
 
         ``within`` is as of a session: seconds, in which it is not to be seen, are no more than so.
         """
-        began = time.monotonic()
-        left = self.iut.left(within) if isinstance(within, str) else within
+        left = counting(self.iut.left(within) if isinstance(within, str) else within)
         while True:
             seen = (await self.state(robot)).get(key)
-            over = left() < 0 if callable(left) else time.monotonic() > began + left
-            if over or same(seen, wanted):
+            if same(seen, wanted) or left() < 0:
                 return seen
             await asyncio.sleep(AGAIN)
 

@@ -11,7 +11,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
-from conformance.running.patience import Left
+from conformance.running.patience import Left, counting
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,
@@ -68,7 +68,7 @@ class LabTester:
         """
         declared = self.iut.configuration.seconds
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
-        full = sum(declared(timing) for timing in within)
+        full = self.iut.configuration.total(*within)
         seconds = patience.seconds_for(names, full, {about})
         starting = 0.0 if self.asked or self.others else declared("startup")
         late = patience.late * min(seconds, declared("response"))
@@ -147,7 +147,7 @@ class LabTester:
 
     async def watch(self, *names: str, within: float | Left) -> Exchange | None:
         """The next request that a test answers, with one of these names, within a window."""
-        left = self._counting(within)
+        left = counting(within)
         while True:
             while self._cursor < len(self.asked):
                 self._cursor += 1
@@ -158,20 +158,13 @@ class LabTester:
 
     async def other(self, *names: str, within: float, start: int = 0) -> Exchange | None:
         """The first of the other requests from a place on, with one of these names."""
-        left = self._counting(within)
+        left = counting(within)
         while True:
             for entry in self.others[start:]:
                 if entry.name in names:
                     return entry
             if not await self._await(left):
                 return None
-
-    def _counting(self, within: float | Left) -> Left:
-        """Counts down a window from now on."""
-        if callable(within):
-            return within
-        deadline = self._loop.time() + within
-        return lambda: deadline - self._loop.time()
 
     async def _await(self, window: Left) -> bool:
         """Wait for anything; False where the window is over or the robot has ended."""
