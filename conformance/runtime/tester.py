@@ -8,8 +8,9 @@ from typing import Any
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.running.patience import LATE, Left, in_time
-from conformance.session import Session, Within
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
+from conformance.waiting import Within
 from conformance.wire import Message
 
 _POLL = 0.005  # seconds between two looks at several connections

@@ -10,11 +10,12 @@ from conformance.cases import check
 from conformance.definitions.keywords import shown as brief
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
 from conformance.vexide.tester import received
+from conformance.waiting import Within
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two looks at what the user sees

@@ -12,8 +12,9 @@ from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.running.patience import counting
 from conformance.segmentation import Segmentation, whole
-from conformance.session import Session, Within
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.waiting import Within
 
 
 class RobotsTester:

@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 from conformance.openroberta.naming import is_error
-from conformance.session import Session, Within
+from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
+from conformance.waiting import Within
 from conformance.wire import Message
 
 # What "approximately" five minutes and "roughly" ten seconds may come to, of the declared times.

@@ -11,10 +11,11 @@ from conformance.cases import check
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
-from conformance.session import Session, Within
+from conformance.session import Session
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, Violation
+from conformance.waiting import Within
 from conformance.wire import Message
 
 CLOSE = 0.3  # metres within which something is where it was put: it may begin to fall or roll

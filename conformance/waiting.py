@@ -1,0 +1,190 @@
+"""How something is awaited in a session: for how long, and what it means that it has not come."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+from typing import Any
+
+from conformance.harness.instance import Instance
+from conformance.harness.links import Link
+from conformance.running.patience import AGAIN, SHARE, Left, Names, Patience
+from conformance.segmentation import Segmentation
+from conformance.verdicts import Flooded
+from conformance.wire import Message, Wire
+
+LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
+_IDLE = 0.4  # seconds after which one that has begun to speak does not merely compute
+Within = float | str | Left
+"""Seconds, the name of a timing, or what is left of a time that other waits share."""
+
+
+@dataclass
+class Wait:
+    """What is awaited: messages of these names, any of them or a ``certain`` one.
+
+    ``requirement`` is what their absence violates, if not the one that the test decides. ``known``
+    are the requirements that have failed for that before, where it is therefore cut short;
+    ``brief``: it is cut short, for whatever reason. ``presumes`` is what they rest on besides.
+    """
+
+    names: Names
+    certain: bool = False
+    requirement: str | None = None
+    known: set[str] | None = None
+    brief: bool = False
+    presumes: str | None = None
+
+
+class Waiting(Wire):
+    """One connection to the IUT, and how long a test waits there for what."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        link: Link,
+        segmentation: Segmentation | None = None,
+        peer: str = "",
+        memory: dict[str, Any] | None = None,
+        patience: Patience | None = None,
+        deciding: str = "",
+    ) -> None:
+        """``segmentation`` and ``peer`` (the role that the suite plays) where not the usual.
+
+        ``memory`` is what tests have found out about the IUT in this run, ``patience`` what has
+        not come in it before, and ``deciding`` the requirement that the test decides.
+        """
+        super().__init__(instance, link, segmentation, peer, patience or Patience())
+        self.memory = {} if memory is None else memory
+        self.missed: list[Names] = []
+        """The names of messages that were awaited without success while the stream was open."""
+        self.sought: list[Names] = []
+        """The same of those that had to be certain ones of their names: others may have come."""
+        self.hurried: list[set[str]] = []
+        """For each of them that was not waited for in full: the requirements that it decides."""
+        self.hasty = False
+        """The test has failed already: nothing is waited for in full any more."""
+        self.blamed = ""
+        """The requirement that whatever does not come is laid to, if not the usual."""
+        self._deciding = deciding
+        self._slow: int | None = None  # the event of the latest message that took long
+
+    def seconds(self, timing: str) -> float:
+        """A declared timing of the IUT's configuration; longer on a busy machine."""
+        return self._patience.seconds(timing, self.instance.configuration.seconds(timing))
+
+    def left(self, *within: float | str) -> Left:
+        """Counts down seconds, and those of timings, from now on: what several waits share."""
+        return self._patience.left(self.instance.configuration.total(*within))
+
+    @property
+    def due(self) -> float:
+        """The seconds in which a session shows something: to react in, and to start in before."""
+        declared = self.instance.configuration.seconds
+        return declared("response") + self._patience.startup((), declared("startup"))
+
+    def _lasting(self, within: Within) -> Callable[[], float]:
+        """The seconds that something is awaited from now on, asked again and again."""
+        if isinstance(within, str):
+            return self._patience.lasting(self.instance.configuration.seconds(within))
+        if callable(within):
+            left, asked = within, self.now
+            return lambda: self.now - asked + left()
+        return lambda: within
+
+    def _brief(self, wait: Wait, seconds: float) -> float:
+        """How many of these seconds something is awaited; fewer where that shows nothing new."""
+        patience = self._patience
+        about = {self._deciding, self.blamed or wait.requirement or self._deciding}
+        if self.hasty:
+            return SHARE * seconds
+        brief = patience.seconds_for(
+            wait.names, seconds, about, certain=wait.certain, presumes=wait.presumes
+        )
+        wait.brief = brief < seconds
+        if wait.brief and not patience.rests(self._deciding):
+            wait.known = {each for each in about if patience.missed(each, wait.names)}
+        return brief
+
+    def _miss(self, wait: Wait) -> None:
+        """Remember that something has not come to the deadline, unless the stream ended."""
+        if wait.names and not self._ended:
+            (self.sought if wait.certain else self.missed).append(wait.names)
+            if wait.known is not None:
+                self.hurried.append(wait.known)
+
+    async def _until(
+        self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
+    ) -> bool:
+        """Wait until something was found, or the stream has ended, or the deadline has passed.
+
+        The deadline is asked for again and again: another test may show that the rest is in vain.
+        """
+        asked, idle = self.now, False
+        with contextlib.ExitStack() as stack:
+            while not found():
+                if self._flooded:
+                    raise Flooded(self._flooded, self._size)
+                left = deadline() - self.now
+                if self._ended or left <= 0:
+                    return False
+                # What is hardly awaited any more is not expected to come.
+                still = wait.brief or self.now > asked + _IDLE
+                if not idle and still and self.received:
+                    idle = True
+                    stack.enter_context(self._patience.idling())
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, AGAIN)):
+                        await self._news.wait()
+            return True
+
+    async def _settled(self) -> None:
+        """Where the stream has ended, give the process a moment to end: how it ends says why."""
+        if self._ended and self.instance.process:
+            await self.instance.process.wait(LAST_WORDS)
+
+    def _ceased(self, ebb: Wait, names: Names, asked: float) -> float:
+        """When such messages have ceased to come, if none comes until then."""
+        latest = next((each.at for each in reversed(self.received) if each.name in names), asked)
+        within = (1 + self._patience.late) * self.seconds("response")
+        return max(latest, asked) + self._brief(ebb, within)
+
+    def _gap(self, names: Names, since: float) -> float:
+        """The longest time without any of these messages."""
+        new = takewhile(lambda message: message.at > since, reversed(self.received))
+        times = [message.at for message in new if message.name in names]
+        return max((later - at for later, at in pairwise([*times, since])), default=0.0)
+
+    def _reacts(self, message: Message) -> bool:
+        """Whether it may show how fast the IUT is, as what comes together with a late one cannot.
+
+        It does once something has been sent since.
+        """
+        if self._slow is None:
+            return True
+        since = self.events[self._slow : message.event]
+        return any(event.sender == self.peer and event.data for event in since)
+
+    def _instead(self, start: int) -> str:
+        names = [message.name for message in self.received[start:]]
+        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        came = f"came {shown}, then" if names else "came"
+        if self.judge.spoiled:
+            came += f" bytes that are not a message ({self._noise()!r}), then"
+        if not self._ended and (left := self.judge.rest(self.role.name)):
+            came += f" {left[0].raw[:60]!r}, whose end has not come, then"
+        ending = "the end of the stream" if self._ended else "nothing"
+        if self.unserved:
+            served = self.instance.served
+            since = f" (it has said nothing since connection {served})" if served else ""
+            ending += f", upon connection {self.number} with it{since}"
+        silent = not (self._size or self._ended or self._patience.started)
+        slow = self.instance.slow if silent else ""
+        return f"{came} {ending}{self.instance.describe_end()}{slow}"
+
+    def _noise(self) -> bytes:
+        """The beginning of the first bytes that are not a message."""
+        data = (event.data for event in self.theirs if event.message is None)
+        return next((some[:60] for some in data if some), b"")
