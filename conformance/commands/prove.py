@@ -162,11 +162,13 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
         print(f"  without any fault: {', '.join(unproven)}")
     if any(not trial.kind for trial in trials) and (unspared := planning.unspared(role)):
         print(f"  readings without any variant: {', '.join(unspared)}")
-    found = (planning.KILLED, planning.SPREADS)
-    if spread := [len(trial.others) for trial in trials if trial.verdict in found]:
+    found = [t for t in trials if t.verdict in (planning.KILLED, planning.SPREADS)]
+    if spread := [len(trial.others) for trial in found if trial.kind == planning.FAULT]:
         mean = sum(spread) / len(spread)
+        tried = "all tests" if whole else "its own requirement's tests; --whole: by all"
         print(
-            f"  requirements violated beside its own: {mean:.1f} on average, {max(spread)} at most"
+            f"  requirements violated beside its own: {mean:.2f} on average, {max(spread)} at most"
+            f" (by {tried})"
         )
     print()
 
