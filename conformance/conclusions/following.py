@@ -85,8 +85,8 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
             earlier = (other for other in found if _stands_before(other, finding))
             explained = _explained(finding["requirement"], earlier, protocol)
             finding["follows"] = finding["follows"] or explained
-            # The test has failed in this session, and what is found in it rests on that.
-            if result["offending"] is None and result["transcript"] == finding["transcript"]:
+            # The test has failed in this session, and what is found in it since rests on that.
+            if _failed_before(result, finding):
                 violated = result["verdict"] in VIOLATIONS
                 root = result["requirement"] if violated else result["follows"]
                 decided = root in presumes(finding["requirement"], protocol)
@@ -247,6 +247,14 @@ def _suspect(died: Results, survived: Mapping[str, int]) -> str:
         return sent[kind] ** 2 / (sent[kind] + survived.get(kind, 0)), latest.index(kind)
 
     return max(sent, key=suspicion, default="")
+
+
+def _failed_before(result: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
+    """Whether a test has failed in the session of a finding, and not later than that."""
+    if result["transcript"] != finding["transcript"]:
+        return False
+    failed, found = result["offending"], finding["event"]
+    return failed is None or (found is not None and bool(failed <= found))
 
 
 def _stands_before(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

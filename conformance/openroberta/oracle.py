@@ -28,6 +28,9 @@ ROBOT, LAB = "robot", "lab"
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
 """What stays the same in all requests with one token; the name, which may change, may be robot."""
 
+MOST_HELD = 3
+"""Pushes of one robot that may be held: it, or its HTTP, may repeat one that seems lost."""
+
 
 class Step(StrEnum):
     """How far the robot of one token has come."""
@@ -119,6 +122,10 @@ class _Robot:
     registered: Mapping[str, Any] = field(default_factory=dict)
     latest: "_Asked | None" = None
     """Its last request."""
+    held: "list[_Asked]" = field(default_factory=list)
+    """Its pushes that wait to be answered."""
+    hasty: bool = False
+    """It has pushed beside one that was held: which answer it has read can no longer be told."""
 
     @property
     def step(self) -> StrEnum:
@@ -200,6 +207,8 @@ class Oracle:
         return sender == LAB and self._foreign
 
     def closed(self, sender: str) -> Iterator[Finding]:
+        for left in self._asked:
+            self._over(left)
         asked = self._asked.popleft() if self._asked else None
         robot = self._conversation.robot(asked.data) if asked else None
         if asked and robot and asked is robot.latest:
@@ -220,6 +229,12 @@ class Oracle:
         robot = self._conversation.robot(data)
         if robot is None or (name == "Push" and data.get("cmd") != "push"):
             return
+        if name == "Push":
+            robot.hasty = robot.hasty or bool(robot.held)
+            robot.held.append(asked)
+            if len(robot.held) > MOST_HELD:
+                what = f"Push came while {len(robot.held) - 1} others waited for their answers"
+                yield Finding("push.one-at-a-time", what)
         robot.latest = asked
         if name == "Register":
             robot.registered = data
@@ -235,7 +250,7 @@ class Oracle:
             yield Finding("data.same-object", what)
             return
         wrong = robot.walk.step(ROBOT, name)
-        if not self._strayed:
+        if not (self._strayed or robot.hasty):
             yield from wrong
         for field_ in CONSTANT:
             before, after = robot.registered.get(field_), data.get(field_)
@@ -248,7 +263,7 @@ class Oracle:
                 what = f"DownloadRequest came without {', '.join(left_out)} of the registration"
                 yield Finding("run.download-push", what)
         if name == "Push" and robot.step is Step.LINKED:
-            self.exercised |= {"register.first", "data.same-object"}
+            self.exercised |= {"register.first", "data.same-object", "push.one-at-a-time"}
 
     def _linked(self) -> str:
         """A token that has come beyond its registration, or nothing."""
@@ -277,6 +292,7 @@ class Oracle:
                 yield Finding("http.messages", f"{name} came, and nothing was asked")
             return
         asked = self._asked.popleft()
+        self._over(asked)
         missing = asked.missing
         robot = self._conversation.robot(asked.data)
         if missing:
@@ -285,6 +301,12 @@ class Oracle:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
             yield from robot.walk.step(LAB, "Refusal" if is_error(name, value) else name)
+
+    def _over(self, asked: _Asked) -> None:
+        """Nobody waits for the answer to this request any more."""
+        robot = self._conversation.robot(asked.data)
+        if robot and asked in robot.held:
+            robot.held.remove(asked)
 
     def _allowed(
         self, asked: _Asked, robot: _Robot | None, name: str, value: Any

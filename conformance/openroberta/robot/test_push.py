@@ -10,6 +10,7 @@ from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
+from conformance.openroberta.oracle import MOST_HELD
 from conformance.openroberta.robot.tester import PATIENT, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.values import same
@@ -21,6 +22,18 @@ async def test_again(iut: Iut, times: int) -> None:
     """Each time that a push is answered with repeat, the next one comes."""
     async with playing(iut) as tester:
         await tester.repeats(await tester.link(), times)
+
+
+@requirement("push.one-at-a-time")
+async def test_one_at_a_time(iut: Iut) -> None:
+    """While a push is held others do not go on: beside the first one, and after programs."""
+    async with playing(iut) as tester:
+        push = await tester.link()
+        for _ in range(3):
+            for _ in range(MOST_HELD):
+                if await tester.watch("Push", within=tester.seconds("quiet")) is None:
+                    break
+            push = await tester.run(await tester.repeats(push, 1))
 
 
 @requirement("push.at-once")

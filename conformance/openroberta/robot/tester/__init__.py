@@ -42,7 +42,9 @@ class LabTester:
         self.websocket = True
         """Whether it takes sensor data over a websocket."""
         self.ended: set[Session] = set()
-        """The connections that it has ended: what still comes there comes too late."""
+        """The connections that it has ended: what was not answered there comes too late."""
+        self.hasty = False
+        """Whether it has pushed beside a push that was held: which it follows is open."""
         self.failure: Exception | None = None
         self._cursor = 0
         self._news = asyncio.Event()
@@ -123,6 +125,15 @@ class LabTester:
             return found
         return asked
 
+    def early(self, fetching: Exchange) -> list[Exchange]:
+        """The pushes that came before the program which is sent now: none is the one behind it."""
+        self._cursor = len(self.asked)
+        return [
+            asked
+            for asked in self.asked
+            if asked.name == "Push" and asked.waits_still and asked.session is not fetching.session
+        ]
+
     async def _begun(self, found: Exchange | None) -> Exchange | None:
         """The registration of a robot that was started by hand, and may go on from a test before.
 
@@ -150,9 +161,10 @@ class LabTester:
         left = counting(within)
         while True:
             while self._cursor < len(self.asked):
+                asked = self.asked[self._cursor]
                 self._cursor += 1
-                if self.asked[self._cursor - 1].name in names:
-                    return self.asked[self._cursor - 1]
+                if asked.name in names and asked.session not in self.ended:
+                    return asked
             if not await self._await(left):
                 return None
 
@@ -266,6 +278,8 @@ class LabTester:
 
     async def _take(self, asked: Exchange) -> None:
         if asked.name in POLLING:
+            held = (other for other in self.asked if other.name == asked.name == "Push")
+            self.hasty = self.hasty or any(other.waits_still for other in held)
             self.asked.append(asked)
         else:
             self.others.append(asked)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.openroberta.codec import encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.verdicts import Violation
+from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 POLLING = ("Register", "Push", "DownloadRequest")
 """The requests that a test answers; all others are answered as any lab would."""
-
-MANY = 3  # requests without an answer of one robot: it may repeat one whose answer was lost
 
 BYTES = bytes(range(256))
 NAME = "NEPOprog.py"
@@ -45,6 +43,12 @@ class Exchange:
         return found
 
     @property
+    def waits_still(self) -> bool:
+        """Whether the robot waits for its answer on a connection that is open."""
+        gone = self.session.ended or self.session in self.tester.ended
+        return not (self.answered or gone)
+
+    @property
     def closing(self) -> bool:
         """Whether the robot wants the connection closed after the answer."""
         asked = self.message.value
@@ -53,7 +57,7 @@ class Exchange:
 
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; the connection goes on or ends as the robot asked for."""
-        self.answered = True
+        early = self._answering()
         if value["status"] == 200:
             self.again = lambda other: other.answer(value, segmentation)
         if self.closing and value["status"] != 101:
@@ -61,6 +65,13 @@ class Exchange:
         await self.session.send(value, segmentation=segmentation)
         if self.closing and value["status"] != 101:
             await self.end()
+        for push in early:
+            await push.command("repeat")
+
+    def _answering(self) -> "list[Exchange]":
+        """The pushes that are answered behind this one, as a lab does."""
+        self.answered = True
+        return self.tester.early(self) if self.name == "DownloadRequest" else []
 
     async def end(self) -> None:
         """End the connection behind what was sent."""
@@ -80,26 +91,31 @@ class Exchange:
 
     async def raw(self, data: bytes, *, ends: bool = False) -> None:
         """Send any bytes as the answer, and end the connection if that is what ends it."""
-        self.answered = True
+        early = self._answering()
         self.again = lambda other: other.raw(data, ends=ends)
         await self.session.send_bytes(data)
         if ends or self.closing:
             await self.end()
+        for push in early:
+            await push.command("repeat")
 
     async def waits(self, seconds: float, expected: str) -> None:
         """Raise Violation unless the robot waits for its answer for that many seconds."""
         other = await self.tester.watch(*POLLING, within=seconds)
         if other is not None:
-            raise other.violation(expected, f"{other.name} came after {other.at - self.at:.2f} s")
+            raise other._wrong(expected, f"{other.name} came after {other.at - self.at:.2f} s")
         if self.session.ended:
-            raise self.violation(expected, "it closed the connection")
+            raise self._wrong(expected, "it closed the connection")
 
-    def violation(self, expected: str, came: str, requirement: str | None = None) -> Violation:
-        """What is wrong is this request; of a robot that waits for no answer, that it does not."""
-        asked = self.tester.asked
-        left = sum(not (other.answered or other.session.ended) for other in asked)
-        if left > MANY:
-            came += f"; the robot does not wait for answers: {left} of its requests have none yet"
+    def violation(self, expected: str, came: str, requirement: str | None = None) -> Conclusion:
+        """What is wrong is this request; of a robot that does not wait for answers, nothing is."""
+        violation = self._wrong(expected, came, requirement)
+        if not self.tester.hasty:
+            return violation
+        hasty = "; it had pushed beside a push that was held, so it need not follow from this"
+        return Inconclusive(f"{violation}{hasty}").shown_in(self.session)
+
+    def _wrong(self, expected: str, came: str, requirement: str | None = None) -> Violation:
         return Violation(expected, came, requirement, self.message.event).shown_in(self.session)
 
 

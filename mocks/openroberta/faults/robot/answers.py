@@ -36,26 +36,19 @@ class TitleCaseOnly(Robot):
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
         if answer and answer.name == "File" and b"\r\nFilename:" not in answer.raw:
-            return None
+            await asyncio.sleep(3600)
         return answer
-
-    async def disturbed(self, command: str) -> None:
-        await asyncio.sleep(3600)
 
 
 @fault("upper-case-unread", violates="http.header-names", subtle=True)
 class UpperCaseUnread(Robot):
-    """Does not know the length of a body where that is written in upper case."""
+    """Waits for a body without end where its length is written in upper case."""
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
-        return None if answer and b"CONTENT-LENGTH" in answer.raw else answer
-
-    async def disturbed(self, command: str) -> None:
-        await asyncio.sleep(3600)
-
-    async def before_next(self) -> None:
-        await asyncio.sleep(3600)
+        if answer and b"CONTENT-LENGTH" in answer.raw:
+            await asyncio.sleep(3600)
+        return answer
 
 
 @fault("no-chunks", violates="http.chunked-answers")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.openroberta import naming
 from mocks.deviations import fault
 from mocks.openroberta.robot import Robot
 
@@ -165,9 +166,12 @@ class OneToken(Robot):
 class ThirdPushPoll(_Telling):
     """Calls its second push a poll."""
 
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        polls = path == naming.PUSHCMD and data["cmd"] == "push" and self.pushes == 2
+        return super().post(path, {**data, "cmd": "poll"} if polls else data)
+
     def alter(self, told: dict[str, Any], cmd: str) -> None:
-        if self.pushes == 2:
-            told["cmd"] = "poll"
+        """Nothing else."""
 
 
 @fault("command-in-capitals", violates="commands.robot", subtle=True)

@@ -111,14 +111,32 @@ class _Counting(Robot):
         return super().data(cmd)
 
 
-@fault("pushes-once", violates="push.again")
-class PushesOnce(_Counting):
-    """Pushes once only."""
+@fault("pushes-ahead", violates="push.one-at-a-time")
+class PushesAhead(Robot):
+    """Sends pushes on six connections at a time, from its fourth on, and follows one answer."""
+
+    pushes = 0
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
-        if self.pushes == 2:
+        self.pushes += value["path"] == naming.PUSHCMD
+        if self.pushes <= 4 or value["path"] != naming.PUSHCMD:
+            return await super().ask(value, patience)
+        callers = [self.make_caller() for _ in range(6)]
+        await asyncio.gather(*(caller.open() for caller in callers))
+        asked = [asyncio.create_task(caller.ask(value, patience)) for caller in callers]
+        answered, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        return next(iter(answered)).result()
+
+
+@fault("pushes-once", violates="push.again")
+class PushesOnce(Robot):
+    """Pushes once, and waits for more once it is told repeat."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if value.get("json", {}).get("cmd") == "push" and self.command(answer) == "repeat":
             await asyncio.sleep(3600)
-        return await super().ask(value, patience)
+        return answer
 
 
 @fault("eighth-push-registers", violates="push.again", subtle=True)

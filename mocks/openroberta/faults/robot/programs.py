@@ -179,6 +179,7 @@ class RunAgain(Robot):
     async def run(self, name: str, data: bytes) -> None:
         await super().run(name, data)
         if len(self.executed) == 3:
+            self.next_exit = self.exit_value
             await super().run(name, data)
 
 
@@ -195,9 +196,19 @@ class RunLater(Robot):
 
 
 class _Chatty(Robot):
-    async def push_aside(self) -> None:
-        """A push on another connection."""
-        await self.make_caller().ask(self.post(naming.PUSHCMD, self.data("push")), 0.3)
+    early: asyncio.Task[Frame | None] | None = None
+
+    def push_early(self) -> None:
+        """The next push, on another connection already now."""
+        push = self.post(naming.PUSHCMD, self.data("push"))
+        asked = self.make_caller().ask(push, self.settings.push_patience)
+        self.early = asyncio.create_task(asked)
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if self.early and value["path"] == naming.PUSHCMD:
+            early, self.early = self.early, None
+            return await early
+        return await super().ask(value, patience)
 
 
 @fault("pushes-while-it-fetches", violates="run.silent-while-fetching")
@@ -205,9 +216,9 @@ class PushesWhileItFetches(_Chatty):
     """Pushes while its program is on the way."""
 
     async def download(self) -> None:
-        aside = asyncio.create_task(self.push_aside())
+        self.push_early()
+        await asyncio.sleep(0.05)
         await super().download()
-        await aside
 
 
 @fault("pushes-while-it-runs", violates="run.silent", subtle=True)
@@ -215,13 +226,9 @@ class PushesWhileItRuns(_Chatty):
     """Pushes a while after its program has begun."""
 
     async def run(self, name: str, data: bytes) -> None:
-        async def later() -> None:
-            await asyncio.sleep(0.15)
-            await self.push_aside()
-
-        aside = asyncio.create_task(later())
+        later = asyncio.get_running_loop().call_later(0.15, self.push_early)
         await super().run(name, data)
-        aside.cancel()
+        later.cancel()
 
 
 @fault("silent-for-good", violates="run.pushes-after")
