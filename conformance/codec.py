@@ -12,6 +12,7 @@ class Frame:
     A message has its `name` and its decoded `value`. Bytes that are not a message have `name` None,
     `error` says what is wrong with them, and `requirement` names the statement they violate. A
     message whose value is clear, although its form on the wire was wrong, has both as well.
+    `earlier`: the message before it is wrong, which only this one shows.
     """
 
     raw: bytes
@@ -19,6 +20,7 @@ class Frame:
     value: Any = None
     error: str | None = None
     requirement: str | None = None
+    earlier: bool = False
 
 
 class Decoder(Protocol):

@@ -215,6 +215,8 @@ def _violation(
             result["id"] in explained,
             result["id"] == SMOKE,
             not result["counterexample"],
+            # What is wrong by itself is plainer than what did not come.
+            result["offending"] is None,
         )
     )
     found.sort(key=lambda finding: finding["test"] == SMOKE)

@@ -8,6 +8,7 @@ of a message where the stream ends is a `Truncated`, `{"begins": "023f"}`. For e
 `encode` gives back the very bytes that were decoded.
 
 A message of an undefined size identifier cannot be followed by anything: where it ends is unknown.
+What makes no sense behind a message of fixed length may show that this has another: that is told.
 """
 
 import struct
@@ -31,7 +32,9 @@ LIMIT = 2 * 1024 * 1024  # bytes of contents that are held; the largest that a t
 _ONE_WRITE = HEADER.size + LENGTH.size
 
 _UNDEFINED = "frame.undefined-sizes"
-LENGTHS = "frame.variable-length"
+_FIXED, LENGTHS = "frame.fixed-lengths", "frame.variable-length"
+
+_SEEN = 64  # bytes behind a message that are looked at, to see whether it has another length
 
 
 @cache
@@ -90,6 +93,40 @@ def frame(identifier: int, contents: bytes) -> bytes:
     return HEADER.pack(identifier) + contents
 
 
+def misfit(data: bytes, meant: bool = False) -> str | None:
+    """What is wrong with the length of the message at the beginning, behind which junk comes.
+
+    It is one of fixed length, where a known message begins before its end, or as far behind that
+    as if its numbers had twice their bytes. What may be ``meant`` is junk only where that message,
+    which may be as long as the first, is followed by a known one as well.
+    """
+    known = layouts()
+    entry = known.get(_identifier(data, 0))
+    if entry is None or entry.size is None:
+        return None
+    for length in (*range(1, entry.size), 2 * entry.size):
+        at = HEADER.size + length
+        ends = at + _length(data, at), at + HEADER.size + length
+        if _identifier(data, at) in known and (
+            not meant or any(_identifier(data, end) in known for end in ends)
+        ):
+            said = f"where its identifier says {entry.size}"
+            return f"{entry.name} has {length} bytes of contents {said}"
+    return None
+
+
+def _length(data: bytes, at: int) -> int:
+    """How long the message is that begins here; too long where that has not come yet."""
+    size = _SIZES[_identifier(data, at) >> 12]
+    if size is not None:
+        return HEADER.size + size
+    return _ONE_WRITE + int.from_bytes(data[at + HEADER.size : at + _ONE_WRITE], "little")
+
+
+def _identifier(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + HEADER.size], "little")
+
+
 class Decoder:
     """One direction of one session; contents over `limit` bytes are skipped.
 
@@ -104,7 +141,8 @@ class Decoder:
         self._coming = 0  # how much that is
         self._skipping = 0  # bytes of an oversized message that are still to come
         self._oversized = ""
-        self._ragged = False  # the contents of a message before did not end where they should
+        self._ragged = False  # the contents of the latest one did not end where they should
+        self._latest = b""  # the latest known message of fixed length, and the unknown ones behind
         self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -128,9 +166,13 @@ class Decoder:
 
     def end(self) -> list[Frame]:
         left = b"".join(self._pieces)
-        if self._skipping or (left and not self.lost):
-            return [Frame(left, TRUNCATED, {"begins": left[:_ONE_WRITE].hex() or self._oversized})]
-        return []
+        if not (self._skipping or (left and not self.lost)):
+            return []
+        value = {"begins": left[:_ONE_WRITE].hex() or self._oversized}
+        begun = _identifier(left, 0) in self._layouts
+        if wrong := misfit(left) if begun else self._before(left):
+            return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not begun)]
+        return [Frame(left, TRUNCATED, value)]
 
     def _cut(self, data: bytes, frames: list[Frame]) -> bytes:
         """Take all messages off the beginning of the data; return the rest, less than a message."""
@@ -153,7 +195,11 @@ class Decoder:
                 if size > self._limit:
                     self._oversized = data[at:start].hex()
                     value = {"identifier": f"{identifier:#06x}", "length": size}
-                    frames.append(Frame(data[at:start], OVERSIZED, value))
+                    raw = data[at:start]
+                    wrong = None if identifier in known else self._before(raw)
+                    about = _FIXED if wrong else None
+                    frames.append(Frame(raw, OVERSIZED, value, wrong, about, earlier=True))
+                    self._latest = b""
                     at = min(start + size, end)
                     self._skipping = start + size - at
                     continue
@@ -164,19 +210,33 @@ class Decoder:
             entry = known.get(identifier)
             if entry is not None:
                 value = entry.read(data, start, stop)
-                self._ragged = self._ragged or "rest" in value
-                frames.append(Frame(data[at:stop], entry.name, value))
+                self._ragged = "rest" in value
+                raw = data[at:stop]
+                self._latest = raw if entry.size is not None else b""
+                frames.append(Frame(raw, entry.name, value))
             else:
                 value = {"identifier": f"{identifier:#06x}", "data": data[start:stop].hex()}
-                frames.append(Frame(data[at:stop], UNKNOWN, value))
+                # One of the null type is never meant.
+                raw = data[at:stop]
+                wrong = self._before(raw, meant=bool(identifier & 0xFFF))
+                about = _FIXED if wrong else None
+                frames.append(Frame(raw, UNKNOWN, value, wrong, about, earlier=True))
+                if self._latest:
+                    self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
             at = stop
         if self.lost and at < end:
             self._wanted = 0
             # What comes next is read from a wrong place, then.
-            about = LENGTHS if self._ragged else _UNDEFINED
-            frames.append(Frame(data[at:], error=self.lost, requirement=about))
+            wrong = None if self._ragged else self._before(data[at:])
+            about = LENGTHS if self._ragged else _FIXED if wrong else _UNDEFINED
+            earlier = about != _UNDEFINED
+            frames.append(Frame(data[at:], None, None, wrong or self.lost, about, earlier))
             return b""
         return data[at:]
+
+    def _before(self, data: bytes, meant: bool = False) -> str | None:
+        """What is wrong with the message before, if that is why this follows it."""
+        return misfit(self._latest + data[:_SEEN], meant) if self._latest else None
 
     def _lose(self, identifier: int) -> None:
         self.lost = (

@@ -20,7 +20,14 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.course import ANY, Course, Step, Violates, Walk
-from conformance.deltarobot.codec import LENGTHS, OVERSIZED, TRUNCATED, layouts
+from conformance.deltarobot.codec import (
+    LENGTHS,
+    OVERSIZED,
+    TRUNCATED,
+    encode,
+    layouts,
+    misfit,
+)
 from conformance.judging.judge import Finding
 from conformance.recent import Recent
 
@@ -30,10 +37,11 @@ MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
 PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
+_ENDS = b"\x06\xf0"  # the identifier of an end of transmission
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _RANDOM = 5  # pings after which equal steps between them are not chance
 _MANY = 20  # pings without any pong, which take longer than a pong does
-_ALONE = 300  # of one message of progress, where another of them has never come
+_ALONE = 300  # of one message of progress behind a curve, where another of them has never come
 _FEW = 2  # different ones among those, which are not chance either; nor are as many repetitions
 
 
@@ -99,7 +107,7 @@ class _Side:
     disturbed: bool = False
     """It has given the other one a reason to end the connection without a word."""
     ragged: bool = False
-    """It has sent contents that do not end where their parts do, so that their end is in doubt."""
+    """The contents of its latest message do not end where their parts do: their end is in doubt."""
 
     @property
     def phase(self) -> StrEnum:
@@ -118,11 +126,13 @@ class Oracle:
         self._pinged = 0
         self._ponged = 0
         """The latest place of a ping that was answered."""
-        self._progress = Counter(dict.fromkeys(PROGRESS, 0))
+        self._progress: Counter[str] | None = None
+        """What has come since the first curve; before, no exercise need go on."""
         self._answered: Recent[int, None] = Recent()
         self._strange: Recent[bytes, str] = Recent()  # what begins messages that are not pings
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
+        self._sides[sender].ragged = "rest" in value
         yield from self._course(sender, name)
         if name in _SERVICE:
             yield from self._service(name)
@@ -135,8 +145,11 @@ class Oracle:
         if name == TRUNCATED:
             # A side whose peer has gone need not finish its message.
             if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
-                what = f"the stream ended inside a message that begins {value['begins']}"
-                yield Finding("frame.whole-messages", what)
+                begins = bytes.fromhex(value["begins"])
+                what = f"the stream ended inside a message that begins {begins.hex(' ')}"
+                # What ends the session says in vain how much more there is of it.
+                said = begins.startswith(_ENDS) and len(begins) > len(_ENDS)
+                yield Finding(LENGTHS if said else "frame.whole-messages", what)
             return
         yield from self._course(sender, name)
         if foreign:
@@ -148,7 +161,7 @@ class Oracle:
         elif side.ragged:
             side.disturbed = True
             what = "what comes behind a curve whose length is not that of points makes no sense"
-            yield Finding(LENGTHS, what)
+            yield Finding(LENGTHS, what, earlier=True)
         elif value["identifier"].endswith("000"):
             side.disturbed = True
             yield Finding("messages.null-not-sent", f"{value['identifier']} came, of the null type")
@@ -226,7 +239,8 @@ class Oracle:
         # Its schema says what is wrong; here it explains that the other side closes.
         if value.get("magic", "DeltaRVr") != "DeltaRVr" or value.get("version", 1) != 1:
             self._sides[sender].disturbed = True
-        yield from ()
+            if wrong := misfit(encode(value)):
+                yield Finding("frame.fixed-lengths", wrong)
 
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]
@@ -266,15 +280,18 @@ class Oracle:
 
     def _curve(self, sender: str, value: Any) -> Iterator[Finding]:
         self.exercised.add("exercise.curve-structure")
+        self._progress = self._progress or Counter(dict.fromkeys(PROGRESS, 0))
         if "rest" in value:
-            self._sides[SERVER].disturbed = self._sides[SERVER].ragged = True
+            self._sides[SERVER].disturbed = True
         yield from ()
 
     def _goes_on(self, name: str) -> Iterator[Finding]:
-        self._progress[name] += 1
-        if self._progress[name] == max(self._progress.values()) == _ALONE:
+        if (came := self._progress) is None:
+            return
+        came[name] += 1
+        if came[name] == max(came.values()) == _ALONE:
             self.exercised.add("progress.continuous")
-            for other in (each for each in PROGRESS if not self._progress[each]):
+            for other in (each for each in PROGRESS if not came[each]):
                 what = f"{_ALONE} of {name} came, and no {other}"
                 yield Finding("progress.continuous", what)
 

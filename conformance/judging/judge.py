@@ -20,7 +20,8 @@ class Finding:
 
     ``path`` leads to the member of the decoded message that is wrong, where it is known.
     ``inconclusive``: something due had not come when the session ended, and may just have been
-    late; that violates nothing.
+    late; that violates nothing. ``earlier``: it is about the latest known message of its sender,
+    which only what comes behind that shows to be wrong.
     """
 
     requirement: str
@@ -28,6 +29,7 @@ class Finding:
     event: int | None = None
     path: tuple[str | int, ...] = ()
     inconclusive: bool = False
+    earlier: bool = False
 
 
 class Oracle(Interface):
@@ -94,6 +96,8 @@ class Judge:
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self._known: dict[str, int | None] = {}
+        """By sender, the event of its latest message that the protocol knows."""
         self._ending: set[str] = set()
         """Those whose stream has ended."""
         self._cut = False
@@ -134,6 +138,8 @@ class Judge:
 
     def frame(self, index: int | None, sender: str, frame: Frame) -> None:
         """Judge one frame, which is event ``index`` of the transcript."""
+        if (sender, frame.name) in self._protocol.messages:
+            self._known[sender] = index
         self._add(index, sender, self._frame(sender, frame))
 
     def rest(self, sender: str) -> list[Frame]:
@@ -173,10 +179,12 @@ class Judge:
             if self._oracle and self._oracle.broken(sender):
                 return
             self.spoiled = self.spoiled or sender in self._judged
-            yield Finding(requirement, frame.error or "bytes that are not a message")
+            what = frame.error or "bytes that are not a message"
+            yield Finding(requirement, what, earlier=frame.earlier)
             return
         if frame.error and sender in self._judged:
-            yield Finding(frame.requirement or self._protocol.schema_requirement, frame.error)
+            requirement = frame.requirement or self._protocol.schema_requirement
+            yield Finding(requirement, frame.error, earlier=frame.earlier)
         known = self._protocol.messages.get((sender, frame.name))
         if known is None:
             foreign = any(name == frame.name for _, name in self._protocol.messages)
@@ -220,7 +228,8 @@ class Judge:
                 continue
             found[key] += 1
             if found[key] == 1:
-                self.found.append(replace(finding, event=index))
+                event = self._known.get(sender, index) if finding.earlier else index
+                self.found.append(replace(finding, event=event))
 
 
 class Connections:

@@ -229,26 +229,31 @@ def _tell_findings(
     for finding, session, sessions in entries:
         if (finding.requirement, finding.message) in told:
             continue
-        told.add((finding.requirement, finding.message))
         if sessions != decisive:
             elsewhere[finding.requirement] += 1
             if elsewhere[finding.requirement] > ALIKE:
+                told.add((finding.requirement, finding.message))
                 continue
         written = files.of(sessions)
-        at_end = _is_end(session, finding.event)
-        result.findings.append(
-            {
-                "requirement": finding.requirement,
-                "message": finding.message,
+        presumed = set(iut.testbed.patience.presumed(finding.requirement))
+        # What it may follow from is told with it, even if another transcript shows that as well.
+        bases = [each for each in session.judge.findings if each.requirement in presumed]
+        for each in (*bases, finding):
+            told.add((each.requirement, each.message))
+            at_end = _is_end(session, each.event)
+            entry = {
+                "requirement": each.requirement,
+                "message": each.message,
                 "transcript": written.path,
-                "event": written.place(sessions, session, finding.event),
-                "path": list(finding.path),
+                "event": written.place(sessions, session, each.event),
+                "path": list(each.path),
                 "concluded": False,
                 "at_end": at_end,
                 "at_death": at_end and bool(session.death),
                 "rests": "",
             }
-        )
+            if entry not in result.findings:
+                result.findings.append(entry)
 
 
 def _is_end(session: Session, event: int | None) -> bool:

@@ -48,3 +48,13 @@ def test_whoever_closes_upon_an_unknown_message_owes_a_word() -> None:
         list(oracle.message(sender, "ProtocolVersion", {"version": 1}))
     list(oracle.unknown("server", "Unknown", {"identifier": "0x0123", "data": "7f"}, False))
     assert [finding.requirement for finding in oracle.closed("client")] == ["end.announced"]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_positions_alone_are_an_exercise_only_behind_a_curve(begun: bool) -> None:
+    oracle = Oracle()
+    if begun:
+        list(oracle.message("server", "Curve", {"points": [[0.0, 0.0, 0.0]]}))
+    positions = (oracle.message("server", "CurrentActuatorPosition", {}) for _ in range(300))
+    found = {finding.requirement for findings in positions for finding in findings}
+    assert ("progress.continuous" in found) == begun

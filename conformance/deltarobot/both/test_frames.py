@@ -6,12 +6,10 @@ from conformance.cases import each_of, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
-from conformance.deltarobot.diagnosis import misfit
 from conformance.deltarobot.handshake import (
     answer_handshake,
     greeted,
     opened,
-    said,
     shake_hands,
 )
 from conformance.deltarobot.messages import (
@@ -164,13 +162,6 @@ async def _skipped(iut: Iut, what: str) -> dict[str, Any]:
     return {size: message for size, message in sizes.items() if message not in left_out}
 
 
-@requirement("frame.fixed-lengths")
-async def test_own_messages_fit(iut: Iut) -> None:
-    """All that comes itself has contents of the length that its identifier says."""
-    if wrong := misfit(said(await ordinary(iut))):
-        raise Violation("contents of the length that the identifier says", wrong, explains=True)
-
-
 @requirement("frame.variable-length")
 async def test_every_length(iut: Iut) -> None:
     """Of an unknown message of any length as many bytes are skipped as it says, up to 1 MiB.
@@ -232,8 +223,8 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
 
 
 @each_of(
-    *("frame.undefined-sizes", "frame.whole-messages", "messages.null-not-sent"),
-    *("messages.own-direction", "messages.defined-only"),
+    *("frame.fixed-lengths", "frame.undefined-sizes", "frame.whole-messages"),
+    *("messages.null-not-sent", "messages.own-direction", "messages.defined-only"),
 )
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes in an ordinary session, to its end, keeps this rule."""
