@@ -8,11 +8,13 @@ from typing import Any
 from conformance.cases import check
 from conformance.deltarobot import tester
 from conformance.deltarobot.handshake import opened
-from conformance.deltarobot.messages import OF_EACH_SIZE, end
+from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.iut import Iut
-from conformance.segmentation import in_halves
+from conformance.segmentation import Segmentation, in_halves
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
+
+_LONG = unknown(0xF321, "ff" * 70_000)
 
 REASON = "bye"
 """The usual reason of our end of transmission."""
@@ -187,22 +189,27 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
     """What is sent here is too long for one read of the IUT.
 
     Where it does not understand even short messages in pieces, a Violation is one of
-    frame.segmentation.
+    frame.segmentation; where it passes over none of more than 65535 bytes, frame.variable-length.
     """
     try:
         yield
     except Violation as violation:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.once("loses pieces", lambda: _loses_pieces(iut)):
+        if await iut.once("loses pieces", lambda: _loses(iut, in_halves)):
             violation.requirement = "frame.segmentation"
+        elif OF_EACH_SIZE["variable"] not in await refused(iut) and await iut.once(
+            "loses long ones", lambda: _loses(iut, None, _LONG)
+        ):
+            violation.requirement = "frame.variable-length"
         raise
 
 
-async def _loses_pieces(iut: Iut) -> bool:
-    """Whether it serves no peer whose messages come in pieces."""
+async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) -> bool:
+    """Whether it serves no peer that says this, or whose messages come in pieces."""
     try:
-        async with opened(iut, segmentation=in_halves) as session:
-            await goes_on(iut, session, "messages in pieces")
+        async with opened(iut, segmentation=segmentation) as session:
+            await session.send(*messages)
+            await goes_on(iut, session, "messages")
     except Violation:
         return True
     return False

@@ -44,7 +44,8 @@ def of_a_server() -> SearchStrategy[list[Any]]:
     schemas = (
         protocol.schemas.schema(protocol.messages["server", name].schema) for name in EXERCISE
     )
-    known = [_deferred(schema) for schema in schemas]
+    # What becomes of a curve without points is not said.
+    known = [_deferred(each).filter(lambda value: value.get("points") != []) for each in schemas]
     pings = st.one_of(_U64, st.sampled_from([0, 2**64 - 1])).map(ping)
     return st.lists(st.one_of(pings, strangers(), *known), min_size=1, max_size=30)
 

@@ -60,16 +60,19 @@ async def _first(session: Session) -> Message | None:
 
 
 async def seen(session: Session, name: str, wanted: Sequence[Any], coordinates: str) -> None:
-    """Wait until a vector has these coordinates. Raises Violation with what it has instead."""
+    """Wait until a vector has these coordinates. Raises Violation with what it has instead.
+
+    Where none comes at all, that is one of progress.continuous.
+    """
     left = session.left("exercise", "response")
     latest: Any = None
     while message := await session.watch(name, within=left):
         latest = [message.value[axis] for axis in coordinates]
         if same(wanted, latest):
             return
-    raise Violation(
-        f"{name} with {list(wanted)}", f"{latest} came" if latest else "none came at all"
-    )
+    if latest is None:
+        raise Violation(f"{name} again and again", "none came at all", "progress.continuous")
+    raise Violation(f"{name} with {list(wanted)}", f"{latest} came")
 
 
 async def stopped(session: Session) -> None:
@@ -90,9 +93,11 @@ async def next_curve(session: Session, first: Message) -> Message:
     return await session.watch(*names, within=within) or first
 
 
-async def has_curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
-    """The curve with these points. Raises Violation with what came instead."""
-    came = [message for message in session.received if message.name == "Curve"]
+async def shows_curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
+    """The curve of an exercise with these points. Raises Violation with what came instead."""
+    before = len(session.received)
+    await begin(session, points)
+    came = [message for message in session.received[before:] if message.name == "Curve"]
     left = session.left("exercise", "response")
     while True:
         for message in came:
