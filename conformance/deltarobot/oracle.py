@@ -275,6 +275,8 @@ class Oracle:
             yield Finding(wrong, f"a message that is not a ping was answered by the pong {number}")
         elif number in self._answered:
             yield Finding("pong.each", f"the ping {number} was answered more than once")
+        elif short := misfit(encode(value)):
+            yield Finding("frame.fixed-lengths", short)
         else:
             yield Finding("pong.number", f"a pong with {number} came, and no ping has that number")
 
