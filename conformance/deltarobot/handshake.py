@@ -59,10 +59,12 @@ async def greeted(
             await session.finish()
             await session.until_closed()
             about = requirement or next(iter(missing.values()))
+            # An unknown message is only awaited as it shows that something comes.
+            expected = str(none.expected).replace(" or Unknown", "")
             if explained := diagnosis.opening(said(session)):
                 about, reason = explained
-                raise Violation(none.expected, reason, about, explains=True) from none
-            raise Violation(none.expected, none.came, about) from none
+                raise Violation(expected, reason, about, explains=True) from none
+            raise Violation(expected, none.came, about) from none
         if missing.pop(message.name, None):
             found.append(message)
     return found

@@ -36,7 +36,8 @@ class Oracle(Interface):
     """The passive judge of one protocol: which message or event may follow which.
 
     It sees both sides and does not know which of them is under test. Each call returns what the
-    event violates. ``exercised`` collects the requirements that the session really put to the test.
+    event violates. ``exercised`` collects the requirements that the session really put to the test;
+    what holds for each side by itself may be kept in ``exercised_of``, a set for each.
 
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
     each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
@@ -121,7 +122,10 @@ class Judge:
 
     def exercised_by(self, role: str) -> set[str]:
         """Those of them that one judged role was put to the test of, besides its peer's."""
-        return self._exercised[role] | (self._oracle.exercised if self._oracle else set())
+        if not self._oracle:
+            return self._exercised[role]
+        of_each: Mapping[str, set[str]] = getattr(self._oracle, "exercised_of", {})
+        return self._exercised[role] | self._oracle.exercised | of_each.get(role, set())
 
     def times(self, role: str) -> Mapping[tuple[str, str], int]:
         """How often a role was found to violate what, by requirement and message."""
@@ -167,8 +171,8 @@ class Judge:
                 self._decoders[party] = self._protocol.decoder(party, self._transport)
         self._prompting.clear()
         if self._oracle:
-            for exercised in self._exercised.values():
-                exercised |= self._oracle.exercised
+            for role, exercised in self._exercised.items():
+                exercised |= self.exercised_by(role)
         self._oracle = None
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
