@@ -128,7 +128,9 @@ class Robot:
         message = await exchange.answer(requirement=requirement)
         if message.name != "Repeat":
             # Be its time over or not: its token was taken.
-            raise exchange.violation("Repeat upon its token", message, requirement)
+            any_token = self.tester.iut.memory.get("pair takes any token")
+            doubt = ", which 'pair' takes as it does one of nobody" if any_token else ""
+            raise exchange.violation(f"Repeat upon its token{doubt}", message, requirement)
 
     async def commanded(
         self,

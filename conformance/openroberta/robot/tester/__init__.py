@@ -95,8 +95,10 @@ class LabTester:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None and not self.iut.sessions:
-            waited, end = round(most + late, 2), self.instance.describe_end()
-            raise Unreachable(f"it did not connect within {waited:g} s{end}{self.instance.slow}")
+            process, end = self.instance.process, self.instance.describe_end()
+            # One that has ended was not waited for any longer.
+            within = "" if process and process.exit else f" within {round(most + late, 2):g} s"
+            raise Unreachable(f"it did not connect{within}{end}{self.instance.slow}")
         if found is None:
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
