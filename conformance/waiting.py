@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.running.patience import AGAIN, SHARE, Left, Names, Patience
+from conformance.running.patience import AGAIN, SHARE, Left, Names, Patience, in_time
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded
 from conformance.wire import Message, Wire
@@ -143,7 +143,8 @@ class Waiting(Wire):
     async def _settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""
         if self._ended and self.instance.process:
-            await self.instance.process.wait(LAST_WORDS)
+            with contextlib.suppress(TimeoutError):
+                await in_time(self.instance.process.wait(), self._patience.left(LAST_WORDS))
 
     def _ceased(self, ebb: Wait, names: Names, asked: float) -> float:
         """When such messages have ceased to come, if none comes until then."""

@@ -178,8 +178,8 @@ class Process:
         """Wait for its end, however long that takes."""
         await self._process.wait()
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for its end; False where it still runs after that many seconds."""
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for its end; False where it still runs after that many seconds, if any are given."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._process.wait()

@@ -251,9 +251,7 @@ def test_floods_its_stderr(place: Place) -> None:
     done = place.run(
         SIMULATOR,
         *ONE_TEST,
-        iut=place.simulator(
-            "data = bytes(65536)\nfor _ in range(512): os.write(2, data)\nserve()"
-        ),
+        iut=place.simulator("data = bytes(65536)\nfor _ in range(512): os.write(2, data)\nserve()"),
     )
     assert_clean(done)
     assert done.code == 0
