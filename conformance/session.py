@@ -115,7 +115,7 @@ class Session(Waiting):
             elif ebb and (gap := self._gap(names, asked)) > self.seconds("response"):
                 raise Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
             self._miss(wait)
-            raise Violation(f"{expected}{in_time}", self._instead(start), requirement)
+            raise self._lacking(names, f"{expected}{in_time}", start, requirement)
         message = self.received[self._cursor - 1]
         took = message.at - asked
         if not starting:

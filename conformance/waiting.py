@@ -2,16 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.running.patience import AGAIN, SHARE, Left, Names, Patience, in_time
 from conformance.segmentation import Segmentation
-from conformance.verdicts import Flooded
+from conformance.verdicts import Flooded, Violation
 from conformance.wire import Message, Wire
 
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
@@ -168,14 +169,28 @@ class Waiting(Wire):
         since = self.events[self._slow : message.event]
         return any(event.sender == self.peer and event.data for event in since)
 
-    def _instead(self, start: int) -> str:
+    def _lacking(
+        self, names: Names, expected: str, start: int, requirement: str | None
+    ) -> Violation:
+        """That no such message has come; or that one has, and nothing lacks of it but its end."""
+        left = [] if self._ended else self.judge.rest(self.role.name)
+        came, event = self._instead(start, left), None
+        first = left[0] if left else None
+        if first and first.requirement and first.name and (not names or first.name in names):
+            requirement, event = first.requirement, len(self.events)
+            self._take(first)
+        return Violation(expected, came, requirement, event)
+
+    def _instead(self, start: int, left: Sequence[Frame]) -> str:
         names = [message.name for message in self.received[start:]]
         shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         came = f"came {shown}, then" if names else "came"
         if self.judge.spoiled:
             came += f" bytes that are not a message ({self._noise()!r}), then"
-        if not self._ended and (left := self.judge.rest(self.role.name)):
-            came += f" {left[0].raw[:60]!r}, whose end has not come, then"
+        if left:
+            whole = "whole, but with nothing that ends it"
+            end = whole if left[0].name else "whose end has not come"
+            came += f" {left[0].raw[:60]!r}, {end}, then"
         ending = "the end of the stream" if self._ended else "nothing"
         if self.unserved:
             served = self.instance.served

@@ -175,6 +175,17 @@ def test_banner(place: Place) -> None:
     assert verdicts(done) == {"handshake::answered_once": "pass"}
 
 
+@pytest.mark.parametrize("behind", ["", "print(json.dumps('Ready'), end='', flush=True)"])
+def test_ends_no_line(place: Place, behind: str) -> None:
+    """What all is there of a message but the newline is no silence."""
+    said = "next(commands()); print(json.dumps(HELLO), end='', flush=True)"
+    done = judged(place, f"{said}\n{behind}\ntime.sleep(1000)")
+    assert done.code == 1
+    assert failed(done) == ["framing.json-lines"]
+    assert "whole, but with nothing that ends it" in done.smoke["detail"]
+    assert done.report["causes"][0]["event"] is not None
+
+
 @pytest.mark.parametrize("moment", ["", "next(commands()); say(HELLO)\n"], ids=["at-once", "later"])
 def test_closes_its_output(place: Place, moment: str) -> None:
     done = judged(place, f"{moment}os.close(1); time.sleep(1000)")

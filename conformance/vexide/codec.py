@@ -9,7 +9,9 @@ What the decoder calls a message is deliberately strict, and follows what a Serd
 - At most `MAX_DEPTH` levels of nesting, which is where Serde's JSON reader stops.
 """
 
+import contextlib
 import json
+from dataclasses import replace
 from math import isinf
 from typing import Any, Never
 
@@ -20,6 +22,7 @@ TAGGED = "encoding.externally-tagged"
 
 LIMIT = 64 * 1024 * 1024
 MAX_DEPTH = 128
+BEGINNING = 64 * 1024  # bytes of a line without an end in which its first message is looked for
 SHOWN = 4096  # bytes of an over-long line that its frame keeps
 
 
@@ -48,9 +51,7 @@ class Decoder:
         self._line.clear()
         if not line:
             return []
-        # JSON Lines leaves it open whether the last line of all has a newline.
-        last = _frame(line)
-        return [last if last.name else _broken(line, "the stream ended inside a line", LINES)]
+        return _unended(line)
 
     def _take(self, data: bytes, frames: list[Frame]) -> None:
         if self._skipping:
@@ -107,6 +108,21 @@ def _frame(raw: bytes) -> Frame:
     if name is None:
         return _broken(raw, f"{_kind(value)} where a string or a one-key object belongs", TAGGED)
     return Frame(raw, name, value)
+
+
+def _unended(line: bytes) -> list[Frame]:
+    """What stands in a line whose newline has not come: a message, if it begins with one."""
+    # JSON Lines leaves it open whether the last line of all has a newline.
+    if (last := _frame(line)).name:
+        return [replace(last, requirement=LINES)]
+    with contextlib.suppress(ValueError, RecursionError):
+        text = line[:BEGINNING].decode()
+        _, end = _READER.raw_decode(text)
+        first = _frame(text[:end].encode())
+        if first.name:
+            behind = _broken(line[len(first.raw) :], "it stands behind another on one line", LINES)
+            return [replace(first, requirement=LINES), behind]
+    return [_broken(line, "the stream ended inside a line", LINES)]
 
 
 def _broken(raw: bytes, error: str, requirement: str) -> Frame:

@@ -27,7 +27,7 @@ async def smoke(iut: Iut) -> None:
 
 async def _held_back(session: Session, silent: Violation) -> None:
     """Raise a Violation that says more where the answer may only have been held back."""
-    if session.ended or session.received or session.judge.spoiled:
+    if session.ended or session.received or session.judge.spoiled or silent.requirement:
         return
     await session.finish()
     # One that flushes at its end has nothing else to do.

@@ -22,6 +22,25 @@ class PrettyPrinted(Session):
         self.write(json.dumps(message, indent=2).encode() + b"\n")
 
 
+@fault("no-newline", violates="framing.json-lines")
+class NoNewline(Session):
+    """Writes its messages one behind the other, without a newline."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data.removesuffix(b"\n"))
+
+
+@fault("newline-between", violates="framing.json-lines", subtle=True)
+class NewlineBetween(Session):
+    """Writes a newline before each message but the first, and none behind it."""
+
+    between = b""
+
+    def write(self, data: bytes) -> None:
+        super().write(self.between + data.removesuffix(b"\n"))
+        self.between = b"\n"
+
+
 @fault("one-message-a-read", violates="framing.segmentation")
 class OneMessageARead(Session):
     """Takes each read from the stream for one message."""
