@@ -330,7 +330,7 @@ def test_init_holds_when_every_comment_is_taken_away(tmp_path: Path) -> None:
     path.write_text("\n".join(kept), encoding="utf-8")
     loaded: Configuration = configuration.checked(configuration.load(path))
     assert set(loaded.hooks) == set(protocols.role("vexide/frontend").hooks)
-    assert loaded.ixit == {"ports": "auto", "dialect": "text"}
+    assert loaded.ixit == {"ports": "auto"}
     assert loaded.seconds("startup") == 10
 
 
