@@ -5,7 +5,7 @@ import concurrent.futures
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis
 import pytest
@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at
-from conformance.verdicts import Conclusion, Violation
+from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.wire import Message
 
 SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
@@ -31,6 +31,7 @@ def each_of(*requirements: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("statement", cases)
 
 
+T = TypeVar("T")
 TestCase = Callable[..., Awaitable[None]]
 
 
@@ -74,6 +75,24 @@ async def however_cut(
         raise
     finally:
         iut.blamed = ""
+
+
+async def compared(
+    iut: Iut, play: Callable[[T], Awaitable[None]], unusual: T, plain: T, known: str
+) -> None:
+    """Play something in an unusual form, which should not matter.
+
+    Raises Inconclusive where the plain form fails as well: what ``known`` names is then violated.
+    """
+    try:
+        await play(unusual)
+    except Violation as violation:
+        violation.shown_in(next(reversed(iut.sessions), None))
+        try:
+            await play(plain)
+        except Violation as also:
+            raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
+        raise
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:

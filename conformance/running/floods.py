@@ -48,16 +48,19 @@ class Floods:
         """
         self._read[session] = read
         together = [sum(column) for column in zip(*self._read.values(), strict=True)]
-        long = any(some > most // LONG for some, most in zip(read, MOST, strict=True))
         crowded = any(some > TOGETHER * most for some, most in zip(together, MOST, strict=True))
         over = any(some > most for some, most in zip(read, self.most, strict=True))
-        if not (over or (long and crowded)):
+        if not (over or (_is_long(read) and crowded)):
             return False
         self.met += 1
         self._in_a_row += 1
         self._cut.add(session)
         self._shortest = min(self._shortest, read.bytes)
         return True
+
+    def long(self, session: object) -> bool:
+        """Whether so much has been read in a session that others may flood beside it."""
+        return session in self._read and _is_long(self._read[session])
 
     def left(self, session: object) -> None:
         """A session is over."""
@@ -84,3 +87,7 @@ class Floods:
             return MOST
         size = max(LEAST, self._shortest // FLOODED)
         return Read(size, MOST.events // FLOODED, MOST.blocks // FLOODED)
+
+
+def _is_long(read: Read) -> bool:
+    return any(some > most // LONG for some, most in zip(read, MOST, strict=True))

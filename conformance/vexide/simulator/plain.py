@@ -17,7 +17,6 @@ from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
-MUCH = 1024 * 1024  # bytes: an IUT that has written more may flood each of several sessions
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,8 @@ async def _learn_form(iut: Iut) -> str:
         # What does not show at once probably never does: then all that is to be known is looked
         # for side by side, if there may be several instances.
         await asyncio.wait({trying}, timeout=iut.configuration.seconds("response"))
-        much = sum(session.size for session in iut.sessions) > MUCH
-        if not (trying.done() or much or iut.configuration.fixed):
+        floods = any(iut.testbed.patience.floods.long(session) for session in iut.sessions)
+        if not (trying.done() or floods or iut.configuration.fixed):
             _, bare, tagged = await asyncio.gather(
                 iut.basis(iut.deciding), _observe(iut, program, "bare"), trying
             )

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
-from conformance.running.patience import SHARE
+from conformance.running.patience import SHARE, Left
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import received
+from conformance.waiting import Within
 from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
+UPDATES = "devices.update-on-change"  # what is violated where no DeviceUpdate comes
 SPEAKS = "whether the probe program writes"
 
 EXECUTION = (
@@ -70,11 +72,23 @@ def serial_bytes(session: Session, channel: int = 1) -> bytes:
     return data
 
 
+def serial_event(session: Session, byte: int) -> int | None:
+    """The event that brought a byte of channel 1, else the last Serial of it, else of another."""
+    left = byte + 1
+    came = received(session, "Serial")
+    mine = [message for message in came if message.value["Serial"]["channel"] == 1]
+    for message in mine:
+        left -= len(_bytes(message.value["Serial"]["data"]))
+        if left <= 0:
+            return message.event
+    return next((message.event for message in reversed(mine or came)), None)
+
+
 def other_channels(session: Session) -> str:
     """What came over other channels than 1, for a message; nothing where nothing did."""
     channels = {message.value["Serial"].get("channel") for message in received(session, "Serial")}
     others = ", ".join(str(channel) for channel in channels if channel != 1)
-    return f"; Serial came of channel {others}" if others else ""
+    return f", but Serial of channel {others}" if others else ""
 
 
 def _bytes(data: Any) -> bytes:
@@ -86,9 +100,17 @@ async def serial_until(session: Session, wanted: bytes) -> bytes:
     """Serial data until it holds what is wanted, or the program's time is over."""
     left = session.left("program")
     while wanted not in (data := serial_bytes(session)) and left() > 0:
-        if not await session.watch("Serial", within=left):
+        if not await _more(session, left):
             break
     return data
+
+
+async def _more(session: Session, left: Left) -> bool:
+    """Whether more serial data comes; a program that writes elsewhere only is awaited for less."""
+    within: Within = left
+    if other_channels(session) and not serial_bytes(session):
+        within = "response" if session.memory.get(SPEAKS, True) else "quiet"
+    return await session.watch("Serial", within=within) is not None
 
 
 async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> str:
@@ -111,11 +133,12 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
             return latest
         if lines:
             session.memory[SPEAKS] = True
-        if not await session.watch("Serial", within=left):
+        if not await _more(session, left):
             await goes_on(session)
             if not lines:
                 session.memory.setdefault(SPEAKS, False)
-                raise Inconclusive("the probe program reported nothing on serial channel 1")
+                none = "the probe program reported nothing on serial channel 1"
+                raise Inconclusive(none + other_channels(session))
             return latest
 
 

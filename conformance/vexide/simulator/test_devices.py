@@ -12,9 +12,7 @@ from conformance.vexide.simulator.plain import (
     driving,
     opened,
 )
-from conformance.vexide.simulator.reading import (
-    smart,
-)
+from conformance.vexide.simulator.reading import UPDATES, smart
 from conformance.vexide.simulator.tester import either, make_ready, start
 from conformance.vexide.tester import received
 
@@ -99,7 +97,7 @@ async def test_motor_flags(iut: Iut) -> None:
 async def _driven(iut: Iut, *ports: int) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
         await start(session, *(motor(session, number) for number in ports))
-        if not await session.watch("DeviceUpdate", within="program"):
+        if not await session.watch("DeviceUpdate", within="program", presumes=UPDATES):
             raise NotExercised("no motor moved; declare [programs] drive")
         await session.watch("Exited")
 
@@ -152,7 +150,7 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
     left = session.left("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
-    while update := await session.watch("DeviceUpdate", within=left):
+    while update := await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
         number = smart(update.value["DeviceUpdate"]["port"])
         state = update.value["DeviceUpdate"]["status"].get("Motor", {})
         if number in fastest:

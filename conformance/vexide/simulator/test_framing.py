@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte, split_at, whole
 from conformance.session import Session
@@ -18,6 +18,7 @@ from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
 from conformance.vexide.simulator.reading import (
+    UPDATES,
     blank,
     check_written,
     holds,
@@ -36,7 +37,6 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.spellings import SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
-UPDATES = "devices.update-on-change"
 
 
 @requirement("framing.json-lines")
@@ -100,12 +100,16 @@ async def test_cut_configuration(iut: Iut, cut: Segmentation) -> None:
 @requirement("framing.segmentation")
 async def test_cut_text(iut: Iut) -> None:
     """Text that is cut inside its characters is that text: a card in a folder of such a name."""
-    with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
-        async with opened(iut, program="probe", segmentation=inside_characters) as session:
-            await start(session, {"USD": {"root": blank(Path(folder))}})
-            said = await probed(session, "sdcard", lambda line: line == "present")
-            check(said == "present", "the program to see its SD card", f"it saw {said}")
-            check_written(Path(folder))
+
+    async def play(cut: Segmentation) -> None:
+        with tempfile.TemporaryDirectory(prefix="conformance-ä€😀-") as folder:
+            async with opened(iut, program="probe", segmentation=cut) as session:
+                await start(session, {"USD": {"root": blank(Path(folder))}})
+                said = await probed(session, "sdcard", lambda line: line == "present")
+                check(said == "present", "the program to see its SD card", f"it saw {said}")
+                check_written(Path(folder))
+
+    await compared(iut, play, inside_characters, whole, "sdcard.mounted")
 
 
 @requirement("framing.segmentation")
@@ -147,12 +151,16 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
 @requirement("framing.segmentation")
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
     """While the program runs, too, lines that come in one write count to the last."""
-    async with opened(iut, program="probe") as session:
-        await start(session)
-        await probed(session, "battery", lambda said: said != "nothing")
-        batteries = [{"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0)]
-        await session.send(*batteries, segmentation=whole)
-        await holds(session, 5.0)
+
+    async def play(numbers: tuple[float, ...]) -> None:
+        async with opened(iut, program="probe") as session:
+            await start(session)
+            await probed(session, "battery", lambda said: said != "nothing")
+            batteries = [{"SetBatteryCapacity": {"capacity": wh}} for wh in numbers]
+            await session.send(*batteries, segmentation=whole)
+            await holds(session, 5.0)
+
+    await compared(iut, play, (11.0, 9.0, 5.0), (5.0,), "battery.set-capacity")
 
 
 @requirement("framing.segmentation")
@@ -219,11 +227,16 @@ async def test_any_order_of_fields(iut: Iut) -> None:
 @pytest.mark.parametrize("number", ["95e-1", "0.95E+1", "9.50", "9.5e0"])
 async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
     """A number counts by its value, whether it is written with an exponent or without."""
-    async with opened(iut, program="probe") as session:
-        await make_ready(session)
-        await session.send_bytes(b'{"SetBatteryCapacity":{"capacity":%s}}\n' % number.encode())
-        await session.send(START)
-        await holds(session, 9.5)
+
+    async def play(spelling: str) -> None:
+        async with opened(iut, program="probe") as session:
+            await make_ready(session)
+            line = f'{{"SetBatteryCapacity":{{"capacity":{spelling}}}}}\n'
+            await session.send_bytes(line.encode())
+            await session.send(START)
+            await holds(session, 9.5)
+
+    await compared(iut, play, number, "9.5", "battery.set-capacity")
 
 
 @requirement("framing.long-lines")
