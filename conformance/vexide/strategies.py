@@ -10,6 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from conformance.definitions import protocols
 from conformance.generation import NearMiss, near_misses, valid
+from conformance.vexide.codec import name_of
 
 WIDTH, HEIGHT = 480, 272  # pixels of the Brain's display
 _FAR = 1000  # pixels: what is drawn farther away shows no more, and takes some very long to draw
@@ -87,7 +88,14 @@ def _message(sender: str, name: str, extras: bool = True) -> SearchStrategy[Comm
 
 def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
     # Deferred, as they take long to find, and a run of other tests needs none.
-    return st.deferred(lambda: near_misses(_schema(sender, name)).map(_drawable))
+    # What has another name is no message that is wrong, but one that is unknown.
+    return st.deferred(
+        lambda: (
+            near_misses(_schema(sender, name))
+            .filter(lambda miss: name_of(miss.value) in (name, None))
+            .map(_drawable)
+        )
+    )
 
 
 def _schema(sender: str, name: str) -> Any:

@@ -6,10 +6,10 @@ import string
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, split_at, whole
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide import strategies
 from conformance.vexide.codec import encode
 from conformance.vexide.cuts import CUTS, inside_characters
@@ -56,62 +56,70 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
 async def test_cut_lines_at_the_end(iut: Iut, cut: Segmentation) -> None:
     """What a running program sends, and Exited, may arrive in pieces as well."""
     events = await taken(iut, PROGRAM["serial"], REPORT, PROGRAM["copy-buffer"])
-    async with in_setup(iut, segmentation=cut) as session:
-        await starts(session)
-        await session.send(*events)
-        await finishes(iut, session, "events that came in pieces")
+
+    async def play(segmentation: Segmentation | None) -> None:
+        async with in_setup(iut, segmentation=segmentation) as session:
+            await starts(session)
+            await session.send(*events)
+            await finishes(iut, session, "events that came in pieces")
+
+    await compared(iut, play, cut, None, "log.tolerated")
 
 
 @requirement("framing.segmentation")
 async def test_cut_text(iut: Iut) -> None:
     """The text of a Log that is cut inside its characters is, for the user, the same text."""
-    async with in_setup(iut, starting=False) as session:
-        await session.send(log("Gerät 1: ä€😀"))
-        if not await shown(session, "Gerät 1: ä€😀"):
-            raise Inconclusive("such a text cannot be read where it came whole (log.accessible)")
-        await session.send(log("Gerät 2: ä€😀"), segmentation=inside_characters)
-        read = await shown(session, "Gerät 2: ä€😀")
-        check(read, "the text of a Log that was cut inside its characters", "another can be read")
+
+    async def play(cut: Segmentation | None) -> None:
+        async with in_setup(iut, starting=False) as session:
+            await session.send(log("Gerät 1: ä€😀"))
+            if not await shown(session, "Gerät 1: ä€😀"):
+                raise Inconclusive("such a text cannot be read where it came whole either")
+            await session.send(log("Gerät 2: ä€😀"), segmentation=cut)
+            read = await shown(session, "Gerät 2: ä€😀")
+            check(read, "the text of a Log that was cut inside its characters", "it is not shown")
+
+    await compared(iut, play, inside_characters, None, "log.tolerated or log.accessible")
 
 
 @requirement("framing.segmentation")
 @pytest.mark.parametrize("separator", SEPARATORS)
 async def test_other_line_separators(iut: Iut, separator: str) -> None:
     """Only a newline ends a line: other separators may stand in a text, as they are."""
-    to = f"after a Handshake with a {separator} separator"
-    try:
-        await _starts_with(iut, f"a{SEPARATORS[separator]}b", to)
-    except Violation:
-        try:
-            await _starts_with(iut, "ab", to)
-        except Violation:
-            raise Inconclusive("nor with a plain text there (handshake.unknown-fields)") from None
-        raise
 
+    async def play(text: str) -> None:
+        async with opened(iut) as session:
+            line = json.dumps(answer(x=text), ensure_ascii=False)
+            await session.send_bytes(f"{line}\n".encode())
+            await starts(session, to=f"after a Handshake with a {separator} separator")
 
-async def _starts_with(iut: Iut, text: str, to: str) -> None:
-    async with opened(iut) as session:
-        line = json.dumps(answer(x=text), ensure_ascii=False)
-        await session.send_bytes(f"{line}\n".encode())
-        await starts(session, to=to)
+    await compared(iut, play, f"a{SEPARATORS[separator]}b", "ab", "handshake.unknown-fields")
 
 
 @requirement("framing.segmentation")
 async def test_many_lines_in_one_write(iut: Iut) -> None:
     """Forty lines in one write are forty events: Ready, the last of them, counts."""
-    async with opened(iut) as session:
-        await session.send(GREETING)
-        steps = [log(f"step {number}") for number in range(38)]
-        await session.send(*steps, SIGNATURE, READY, segmentation=whole)
-        await started(session, to="after a Ready behind other lines in one write", lines=40)
+    steps = [log(f"step {number}") for number in range(38)]
+
+    async def play(segmentation: Segmentation | None) -> None:
+        async with opened(iut) as session:
+            await session.send(GREETING)
+            await session.send(*steps, SIGNATURE, READY, segmentation=segmentation)
+            await started(session, to="after a Ready behind other lines in one write", lines=40)
+
+    await compared(iut, play, whole, None, "log.tolerated")
 
 
 @requirement("framing.segmentation")
 async def test_ready_in_the_middle(iut: Iut) -> None:
     """Ready counts with other lines before and behind it in one write."""
-    async with in_setup(iut) as session:
-        await session.send(SIGNATURE, READY, REPORT, segmentation=whole)
-        await started(session, to="after a Ready between other lines in one write")
+
+    async def play(segmentation: Segmentation | None) -> None:
+        async with in_setup(iut) as session:
+            await session.send(SIGNATURE, READY, REPORT, segmentation=segmentation)
+            await started(session, to="after a Ready between other lines in one write")
+
+    await compared(iut, play, whole, None, "log.tolerated")
 
 
 @requirement("framing.segmentation")

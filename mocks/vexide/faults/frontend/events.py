@@ -155,10 +155,11 @@ class Ending(Frontend):
     """Ends the session upon a motor's status with a target position of a kind."""
 
     def message(self, name: str, value: Any) -> None:
-        if name == "DeviceUpdate" and self.ends(value[name]["status"].get("Motor", {"": 0})):
-            self.close()
-        else:
-            super().message(name, value)
+        match value:
+            case {"DeviceUpdate": {"status": {"Motor": motor}}} if self.ends(motor):
+                self.close()
+            case _:
+                super().message(name, value)
 
     def ends(self, motor: dict[str, Any]) -> bool:
         raise NotImplementedError

@@ -91,7 +91,8 @@ class StateUnsent(Frontend):
 
     def send_competition(self) -> None:
         chosen = self.world.competition
-        self.world.competition = {**chosen, "enabled": True, "mode": "Driver"}
+        if not self.started:
+            self.world.competition = {**chosen, "enabled": True, "mode": "Driver"}
         super().send_competition()
         self.world.competition = chosen
 
