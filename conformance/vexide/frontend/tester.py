@@ -266,7 +266,12 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
     await session.send(EXITED)
     if known.tells:
         await hang_up(session)
-        said = await outcome(session, lines)
+        try:
+            said = await outcome(session, lines)
+        except Inconclusive:
+            # What would have told it may have died.
+            await session.unharmed(after)
+            raise
         check(said == "exited", f"Exited to be taken after {after}", f"outcome says {said}")
     elif known.ends:
         ended = bool(await ends(session, lines))

@@ -4,7 +4,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.shapes import Unfit
-from mocks.vexide.faults.bases import Hanging
+from mocks.vexide.faults.bases import Hanging, die
 from mocks.vexide.frontend import Frontend
 
 
@@ -149,6 +149,19 @@ class UnlinkHangs(Hanging, Frontend):
 
     def unlink(self, content: dict[str, Any]) -> None:
         self.stuck = True
+
+
+@fault("battery-kills-next", violates="encoding.externally-tagged", subtle=True)
+class BatteryKillsNext(Frontend):
+    """Dies of whatever comes behind a Battery."""
+
+    doomed = False
+
+    def message(self, name: str, value: Any) -> None:
+        if self.doomed:
+            die()
+        self.doomed = name == "Battery"
+        super().message(name, value)
 
 
 class Ending(Frontend):
