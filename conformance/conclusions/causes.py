@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.conclusions.following import Results, alike, presumes, unserved
 from conformance.configuration import Configuration
+from conformance.definitions.protocol import Protocol
 from conformance.harness.last_words import may_explain, quoted
 from conformance.running.smoke import SMOKE
 from conformance.session import RESET
@@ -69,25 +70,41 @@ def _brought_about(
 
     It is so where nothing else is violated by it: all tests that met it show that, or follow
     from it, or presume it.
-    A reset is told from an orderly end only by what had been sent meanwhile.
+    A reset is told from an orderly end only by what had been sent meanwhile: it adds nothing to
+    several violations either, to which its tests belong.
     """
-    weak = death["verdict"] == Verdict.INCONCLUSIVE or how == RESET
-    for violation in violations if weak else ():
-        root = violation["requirement"]
-        under = {*violation["tests"], *(each["test"] for each in violation["consequences"])}
-        if all(
-            each["test"] in under
-            or root in (each["requirement"], *presumes(each["requirement"], configuration.protocol))
-            for each in death["consequences"]
-        ):
-            violation["said"] = violation["said"] or death["said"]
-            violation["tests"] = list(dict.fromkeys([*violation["tests"], *death["tests"]]))
-            known = [{"requirement": root, "test": name} for name in violation["tests"]]
-            known += violation["consequences"]
-            further = [each for each in death["consequences"] if each not in known]
-            violation["consequences"] += further
-            return True
-    return False
+    if not (death["verdict"] == Verdict.INCONCLUSIVE or how == RESET):
+        return False
+    every = death["consequences"]
+    shares = [
+        (violation, [each for each in every if _explains(violation, each, configuration.protocol)])
+        for violation in violations
+    ]
+    chosen = [found for found in shares if found[1] == every][:1]
+    if (
+        not chosen
+        and how == RESET
+        and all(any(each in part for _, part in shares) for each in every)
+    ):
+        chosen = shares
+    for violation, share in chosen:
+        root, tests = violation["requirement"], [each["test"] for each in share]
+        violation["said"] = violation["said"] or (death["said"] if share else "")
+        violation["tests"] = list(dict.fromkeys([*violation["tests"], *tests]))
+        known = [{"requirement": root, "test": name} for name in violation["tests"]]
+        known += violation["consequences"]
+        violation["consequences"] += [each for each in share if each not in known]
+    return bool(chosen)
+
+
+def _explains(violation: dict[str, Any], met: Mapping[str, Any], protocol: Protocol) -> bool:
+    """Whether a test that met a death shows a violation, or what follows from it or presumes it."""
+    under = (*violation["tests"], *(each["test"] for each in violation["consequences"]))
+    root = violation["requirement"]
+    return met["test"] in under or root in (
+        met["requirement"],
+        *presumes(met["requirement"], protocol),
+    )
 
 
 def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[str, dict[str, Any]]]:

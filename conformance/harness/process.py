@@ -15,6 +15,7 @@ from conformance.verdicts import Unreachable
 TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, that are kept
 GRACE = 0.5  # seconds that an IUT has to end by itself, and again after SIGTERM
 _MARK = "CONFORMANCE_IUT"
+_MEMORY = 20  # which field of the state of a process, as Linux tells it, is the size of its memory
 
 # How runtimes report that a program died of an unhandled error: Python, Rust, Go, C++,
 # Java, Node.js, .NET, the shell. A program that closes on purpose says something of its own.
@@ -154,6 +155,11 @@ class Process:
         return _UNHANDLED.search(self.stderr.text) is not None
 
     @property
+    def gone(self) -> bool:
+        """Whether it has ended, or is about to; known as soon as it closes what it had open."""
+        return _over(self.pid)
+
+    @property
     def survived(self) -> bool:
         """Whether a process of its group still runs, be it this one or its offspring."""
         try:
@@ -237,12 +243,16 @@ async def _spawn(
 
 
 def _over(pid: int) -> bool:
-    """Whether a process has ended, even if it was not reaped yet."""
+    """Whether a process has ended, even if it was not reaped yet, or is about to.
+
+    The memory of one that ends is gone before its connections are closed.
+    """
     try:
         status = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
         return True
-    return status.rpartition(")")[2].split()[0] in "ZX"
+    fields = status.rpartition(")")[2].split()
+    return fields[0] in "ZX" or fields[_MEMORY] == "0"
 
 
 def peak(pid: int) -> int:

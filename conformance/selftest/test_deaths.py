@@ -15,6 +15,7 @@ from conformance.selftest.causing import (
     result,
     settle,
 )
+from conformance.session import RESET
 
 TOLD: dict[str, Any] = {"death": DEATH, "told": ["Handshake", "Touch"]}
 
@@ -98,6 +99,19 @@ def test_a_death_that_a_violation_explains_stands_under_it() -> None:
     results[1]["requirement"] = root
     results[0]["requirement"] = rests
     assert [cause["kind"] for cause in made(results)] == ["violation", "death"]
+
+
+def test_a_reset_that_violations_share_stands_under_them() -> None:
+    """That the connection was reset, and not closed, says nothing more of what its tests show."""
+    reset = {**DEATH, "how": RESET, "said": "", "met": False}
+    results = [
+        result("a", ROOT, death=reset, told=["Touch"]),
+        result("b", OTHER, death=reset, told=["Touch"]),
+        *(result(name, about, told=["Touch"]) for name, about in (("d", ROOT), ("e", OTHER))),
+    ]
+    assert [cause["kind"] for cause in made(results)] == ["violation", "violation"]
+    further = result("c", FAR, "inconclusive", death=reset, told=["Touch"])
+    assert "death" in [cause["kind"] for cause in made([*results, further])]
 
 
 def test_a_death_is_after_the_message_that_is_seldom_survived() -> None:

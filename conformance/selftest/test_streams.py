@@ -1,11 +1,14 @@
 """The byte streams of the mocks, and those to an IUT."""
 
 import asyncio
+import contextlib
 import socket
+import sys
 
 import pytest
 
 from conformance.harness import links, unread
+from conformance.harness.process import Process
 from conformance.selftest.standing import DEADLINE
 from mocks import streams
 
@@ -72,3 +75,29 @@ async def test_what_a_peer_has_not_read(host: str) -> None:
         assert left() == 7
         theirs.close()
         assert left() == 0
+
+
+DIES = """
+import os, signal, socket
+serving = socket.create_server(("127.0.0.1", 0))
+print(serving.getsockname()[1], flush=True)
+client, _ = serving.accept()
+client.recv(1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def test_who_dies_is_gone_once_its_connections_are_closed() -> None:
+    """Its port may accept another client for a moment, and its exit is told later."""
+    process = await Process.start([sys.executable, "-Sc", DIES], env={}, cwd="", standard=True)
+    try:
+        port = int(await process.standard.read())
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert not process.gone
+        writer.write(b"1")
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        assert process.gone
+        writer.close()
+    finally:
+        await process.end()

@@ -109,15 +109,12 @@ class ServerTester(Tester):
                 yield session
 
     async def lives(self, session: Session) -> bool:
-        """Whether it still listens.
-
-        A dying server's port may still accept for a moment: its next client then sees that it is
-        dead.
-        """
+        """Whether it still listens; the port of a dying server may accept for a moment."""
         with contextlib.suppress(TimeoutError, Unreachable):
             async with asyncio.timeout(LAST_WORDS):
                 await (await session.instance.link()).close()
-                return True
+                process = session.instance.process
+                return not (process and process.gone)
         return False
 
     async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:

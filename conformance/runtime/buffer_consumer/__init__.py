@@ -1,7 +1,10 @@
 """Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
 
 from conformance.iut import Iut
+from conformance.runtime.buffer_consumer.tester import set_value
+from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
+from conformance.verdicts import Violation
 
 SMOKE = "get-value.value"
 
@@ -11,3 +14,18 @@ async def smoke(iut: Iut) -> None:
     async with memory_tester(iut, ONE) as tester:
         buffer = await tester.make("arm")
         await tester.tested("get_value", **buffer.arguments, param="angle")
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who cannot set the parameters of an arm one by one."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        for param in (param for param in buffer.peripheral.params if param.writeable):
+            value = sample(param, 3)
+            await buffer.put({f"write.params.{param.name}": sample(param, 4)})
+            try:
+                await set_value(buffer, param.name, value)
+                (await buffer.look()).holds({f"write.params.{param.name}": value})
+            except Violation as found:
+                return found.requirement or "set-value.value"
+    return ""

@@ -10,6 +10,7 @@ from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.operations import Operation, offered, run
 from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.taking import some_succeed
 from conformance.runtime.memory.tester import memory_tester
 
 ROUNDS = 1000
@@ -179,12 +180,13 @@ async def test_reads_under_contention(iut: Iut) -> None:
             await asyncio.sleep(0)
         await reading
         tester.session.note("contention", None, written=number, read=len(came))
-        for answer in came:
+        some_succeed("get_value", came)
+        for answer in (answer for answer in came if answer.ok):
             whole = isinstance(answer.result, list) and len({*map(float, answer.result)}) == 1
             check(
-                answer.ok and whole,
+                whole,
                 "get_value to answer three numbers that were written together",
-                f"it answered {str(answer.result if answer.ok else answer.error)[:200]}",
+                f"it answered {str(answer.result)[:200]}",
             )
 
 
@@ -199,7 +201,7 @@ async def test_writes_under_contention(iut: Iut) -> None:
         buffer = await tester.make("arm")
         bit = buffer.bits(["mode"])
         await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
-        upper = tester.session.instance.upper
+        upper, came = tester.session.instance.upper, []
         began = time.time()
         await set_value(buffer, "mode", 0)
         first = await buffer.look()
@@ -213,8 +215,7 @@ async def test_writes_under_contention(iut: Iut) -> None:
                     upper("set_value", **buffer.arguments, param="mode", value=number + 1)
                     for number in range(start, start + BATCH)
                 )
-                for answer in await asyncio.gather(*asked):
-                    check(answer.ok, "set_value to succeed", f"it failed: {answer.why}")
+                came.extend(await asyncio.gather(*asked))
 
         writing = asyncio.create_task(write())
         before, looks, over, since = 0, 0, False, time.time()
@@ -237,4 +238,5 @@ async def test_writes_under_contention(iut: Iut) -> None:
             await asyncio.sleep(0)
         await writing
         tester.session.note("contention", None, written=ROUNDS, taken=looks)
+        some_succeed("set_value", came)
         check(looks > 0, "values to be written", "none was seen")

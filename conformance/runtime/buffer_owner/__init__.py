@@ -1,8 +1,10 @@
 """Test cases for an owner of buffers: the suite works its upper tester, and looks at its memory."""
 
 from conformance.iut import Iut
-from conformance.runtime.buffer_owner.tester import bits_of
+from conformance.runtime.buffer_owner.tester import set_alone
+from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
+from conformance.verdicts import Violation
 
 SMOKE = "lifecycle.created-valid"
 
@@ -15,11 +17,20 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who gives two parameters the same bit: all that has a bitmap rests on it."""
+    """What it violates who cannot set the parameters of an arm one by one.
+
+    Of one who gives two of them the same bit: all that has a bitmap rests on that.
+    """
+    bits = []
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
-        params = (param for param in buffer.peripheral.params if param.readable)
-        bits = [await bits_of(buffer, param.name) for param in params]
+        for param in (param for param in buffer.peripheral.params if param.readable):
+            try:
+                image = await set_alone(buffer, param)
+                image.holds({f"read.params.{param.name}": sample(param, 3)})
+            except Violation as found:
+                return found.requirement or "set-data.values"
+            bits.append(image["control.update"])
     # Where no bit is set, that is what is wrong.
     shared = all(bits) and len(set(bits)) < len(bits)
     return "format.bitmaps" if shared else ""

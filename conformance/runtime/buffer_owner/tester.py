@@ -3,7 +3,8 @@
 from conformance.cases import check
 from conformance.harness import memory
 from conformance.runtime.memory.answers import own_bit
-from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.buffer import Buffer, Image
+from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import Tester, new_uid
@@ -44,12 +45,12 @@ async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> 
     buffer.kept()
 
 
-async def bits_of(buffer: Buffer, name: str) -> int:
-    """The bitmap that set_data makes of one parameter."""
+async def set_alone(buffer: Buffer, param: Parameter) -> Image:
+    """What is in a buffer whose bitmap was clear, once set_data has set one parameter."""
     await buffer.put({"control.update": 0})
-    value = sample(buffer.peripheral[name], 3)
-    await buffer.tester.tested("set_data", **buffer.arguments, values={name: value})
-    return int((await buffer.look())["control.update"])
+    values = {param.name: sample(param, 3)}
+    await buffer.tester.tested("set_data", **buffer.arguments, values=values)
+    return await buffer.look()
 
 
 async def each_has_a_bit(buffer: Buffer) -> None:
@@ -57,5 +58,5 @@ async def each_has_a_bit(buffer: Buffer) -> None:
     seen: dict[int, str] = {}
     for param in buffer.peripheral.params:
         if param.readable:
-            bits = await bits_of(buffer, param.name)
+            bits = int((await set_alone(buffer, param))["control.update"])
             own_bit(buffer.place("control.update"), bits, param.name, seen)

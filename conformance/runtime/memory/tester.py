@@ -66,9 +66,12 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         instance = self.session.instance
-        limit = patience(self.session)
+        limit, locked = patience(self.session), ""
         try:
-            asked = self.session.operate(operation, **arguments)
+            asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
+            if operation == "list":
+                await asyncio.wait({asked}, timeout=self.session.seconds("quiet"))
+                locked = "" if asked.done() else self._locked_elsewhere()
             answer = await in_time(asked, self.session.left(limit))
         except TimeoutError:
             if not has_answered(self.session):
@@ -76,8 +79,9 @@ class Tester:
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
             await self._nothing_is_stuck()
-            if operation == "list":
-                self._others_are_free()
+            if locked:
+                text = f"'list' may wait for {locked}, which another program has locked"
+                raise Inconclusive(text) from None
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not within {limit:g} s{instance.upper.instead}"
             raise Violation(expected, came) from None
@@ -103,8 +107,8 @@ class Tester:
                         "operations.mutex-released",
                     ) from None
 
-    def _others_are_free(self) -> None:
-        """Raise Inconclusive where a buffer of another program is locked: a list may wait for it.
+    def _locked_elsewhere(self) -> str:
+        """A buffer of another program that is locked, if there is one: a list may wait for it.
 
         It is only looked at: where the mutex is in it, is known only if its layout is the IUT's.
         """
@@ -115,8 +119,8 @@ class Tester:
             for path in memory.FOLDER.glob(pattern):
                 with contextlib.suppress(OSError):
                     if path.name not in self.names and any(place.of(path.read_bytes())[:_LOCK]):
-                        text = f"'list' may wait for {path.name}, which another program has locked"
-                        raise Inconclusive(text)
+                        return path.name
+        return ""
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test is about. Raises Violation where it fails."""

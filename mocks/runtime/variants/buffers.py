@@ -192,6 +192,17 @@ class LeftToOthers(Owning):
         pass
 
 
+class _Impatient(Asked):
+    async def acquire(self, buffer: Buffer) -> None:
+        if not buffer.mapped.trylock(buffer.layout["mutex"].offset):
+            raise ValueError(f"the mutex of {buffer.name} is held by another process")
+
+
+@variant("gives-up", of="operations.mutex")
+class GivesUp(_Impatient):
+    """Fails where another process holds the mutex, rather than wait for it."""
+
+
 @variant("reads-replaced", of="set-read.sets")
 class ReadsReplaced(Owner):
     """Puts what is to be read in the place of what was to be read before."""
