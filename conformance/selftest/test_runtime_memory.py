@@ -358,4 +358,5 @@ def test_a_buffer_that_another_program_keeps_locked(place: Place) -> None:
         foreign.close()
         memory.remove(foreign.name)
     assert done.verdict("lifecycle.listed") == "inconclusive"
-    assert f"{foreign.name}, which another program has locked" in done.reason("lifecycle.listed")
+    # Where other runs are under way, theirs may be the one that is named.
+    assert ", which another program has locked" in done.reason("lifecycle.listed")

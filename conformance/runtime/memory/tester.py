@@ -66,12 +66,12 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         instance = self.session.instance
-        limit, locked = patience(self.session), ""
+        limit, waits = patience(self.session), ""
         try:
             asked = asyncio.ensure_future(self.session.operate(operation, **arguments))
             if operation == "list":
                 await asyncio.wait({asked}, timeout=self.session.seconds("quiet"))
-                locked = "" if asked.done() else self._locked_elsewhere()
+                waits = "" if asked.done() else self._waits_for_others()
             answer = await in_time(asked, self.session.left(limit))
         except TimeoutError:
             if not has_answered(self.session):
@@ -79,9 +79,8 @@ class Tester:
                 how = instance.upper.instead or instance.describe_end()
                 raise Unreachable(text + how) from None
             await self._nothing_is_stuck()
-            if locked:
-                text = f"'list' may wait for {locked}, which another program has locked"
-                raise Inconclusive(text) from None
+            if waits:
+                raise Inconclusive(waits) from None
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not within {limit:g} s{instance.upper.instead}"
             raise Violation(expected, came) from None
@@ -91,6 +90,8 @@ class Tester:
                 expected = f"the operation '{operation}' to be answered"
                 raise Violation(expected, f"it was not{instance.describe_end()}") from None
             raise
+        if waits and not answer.ok:
+            raise Inconclusive(waits)
         return answer
 
     async def _nothing_is_stuck(self) -> None:
@@ -107,8 +108,8 @@ class Tester:
                         "operations.mutex-released",
                     ) from None
 
-    def _locked_elsewhere(self) -> str:
-        """A buffer of another program that is locked, if there is one: a list may wait for it.
+    def _waits_for_others(self) -> str:
+        """Why a list may wait: a buffer of another program is locked; empty where none is.
 
         It is only looked at: where the mutex is in it, is known only if its layout is the IUT's.
         """
@@ -119,7 +120,7 @@ class Tester:
             for path in memory.FOLDER.glob(pattern):
                 with contextlib.suppress(OSError):
                     if path.name not in self.names and any(place.of(path.read_bytes())[:_LOCK]):
-                        return path.name
+                        return f"'list' may wait for {path.name}, which another program has locked"
         return ""
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
