@@ -37,16 +37,7 @@ async def waits_for_mutex(
             asked.cancel()
             buffer.kept()
             raise
-    response = tester.session.instance.configuration.seconds("response")
-    try:
-        answer = await in_time(asked, tester.session.left((1 + LATE) * response))
-    except TimeoutError:
-        raise Violation(
-            f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
-            "it was not answered any more",
-            "format.mutex",
-        ) from None
-    if not answer.ok:
+    if not (await _goes_on(tester, buffer, name, asked)).ok:
         await tester.tested(name, **arguments)
 
 
@@ -67,7 +58,7 @@ async def invalidated(
                 return
             buffer.poke({"valid": 0})
             before = buffer.peek()
-        answer = await asked
+        answer = await _goes_on(tester, buffer, name, asked)
         (await buffer.look()).only(before, (), "operations.validity")
         if answer.ok and answer.result:
             raise Violation(
@@ -79,3 +70,21 @@ async def invalidated(
     finally:
         if asked:
             asked.cancel()
+
+
+async def _goes_on(
+    tester: Tester, buffer: Buffer, name: str, asked: asyncio.Task[Answer]
+) -> Answer:
+    """What an operation answers that may have waited for the mutex, once that is free again.
+
+    Raises Violation where it never does, before the tester has lost all patience with it.
+    """
+    response = tester.session.instance.configuration.seconds("response")
+    try:
+        return await in_time(asked, tester.session.left(LATE * response))
+    except TimeoutError:
+        raise Violation(
+            f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
+            "it was not answered any more",
+            "format.mutex" if tester.owns else "operations.mutex",
+        ) from None
