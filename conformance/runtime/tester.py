@@ -126,23 +126,60 @@ async def _prompt(instance: Instance, operation: str, arguments: dict[str, Any])
         await instance.upper(operation, **arguments)
 
 
-async def takes_part(session: Session) -> None:
-    """Raise Unreachable where the IUT ends at once: over datagrams nothing else tells."""
-    process = session.instance.process
+async def takes_part(session: Session, operation: str, **arguments: Any) -> None:
+    """Wait until the IUT sends something, as it has to once this operation has succeeded.
+
+    Over datagrams nothing else tells that it has started. Raises Unreachable where it ends, or
+    neither sends nor answers the operation.
+    """
+    instance, process = session.instance, session.instance.process
     if process is None:
         return
-    within = session.seconds("quiet")
-    # What sends has begun to take part; what has not yet may be about to end.
-    either = [
-        asyncio.ensure_future(session.watch(within=within)),
-        asyncio.ensure_future(process.wait(within)),
-    ]
+    operated = instance.upper.offers(operation)
+    seconds = session.due if operated else session.seconds("quiet")
+    does = asyncio.ensure_future(_does(instance, operation, arguments))
+    sends = asyncio.ensure_future(session.watch(within=seconds))
+    ends = asyncio.ensure_future(process.wait(seconds))
     try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({does, sends, ends}, return_when=asyncio.FIRST_COMPLETED)
+        answered = does.done()
+        succeeded = answered and does.result()
     finally:
-        await ended(either)
+        await ended([does, sends, ends])
     if process.exit:
-        raise Unreachable(f"it ends before it takes part{session.instance.describe_end()}")
+        raise Unreachable(f"it ends before it takes part{instance.describe_end()}")
+    if session.received or not operated:
+        return
+    if not answered:
+        raise Unreachable(
+            f"it sent nothing within {seconds:g} s, and {_unanswered(instance, operation)}"
+            f"{instance.describe_end()}{instance.slow}"
+        )
+    if succeeded:
+        await session.expect(to=f"of the operation '{operation}'")
+
+
+async def _does(instance: Instance, operation: str, arguments: dict[str, Any]) -> bool:
+    """Whether an operation succeeds, once it is answered, if that comes."""
+    try:
+        return (await instance.upper(operation, **arguments)).ok
+    except Inconclusive:
+        # It has closed its standard output, and may go on to send, or be about to end.
+        pass
+    except NotExercised:
+        if instance.upper.offers(operation):
+            return False
+    await asyncio.get_running_loop().create_future()
+    return False
+
+
+def _unanswered(instance: Instance, operation: str) -> str:
+    """That an operation has no answer, and what gives it one, for the end of a sentence."""
+    return (
+        f"does not answer the operation '{operation}' on its standard streams"
+        f"{instance.upper.instead}: see what the README says of operations, or give "
+        f"--hook {operation}=COMMAND"
+    )
 
 
 class Unoperated(NotExercised):
@@ -195,11 +232,8 @@ async def done(session: Session, operation: str, **arguments: Any) -> Any:
         asked = session.operate(operation, **arguments)
         answer = await in_time(asked, session.left(patience(session)))
     except TimeoutError:
-        raise Unoperated(
-            f"needs the operation '{operation}', which the IUT does not answer on its standard "
-            f"streams{session.instance.upper.instead}: see what the README says of operations, or "
-            f"give --hook {operation}=COMMAND"
-        ) from None
+        lacking = _unanswered(session.instance, operation)
+        raise Unoperated(f"needs an operation: the IUT {lacking}") from None
     except NotExercised as missing:
         raise Unoperated(str(missing)) from missing
     except Inconclusive:

@@ -1,0 +1,47 @@
+"""Senders of datagrams that take no part: one that ends, one that is silent, one that only answers.
+
+Nothing accepts or connects there, so that what they send and answer alone shows that they run.
+"""
+
+import sys
+
+import pytest
+
+from conformance.selftest.driving import Place
+
+ROLES = ("runtime/gamepad-sender", "runtime/update-publisher")
+BRIEF = ("--timing", "startup=3", "--timing", "response=0.3")
+ENDS = "import sys; sys.exit('no joystick is there')"
+SILENT = "import time; time.sleep(60)"
+NO_ANSWER = "[print('welcome', flush=True) for _ in open(0)]"
+ONLY_ANSWERS = """
+import json
+for line in open(0):
+    print(json.dumps({"id": json.loads(line)["id"], "ok": True}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        (
+            ENDS,
+            3,
+            "it ends before it takes part; the process exited with code 1; the last line of its log was: no joy",
+        ),
+        (SILENT, 3, "it sent nothing within 3.3 s, and does not answer the operation"),
+        (NO_ANSWER, 3, "it wrote 'welcome', which is no answer"),
+        (ONLY_ANSWERS, 1, "expected a message of the operation"),
+    ],
+    ids=["ends", "silent", "no answer", "only answers"],
+)
+def test_one_message_says_what_it_lacks(
+    place: Place, role: str, program: str, code: int, said: str
+) -> None:
+    """The smoke session tells it, and no test is tried."""
+    done = place.run(role, *BRIEF, iut=[sys.executable, "-c", program, "{host}", "{port}"])
+    assert said in done.smoke["detail"]
+    assert done.code == code
+    assert [test["id"] for test in done.report["tests"]] == ["smoke"]
+    assert not done.left
