@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from conformance.definitions.keywords import shown
@@ -73,7 +74,7 @@ async def answers(
             missing.remove(number)
             came[number] = (message.value[2], message.value[3])
         else:
-            strange = message
+            strange = strange or message
     return came
 
 
@@ -240,6 +241,16 @@ async def in_pieces(iut: Iut) -> AsyncIterator[None]:
         if not await iut.once("a request in pieces is answered", answered):
             raise Violation(wrong.expected, wrong.came, SEGMENTATION, wrong.event) from wrong
         raise
+
+
+async def sleeping(iut: Iut, session: Session) -> str:
+    """The procedure that takes its time, which is answered where nothing else is asked for.
+
+    Raises Violation of rpc.each-answered where it is not, NotExercised where there is none.
+    """
+    name = await procedure(iut, session, "sleep")
+    await iut.once("a slow call is answered", partial(call, session, 124, name, 0.02))
+    return name
 
 
 def usual(iut: Iut) -> str:

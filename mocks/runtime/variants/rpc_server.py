@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from conformance.runtime.shapes import mark
+from conformance.codec import Frame
+from conformance.runtime.shapes import NOTIFICATION, mark
 from mocks.deviations import variant
 from mocks.runtime.rpc_server import PROCEDURES, Server
 from mocks.streams import Stream
@@ -34,6 +35,26 @@ class AnswersLater(Server):
         else:
             loop = asyncio.get_running_loop()
             loop.call_later(0.005, super().answer, number, error, result)
+
+
+@variant("a-task-for-each", of="rpc.notification-calls")
+class ATaskForEach(Server):
+    """Does what each message asks by itself, and what notifications ask a moment later."""
+
+    def take(self, frame: Frame) -> None:
+        later = 0.02 if frame.name == NOTIFICATION else 0.0
+        asyncio.get_running_loop().call_later(later, super().take, frame)
+
+
+@variant("one-client-at-a-time", of="rpc.clients-apart")
+class OneClientAtATime(Server):
+    """Serves a client once the one before it has gone."""
+
+    turn = asyncio.Lock()
+
+    async def run(self, stream: Stream) -> None:
+        async with self.turn:
+            await super().run(stream)
 
 
 @variant("echo-of-one", of="rpc.arguments")

@@ -201,6 +201,18 @@ class SlowNotificationsAnswered(Server):
             self.call(method, params, lambda error, result: self.answer(1, error, result))
 
 
+@fault("every-seventh-as-before", violates="rpc.response-id", subtle=True)
+class EverySeventhAsBefore(Server):
+    """Writes the id of the response before into every seventh."""
+
+    answers = before = 0
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        self.answers += 1
+        own, self.before = number, self.before if self.answers % 7 == 0 else number
+        return super().response(self.before if self.answers % 7 == 0 else own, error, result)
+
+
 @fault("ids-of-all-clients", violates="rpc.clients-apart", subtle=True)
 class IdsOfAllClients(Server):
     """Sends a response to the client that has used its id last, whichever that is."""
@@ -215,6 +227,15 @@ class IdsOfAllClients(Server):
         own, self.stream = self.stream, self.clients.get(number, self.stream)
         super().answer(number, error, result)
         self.stream = own
+
+
+@fault("ids-of-all-clients-once", violates="rpc.clients-apart", subtle=True)
+class IdsOfAllClientsOnce(IdsOfAllClients):
+    """Does so with the first response to an id that several wait with, and none after it."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, result)
+        self.clients.pop(number, None)
 
 
 @fault("answers-to-everybody", violates="rpc.clients-apart")
