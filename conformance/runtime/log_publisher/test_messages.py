@@ -28,7 +28,25 @@ LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x"
 CONTEXT: list[dict[str, Any]] = [
     {"uid": "226673591177742970880"},
     {"number": 5, "negative": -1, "large": 2**53 - 1, "real": 0.25, "yes": True, "nothing": None},
-    {"nested": {"list": [1, [2, {"deep": None}]]}, "empty": {}, "none": []},
+    {"nested": {"list": [1, [2, {"deep": {"er": [7]}}]]}, "empty": {}, "none": []},
+    {
+        "sizes": [
+            127,
+            128,
+            255,
+            256,
+            65535,
+            65536,
+            2**31,
+            2**32,
+            -32,
+            -33,
+            -128,
+            -129,
+            -32769,
+            -(2**31),
+        ]
+    },
     {"ä€": "😀", "with blank": "", "with.dot": 1},
     {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": {"extra": 1}},
     {f"key{number}": number for number in range(20)},
@@ -239,9 +257,11 @@ async def test_context(iut: Iut) -> None:
                 name in came and equal(extra[name], came[name]) for name in extra
             )
             check(there, f"{shown(extra)} in extra", f"{shown(came)} came", message.event)
-            rest = {name: message.value.get(name) for name in ("level", "logger")}
-            right = rest == {"level": "error", "logger": LOGGER}
-            check(right, "level and logger of the message", f"{shown(rest)} came", message.event)
+            for name, wanted in (("level", "error"), ("logger", LOGGER)):
+                came = message.value.get(name)
+                if came != wanted:
+                    text = f"{shown(came)} came"
+                    raise Violation(f"the {name} {wanted}", text, f"log.{name}", message.event)
 
 
 @requirement("log.context")
