@@ -172,13 +172,15 @@ class Waiting(Wire):
     def _lacking(
         self, names: Names, expected: str, start: int, requirement: str | None
     ) -> Violation:
-        """That no such message has come; or that one has, and nothing lacks of it but its end."""
+        """That no such message has come; or that one has, or has begun, and lacks its end."""
         left = [] if self._ended else self.judge.rest(self.role.name)
         came, event = self._instead(start, left), None
         first = left[0] if left else None
         if first and first.requirement and first.name and (not names or first.name in names):
             requirement, event = first.requirement, len(self.events)
             self._take(first)
+        elif first and not first.requirement:
+            requirement = self.protocol.schema_requirement
         return Violation(expected, came, requirement, event)
 
     def _instead(self, start: int, left: Sequence[Frame]) -> str:

@@ -108,10 +108,13 @@ class Oracle:
         """Requests that have reached the client, which it may answer."""
         self._gone: set[str] = set()
         self._lenient = False
+        self._latest: dict[str, Any] = {}
+        """By sender: its last message, which may have been announced to be shorter than it is."""
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender in (CLIENT, SERVER):
             self.exercised.add("rpc.own-direction")
+        self._latest[sender] = value
         if name in _TEXTS:
             yield from self._strings(name, value)
         yield from self._RULES[name](self, value)
@@ -128,7 +131,8 @@ class Oracle:
         if not foreign and sender != SERVER and any(mark(key) for key in _keys(value)):
             yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
-        yield Finding(requirement, f"{wanted} was expected, {shown(value)} came{wrapped}")
+        behind = f" right behind {shown(self._latest[sender])}" if sender in self._latest else ""
+        yield Finding(requirement, f"{wanted} was expected, {shown(value)} came{wrapped}{behind}")
 
     def broken(self, sender: str) -> None:
         self._lenient |= sender == CLIENT

@@ -45,6 +45,14 @@ class LongResponsesInTwo(Server):
             self.stream.write(data[1000:])
 
 
+@fault("sixteen-kilobytes", violates="encoding.messagepack", subtle=True)
+class SixteenKilobytes(Server):
+    """Sends 16 kilobytes of a response at most."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data[: 2**14])
+
+
 @fault("shortest-forms-only", violates="encoding.wider-forms")
 class ShortestFormsOnly(Server):
     """Takes no request that is not in its shortest form."""
