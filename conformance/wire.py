@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.codec import Frame
@@ -12,6 +12,7 @@ from conformance.harness.links import Link
 from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
+from conformance.judging.packed import Packed, unpacked
 from conformance.running.floods import Read
 from conformance.running.patience import CLOSED, Patience
 from conformance.segmentation import Segmentation, whole
@@ -24,6 +25,8 @@ ONE_READ = 1024  # bytes that any program takes in one read, if they are there
 APART = (LONG, IN_PIECES, TOGETHER) = ("at length", "in pieces", "several messages in one write")
 """How messages are sent that one read need not take whole, and one by one."""
 PART = "a part of a message"
+_LARGE = 512  # bytes of messages that are packed once so many newer ones have come:
+_NEW = 64
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
 _A_PIECE = 0.001  # and as many more for each, in which any peer reads one if the machine is idle
 
@@ -33,9 +36,14 @@ class Message:
     """One message that the IUT sent; ``event`` is its index in the transcript."""
 
     name: str
-    value: Any
+    decoded: Any
+    """Its value, or that packed."""
     at: float
     event: int
+
+    @property
+    def value(self) -> Any:
+        return unpacked(self.decoded)
 
 
 class Wire:
@@ -84,6 +92,8 @@ class Wire:
         """When it was opened, on the clock of the event loop."""
         self._size = 0
         self._blocks = 0
+        self._old = 0
+        """How many of the messages are old ones, and so are packed if they are large."""
         self._news = asyncio.Event()
         self._ended = False
         self._flooded = ""
@@ -316,6 +326,19 @@ class Wire:
             self._patience.came(frame.name)
             self.instance.spoke = True
             self.received.append(Message(frame.name, frame.value, self.now, index))
+            self._pack()
+
+    def _pack(self) -> None:
+        """Hold what a large message was decoded into in less memory, once it is an old one."""
+        if len(self.received) - self._old <= _NEW:
+            return
+        message = self.received[self._old]
+        event = self.events[message.event]
+        if event.data and len(event.data) >= _LARGE:
+            packed = Packed(message.decoded)
+            self.received[self._old] = replace(message, decoded=packed)
+            self.events[message.event] = replace(event, value=packed)
+        self._old += 1
 
 
 def _within(piece: bytes, frames: Sequence[Frame]) -> Sequence[Frame]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.judging.captures import LEFT_OUT, Capture, Event, write
+from conformance.judging.packed import unpacked
 from conformance.session import Session
 
 KEPT = 1024 * 1024  # bytes of a transcript's beginning, about, and more up to a marked event
@@ -210,5 +211,6 @@ def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event
             told.append(Event(gone[0].at, None, event=LEFT_OUT, details=details))
         if place < len(events):
             numbers[place] = len(told)
-            told.append(events[place])
+            event = events[place]
+            told.append(replace(event, value=unpacked(event.value)))
     return told, numbers
