@@ -36,6 +36,7 @@ from conformance.reporting.text import visible
 from conformance.reporting.wording import VERDICTS, Report, area, worst_first
 
 PAGE_SIZE = 4_000_000  # characters of all ladders together; a browser should still scroll
+SHORT = PAGE_SIZE // 4  # up to which there is room for those of tests that decide nothing as well
 LEVELS = ("must", "should", "may")
 
 
@@ -184,7 +185,8 @@ def _cards(report: Report, folder: Path) -> Iterator[_Card]:
         # Of a session in which nothing was wrong the page only tells how to show it: most are.
         wrong = own or test["verdict"] in ("fail", "warn", "inconclusive", "known")
         if wrong and test["transcript"] is not None:
-            drawn = _ladder(report, folder, test, own) if left > 0 else _NO_ROOM
+            least = PAGE_SIZE - SHORT if test["verdict"] == "inconclusive" and not own else 0
+            drawn = _ladder(report, folder, test, own) if left > least else _NO_ROOM
             left -= drawn.size
         yield _Card(test, requirements.get(test["requirement"]), own, drawn)
 
