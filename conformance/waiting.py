@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any
@@ -100,6 +100,9 @@ class Waiting(Wire):
         about = {self._deciding, self.blamed or wait.requirement or self._deciding}
         if self.hasty:
             return SHARE * seconds
+        if self._explained(about):
+            wait.brief = True
+            return patience.briefly(wait.names, seconds)
         brief = patience.seconds_for(
             wait.names, seconds, about, certain=wait.certain, presumes=wait.presumes
         )
@@ -107,6 +110,11 @@ class Waiting(Wire):
         if wait.brief and not patience.rests(self._deciding):
             wait.known = {each for each in about if patience.missed(each, wait.names)}
         return brief
+
+    def _explained(self, requirements: Collection[str]) -> bool:
+        """Whether what violates these in this session would only follow from what was found."""
+        found = {finding.requirement for finding in self.judge.findings}
+        return bool(found) and all(found & {*self._patience.presumed(r)} for r in requirements)
 
     def _miss(self, wait: Wait) -> None:
         """Remember that something has not come to the deadline, unless the stream ended."""
@@ -123,6 +131,7 @@ class Waiting(Wire):
         The deadline is asked for again and again: another test may show that the rest is in vain.
         """
         asked, idle = self.now, False
+        lasts = self._patience.lasted(wait.names) > _IDLE
         with contextlib.ExitStack() as stack:
             while not found():
                 if self._flooded:
@@ -130,8 +139,8 @@ class Waiting(Wire):
                 left = deadline() - self.now
                 if self._ended or left <= 0:
                     return False
-                # What is hardly awaited any more is not expected to come.
-                still = wait.brief or self.now > asked + _IDLE
+                # What is hardly awaited any more is not expected to come, or not before long.
+                still = wait.brief or lasts or self.now > asked + _IDLE
                 if not idle and still and self.received:
                     idle = True
                     stack.enter_context(self._patience.idling())
@@ -147,11 +156,14 @@ class Waiting(Wire):
             with contextlib.suppress(TimeoutError):
                 await in_time(self.instance.process.wait(), self._patience.left(LAST_WORDS))
 
-    def _ceased(self, ebb: Wait, names: Names, asked: float) -> float:
-        """When such messages have ceased to come, if none comes until then."""
-        latest = next((each.at for each in reversed(self.received) if each.name in names), asked)
-        within = (1 + self._patience.late) * self.seconds("response")
-        return max(latest, asked) + self._brief(ebb, within)
+    def _ceased(self, ebb: Wait, names: Names, asked: float) -> tuple[float, float]:
+        """When such messages came last, and when they have ceased to come, if none comes then."""
+        came = next((each.at for each in reversed(self.received) if each.name in names), asked)
+        latest, whole = max(came, asked), self.seconds("response")
+        seconds = self._brief(ebb, whole)
+        if seconds == whole:
+            seconds += self._patience.late * whole
+        return latest, latest + seconds
 
     def _gap(self, names: Names, since: float) -> float:
         """The longest time without any of these messages."""

@@ -88,6 +88,7 @@ class Patience:
     _came: set[str] = field(default_factory=set)
     _often: Counter[Names] = field(default_factory=Counter)
     _lags: dict[Names, list[float]] = field(default_factory=dict)
+    _latest: dict[Names, float] = field(default_factory=dict)
     _slowest: dict[Names, float] = field(default_factory=dict)
     _starts: list[float] = field(default_factory=list)
 
@@ -207,7 +208,12 @@ class Patience:
         What had come before it was awaited, and so took less than nothing, tells nothing.
         """
         if took > 0:
+            self._latest[names] = took
             self._slowest[names] = max(self._slowest.get(names, 0.0), took)
+
+    def lasted(self, names: Names) -> float:
+        """The seconds that such messages were awaited when they came last; 0 where not at all."""
+        return self._latest.get(names, 0.0)
 
     def pace(self, names: Names, declared: float) -> float:
         """The seconds, at most the declared ones, in which such a message is certain to come."""
