@@ -8,6 +8,16 @@ from conformance.iut import Iut
 from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
 
+LONG = 250  # messages, which the published server sends in ten seconds
+
+
+@requirement("monitors.understood")
+async def test_for_long(iut: Iut) -> None:
+    """The monitor takes what comes for ten seconds of a simulation, and still knows the latest."""
+    async with introduced(iut) as tester:
+        await tester.tick(LONG)
+        await tester.knows(time=tester.time)
+
 
 @requirement("monitors.understood")
 async def test_introduction(iut: Iut) -> None:

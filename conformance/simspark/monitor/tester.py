@@ -70,7 +70,7 @@ class Tester:
 
         async def told() -> bool:
             nonlocal kept, wrong
-            state = await self._state()
+            state = await self.state()
             kept = {name: value for name, value in wanted.items() if name in state}
             wrong = {
                 name: state[name] for name, value in kept.items() if not _same(state[name], value)
@@ -95,7 +95,8 @@ class Tester:
         with contextlib.suppress(NotExercised):
             await self.knows(**wanted)
 
-    async def _state(self) -> dict[str, Any]:
+    async def state(self) -> dict[str, Any]:
+        """What the monitor says that it knows. Raises Inconclusive where that is no object."""
         answer = await asked(self.session, "state")
         if not answer.ok or not isinstance(answer.result, dict):
             why = answer.error or answer.result
@@ -190,18 +191,24 @@ async def misread(iut: Iut) -> str:
 
     One that has all of them wrong may have misread the stream, which other requirements are about.
     """
-    right = []
-    with contextlib.suppress(Inconclusive, NotExercised):
+    right: list[bool] = []
+    with contextlib.suppress(Inconclusive):
         async with introduced(iut) as tester:
+            right += await _right(tester, half=1)
             await tester.tick(more="(score_left 3)(score_right 4)")
             await tester.tick()
-            for name, value in (("time", tester.time), ("score_left", 3), ("score_right", 4)):
-                try:
-                    await tester.knows(None, **{name: value})
-                    right.append(True)
-                except Violation:
-                    right.append(False)
+            right += await _right(tester, time=tester.time, score_left=3, score_right=4)
     return "monitors.understood" if len(set(right)) == 2 else ""
+
+
+async def _right(tester: Tester, **values: Any) -> list[bool]:
+    """Of each value that the monitor keeps, whether it knows it."""
+    with contextlib.suppress(NotExercised):
+        with contextlib.suppress(Violation):
+            await tester.knows(None, **values)
+        state = await tester.state()
+        return [_same(state[name], value) for name, value in values.items() if name in state]
+    return []
 
 
 async def survives(iut: Iut, data: bytes, what: str) -> None:

@@ -1,23 +1,44 @@
-"""Faults of the monitor in what it takes from the states and scenes that it is sent."""
+"""Faults of the monitor in what it takes from the states that it is sent."""
 
 import re
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.simspark.scene import Matrix, Scene
+from conformance.simspark.scene import Scene
 from conformance.simspark.view import View
 from mocks.deviations import fault
 from mocks.simspark.faults.decoders import die
 from mocks.simspark.monitor import Monitor
 
 
-class _Viewing(Monitor):
+class Viewing(Monitor):
     """A monitor with another view."""
 
     view_of_its_own: type[View]
 
     def make_view(self) -> View:
         return self.view_of_its_own()
+
+
+@fault("introduced-only", violates="monitors.understood")
+class IntroducedOnly(Monitor):
+    """Reads on and takes in nothing more once it knows the environment, the state and the scene."""
+
+    def take_state(self, frame: Frame) -> None:
+        if self.view.fulls < 2:
+            super().take_state(frame)
+
+
+@fault("two-hundred-states", violates="monitors.understood", subtle=True)
+class TwoHundredStates(Monitor):
+    """Takes in no more than two hundred messages."""
+
+    taken = 0
+
+    def take_state(self, frame: Frame) -> None:
+        self.taken += 1
+        if self.taken <= 200:
+            super().take_state(frame)
 
 
 @fault("dies-of-updates", violates="monitors.understood")
@@ -113,7 +134,7 @@ class _Forgetting(View):
 
 
 @fault("forgets", violates="monitors.understood")
-class Forgets(_Viewing):
+class Forgets(Viewing):
     """Forgets what a partial state does not bring."""
 
     view_of_its_own = _Forgetting
@@ -127,7 +148,7 @@ class _WholeSeconds(View):
 
 
 @fault("whole-seconds", violates="monitors.understood", subtle=True)
-class WholeSeconds(_Viewing):
+class WholeSeconds(Viewing):
     """Cuts the time to whole seconds."""
 
     view_of_its_own = _WholeSeconds
@@ -141,7 +162,7 @@ class _InOrder(View):
 
 
 @fault("values-by-place", violates="monitors.understood", subtle=True)
-class ValuesByPlace(_Viewing):
+class ValuesByPlace(Viewing):
     """Takes the first value of a longer state for the time."""
 
     view_of_its_own = _InOrder
@@ -158,144 +179,10 @@ class _OwnModes(View):
 
 
 @fault("own-play-modes", violates="state.play-mode-known", subtle=True)
-class OwnPlayModes(_Viewing):
+class OwnPlayModes(Viewing):
     """Takes an index into a list of its own, where that is long enough."""
 
     view_of_its_own = _OwnModes
-
-
-class _NoUpdates(View):
-    def take(self, value: Any) -> None:
-        scene = self.scene
-        super().take([*value[:2], []] if value[1:2] and value[1][:1] == ["RDS"] else value)
-        self.scene = self.scene or scene
-
-
-@fault("updates-not-applied", violates="header.partial-applied")
-class UpdatesNotApplied(_Viewing):
-    """Shows the scene as it was in the last full graph."""
-
-    view_of_its_own = _NoUpdates
-
-
-class _Resetting(View):
-    def take(self, value: Any) -> None:
-        if self.scene is not None and value[1:2] and value[1][:1] == ["RDS"]:
-            fresh = Scene([])
-            fresh.nodes = self.scene.nodes
-            fresh.locals = [self._written(node) for node in fresh.nodes]
-            self.scene = fresh
-        super().take(value)
-
-    def _written(self, node: Any) -> Matrix:
-        return Scene([["nd", node.kind or "BN", *node.leaves]]).locals[1]
-
-
-@fault("empty-nodes-reset", violates="header.partial-applied", subtle=True)
-class EmptyNodesReset(_Viewing):
-    """Puts what an update leaves empty back to where it was in the last full graph."""
-
-    view_of_its_own = _Resetting
-
-
-class _PassingOver(View):
-    def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == ["RDS"]:
-            value = [*value[:2], self._empty_last(value[2])]
-        super().take(value)
-
-    def _empty_last(self, graph: Any) -> Any:
-        if not isinstance(graph, list):
-            return graph
-        return sorted(map(self._empty_last, graph), key=lambda part: part == ["nd"])
-
-
-@fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
-class EmptyNodesPassedOver(_Viewing):
-    """Takes what is updated for the first nodes, where empty ones stand before it."""
-
-    view_of_its_own = _PassingOver
-
-
-class _Local(View):
-    @property
-    def poses(self) -> list[Matrix]:
-        return list(self.scene.locals) if self.scene else []
-
-
-@fault("own-transforms-only", violates="graph.poses-known")
-class OwnTransformsOnly(_Viewing):
-    """Takes for the pose of a node what stands right above it."""
-
-    view_of_its_own = _Local
-
-    def state(self) -> dict[str, Any]:
-        told = super().state()
-        scene = self.view.scene
-        for number, node in enumerate(scene.nodes if scene else []):
-            for child in node.children:
-                if scene and any("ball" in str(leaf) for leaf in scene.nodes[child].leaves):
-                    told["ball"] = list(scene.locals[number][12:15])
-        return told
-
-
-class _Sums(View):
-    @property
-    def poses(self) -> list[Matrix]:
-        if self.scene is None:
-            return []
-        found = list(self.scene.locals)
-        for place, node in enumerate(self.scene.nodes):
-            for child in node.children:
-                own, above = self.scene.locals[child], found[place]
-                found[child] = (*own[:12], *(own[i] + above[i] for i in (12, 13, 14)), 1.0)
-        return found
-
-
-@fault("sums-of-places", violates="graph.poses-known", subtle=True)
-class SumsOfPlaces(_Viewing):
-    """Adds up the translations along the path, and ignores rotations."""
-
-    view_of_its_own = _Sums
-
-
-class _Unlit(View):
-    def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == ["RSG"]:
-            value = [*value[:2], self._dark(value[2])]
-        super().take(value)
-
-    def _dark(self, graph: Any) -> Any:
-        if not isinstance(graph, list):
-            return graph
-        return [self._dark(part) for part in graph if part[:2] != ["nd", "Light"]]
-
-
-@fault("lights-not-counted", violates="header.partial-applied", subtle=True)
-class LightsNotCounted(_Viewing):
-    """Keeps no lights of a full graph, so that updates of what stands behind one go astray."""
-
-    view_of_its_own = _Unlit
-
-
-class _Shallow(View):
-    @property
-    def poses(self) -> list[Matrix]:
-        found = super().poses
-        depth = [0] * len(found)
-        for place, node in enumerate(self.scene.nodes if self.scene else ()):
-            for child in node.children:
-                depth[child] = depth[place] + 1
-                if depth[child] > 32:
-                    found[child] = found[place]
-        return found
-
-
-@fault("thirty-two-levels", violates="graph.poses-known", subtle=True)
-class ThirtyTwoLevels(_Viewing):
-    """Leaves out the transforms that stand more than 32 levels deep."""
-
-    view_of_its_own = _Shallow
 
 
 class _SeventeenModes(View):
@@ -305,7 +192,7 @@ class _SeventeenModes(View):
 
 
 @fault("seventeen-modes", violates="state.play-mode-known", subtle=True)
-class SeventeenModes(_Viewing):
+class SeventeenModes(Viewing):
     """Has room for the play modes of the specification's example, and no more."""
 
     view_of_its_own = _SeventeenModes
@@ -318,7 +205,7 @@ class _SmallNumbers(View):
 
 
 @fault("goals-in-a-byte", violates="monitors.understood", subtle=True)
-class GoalsInAByte(_Viewing):
+class GoalsInAByte(Viewing):
     """Keeps goals in a byte with a sign."""
 
     view_of_its_own = _SmallNumbers

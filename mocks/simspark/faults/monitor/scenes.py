@@ -1,0 +1,142 @@
+"""Faults of the monitor in what it makes of the scene graphs that it is sent."""
+
+from typing import Any
+
+from conformance.simspark.scene import Matrix, Scene
+from conformance.simspark.view import View
+from mocks.deviations import fault
+from mocks.simspark.faults.monitor.following import Viewing
+
+
+class _NoUpdates(View):
+    def take(self, value: Any) -> None:
+        scene = self.scene
+        super().take([*value[:2], []] if value[1:2] and value[1][:1] == ["RDS"] else value)
+        self.scene = self.scene or scene
+
+
+@fault("updates-not-applied", violates="header.partial-applied")
+class UpdatesNotApplied(Viewing):
+    """Shows the scene as it was in the last full graph."""
+
+    view_of_its_own = _NoUpdates
+
+
+class _Resetting(View):
+    def take(self, value: Any) -> None:
+        if self.scene is not None and value[1:2] and value[1][:1] == ["RDS"]:
+            fresh = Scene([])
+            fresh.nodes = self.scene.nodes
+            fresh.locals = [self._written(node) for node in fresh.nodes]
+            self.scene = fresh
+        super().take(value)
+
+    def _written(self, node: Any) -> Matrix:
+        return Scene([["nd", node.kind or "BN", *node.leaves]]).locals[1]
+
+
+@fault("empty-nodes-reset", violates="header.partial-applied", subtle=True)
+class EmptyNodesReset(Viewing):
+    """Puts what an update leaves empty back to where it was in the last full graph."""
+
+    view_of_its_own = _Resetting
+
+
+class _PassingOver(View):
+    def take(self, value: Any) -> None:
+        if value[1:2] and value[1][:1] == ["RDS"]:
+            value = [*value[:2], self._empty_last(value[2])]
+        super().take(value)
+
+    def _empty_last(self, graph: Any) -> Any:
+        if not isinstance(graph, list):
+            return graph
+        return sorted(map(self._empty_last, graph), key=lambda part: part == ["nd"])
+
+
+@fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
+class EmptyNodesPassedOver(Viewing):
+    """Takes what is updated for the first nodes, where empty ones stand before it."""
+
+    view_of_its_own = _PassingOver
+
+
+class _Local(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        return list(self.scene.locals) if self.scene else []
+
+
+@fault("own-transforms-only", violates="graph.poses-known")
+class OwnTransformsOnly(Viewing):
+    """Takes for the pose of a node what stands right above it."""
+
+    view_of_its_own = _Local
+
+    def state(self) -> dict[str, Any]:
+        told = super().state()
+        scene = self.view.scene
+        for number, node in enumerate(scene.nodes if scene else []):
+            for child in node.children:
+                if scene and any("ball" in str(leaf) for leaf in scene.nodes[child].leaves):
+                    told["ball"] = list(scene.locals[number][12:15])
+        return told
+
+
+class _Sums(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        if self.scene is None:
+            return []
+        found = list(self.scene.locals)
+        for place, node in enumerate(self.scene.nodes):
+            for child in node.children:
+                own, above = self.scene.locals[child], found[place]
+                found[child] = (*own[:12], *(own[i] + above[i] for i in (12, 13, 14)), 1.0)
+        return found
+
+
+@fault("sums-of-places", violates="graph.poses-known", subtle=True)
+class SumsOfPlaces(Viewing):
+    """Adds up the translations along the path, and ignores rotations."""
+
+    view_of_its_own = _Sums
+
+
+class _Unlit(View):
+    def take(self, value: Any) -> None:
+        if value[1:2] and value[1][:1] == ["RSG"]:
+            value = [*value[:2], self._dark(value[2])]
+        super().take(value)
+
+    def _dark(self, graph: Any) -> Any:
+        if not isinstance(graph, list):
+            return graph
+        return [self._dark(part) for part in graph if part[:2] != ["nd", "Light"]]
+
+
+@fault("lights-not-counted", violates="header.partial-applied", subtle=True)
+class LightsNotCounted(Viewing):
+    """Keeps no lights of a full graph, so that updates of what stands behind one go astray."""
+
+    view_of_its_own = _Unlit
+
+
+class _Shallow(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        found = super().poses
+        depth = [0] * len(found)
+        for place, node in enumerate(self.scene.nodes if self.scene else ()):
+            for child in node.children:
+                depth[child] = depth[place] + 1
+                if depth[child] > 32:
+                    found[child] = found[place]
+        return found
+
+
+@fault("thirty-two-levels", violates="graph.poses-known", subtle=True)
+class ThirtyTwoLevels(Viewing):
+    """Leaves out the transforms that stand more than 32 levels deep."""
+
+    view_of_its_own = _Shallow
