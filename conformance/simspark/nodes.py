@@ -192,8 +192,16 @@ def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
                 fits, f"node {place} is {new.kind!r:.60} in an update, and was {node.kind}"
             )
             return
+        if "SLT" in _names(new) - _names(node) and node.kind != "TRF":
+            what = f"node {place}, which was {node.kind}, has the SLT of a TRF in an update"
+            yield Finding(fits, what)
+            return
         if (new.leaves or new.stray) and node.kind in LEAVES:
             yield from _wrong_leaves(new, node.kind)
+
+
+def _names(node: Node) -> set[str]:
+    return {str(leaf[0]) for leaf in node.leaves}
 
 
 def _shown(value: Any) -> str:

@@ -38,6 +38,17 @@ class StillLimbsLeftOut(Server):
         return super().limb_update(robot, told, (place, hanging[:0] if place == 4 else hanging))
 
 
+@fault("ball-moved-by-its-mesh", violates="header.partial-fits", subtle=True)
+class BallMovedByItsMesh(Server):
+    """Writes the transform of the ball into the node below it, as long as the ball moves."""
+
+    def ball_update(self) -> str:
+        text = super().ball_update()
+        begin, slt, rest = text.partition("(SLT ")
+        numbers, end, mesh = rest.partition(")")
+        return f"{begin}{mesh[:-2]}{slt}{numbers}{end}))" if slt else text
+
+
 @fault("updates-in-another-order", violates="header.partial-carries-changes", subtle=True)
 class UpdatesInAnotherOrder(Server):
     """Writes the robots of an update from the latest to the first."""
