@@ -15,6 +15,8 @@ from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import Violation
 
+MANY = 22  # connections that come and go: as many as a match has players
+
 WRONG = (
     "(fly me to the moon)",
     "(playMode NoSuchMode)",
@@ -239,6 +241,10 @@ async def test_clients_come_and_go(iut: Iut) -> None:
         async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
             await another.obeys("others that went away")
         await _served(agent, "others that went away")
+        for number in range(MANY):
+            async with iut.connect(instance, channel="monitor") as passing:
+                await passing.expect(*STATES, to=f"also where {number} monitors came and went")
+                await passing.close()
         await watch.obeys("all others have gone")
         await watch.session.unharmed("clients that come and go")
 

@@ -100,6 +100,17 @@ class LeavingMonitorTakesAll(Server):
             other.close()
 
 
+@fault("twenty-connections", violates="robustness.several-clients", subtle=True)
+class TwentyConnections(Server):
+    """Closes each connection of a monitor behind the twentieth, whoever has gone by then."""
+
+    def welcome(self, monitor: Monitor) -> None:
+        if monitor.number > 20:
+            monitor.close()
+        else:
+            super().welcome(monitor)
+
+
 @fault("dies-of-great-numbers", violates="robustness.unknown-effectors", subtle=True)
 class DiesOfGreatNumbers(Server):
     """Dies of an init with a number that no player can have."""
