@@ -62,6 +62,11 @@ class View:
     def poses(self) -> list[Matrix]:
         return self.scene.poses() if self.scene else []
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes the scene has."""
+        return len(self.scene.nodes) if self.scene else 0
+
     def ball(self) -> tuple[float, float, float] | None:
         """Where the ball is: the first node with a mesh that is named after a ball."""
         if self.scene is None:

@@ -25,27 +25,6 @@ FAR = 1.0  # metres that nothing moves by itself from one state to the next
 # The full scene graph
 
 
-def _nodes(view: View) -> int:
-    return len(view.scene.nodes) if view.scene else 0
-
-
-async def _full(watch: Watch, why: str, more: bool) -> None:
-    """A full scene graph that has more, or fewer, nodes than the last one."""
-    fulls, nodes = watch.view.fulls, _nodes(watch.view)
-
-    def changed(view: View) -> bool:
-        now = _nodes(view)
-        return view.fulls > fulls and (now > nodes if more else now < nodes)
-
-    await watch.until(
-        changed,
-        f"bring the full scene graph, with {'more' if more else 'fewer'} nodes, {why}",
-        now=lambda view: (
-            f"{view.fulls - fulls} full ones came, of {_nodes(view)} nodes ({nodes} before)"
-        ),
-    )
-
-
 @requirement("full.node-added")
 async def test_full_when_agents_come(iut: Iut) -> None:
     """When an agent has come, and when another has, each monitor gets the full scene graph."""
@@ -56,11 +35,11 @@ async def test_full_when_agents_come(iut: Iut) -> None:
         playing(iut, instance, "Lefts"),
     ):
         for watch in (one, other):
-            await _full(watch, "when an agent comes", more=True)
+            await watch.full("when an agent comes", more=True)
             await watch.settle()
         async with playing(iut, instance, "Rights"):
             for watch in (one, other):
-                await _full(watch, "when a second agent comes", more=True)
+                await watch.full("when a second agent comes", more=True)
 
 
 @requirement("full.node-removed")
@@ -72,14 +51,16 @@ async def test_full_when_agents_go(iut: Iut) -> None:
         watching(iut, instance) as other,
         contextlib.AsyncExitStack() as playing_on,
     ):
-        first = await playing_on.enter_async_context(playing(iut, instance, "Lefts"))
-        second = await playing_on.enter_async_context(playing(iut, instance, "Rights"))
-        for watch in (one, other):
-            await watch.settle()
-        for agent in (first, second):
+        agents = []
+        for team in ("Lefts", "Rights"):
+            agents += [await playing_on.enter_async_context(playing(iut, instance, team))]
+            for watch in (one, other):
+                await watch.full("when an agent comes", more=True, requirement="full.node-added")
+                await watch.settle()
+        for agent in agents:
             await agent.close()
             for watch in (one, other):
-                await _full(watch, "when an agent goes", more=False)
+                await watch.full("when an agent goes", more=False)
                 await watch.settle()
 
 
@@ -90,14 +71,14 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
         async with playing(iut, instance) as agent, watching(iut, instance) as second:
             await first.settle()
             await second.settle()
-            nodes = _nodes(first.view), _nodes(second.view)
+            nodes = first.view.nodes, second.view.nodes
             check(
                 nodes[0] == nodes[1],
                 "the same scene for a monitor that has come later",
                 f"it has {nodes[1]} nodes, and {nodes[0]} for the first",
             )
             await agent.close()
-            await _full(second, "when an agent goes", more=False)
+            await second.full("when an agent goes", more=False)
         async with watching(iut, instance) as third:
             await third.some(2)
 

@@ -98,9 +98,12 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     known = iut.memory.get("players are numbered")
     usual = known is not False and not _hopeless(iut)
     left = session.left(*(3 * ["response"] if usual else ["quiet"]))
-    while name_of(session) is None:
-        if left() <= 0 or await session.watch(*PERCEPTORS, within=left) is None:
+    told: dict[str, str] = {}
+    while _name(told) is None:
+        message = await session.watch(*PERCEPTORS, within=left) if left() > 0 else None
+        if message is None:
             break
+        told |= _told_of_the_game(message)
     else:
         iut.memory["players are numbered"] = True
         return
@@ -132,15 +135,26 @@ class Name:
 
 def name_of(agent: Session) -> Name | None:
     """The name of an agent by what the game state has told it; None where that tells none."""
-    found: dict[str, str] = {}
+    told: dict[str, str] = {}
     for message in agent.received:
-        for item in message.value if message.name in PERCEPTORS else ():
-            if item[:1] == ["GS"]:
-                found |= parts(item)
-        if "unum" in found and "team" in found:
-            unum, team = found["unum"], str(found["team"]).capitalize()
-            return Name(int(unum), team) if str(unum).isdecimal() else None
+        told |= _told_of_the_game(message)
+        if found := _name(told):
+            return found
     return None
+
+
+def _name(told: dict[str, str]) -> Name | None:
+    if "unum" not in told or "team" not in told or not str(told["unum"]).isdecimal():
+        return None
+    return Name(int(told["unum"]), str(told["team"]).capitalize())
+
+
+def _told_of_the_game(message: Message) -> dict[str, str]:
+    """What the perceptor GS of a message tells, by name."""
+    items = message.value if message.name in PERCEPTORS else ()
+    return {
+        name: value for item in items if item[:1] == ["GS"] for name, value in parts(item).items()
+    }
 
 
 async def passed_over(session: Session) -> None:

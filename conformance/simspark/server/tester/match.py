@@ -51,23 +51,30 @@ class Match:
 async def match(iut: Iut) -> AsyncIterator[Match]:
     """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off.
 
-    Raises Inconclusive where the agents are not one of each team.
+    Raises Violation where the monitor is not shown that they come, Inconclusive where the agents
+    are not one of each team.
     """
     unum = next_number(iut)
     async with (
         iut.instance() as instance,
         watching(iut, instance) as watch,
         playing(iut, instance, "Lefts", unum) as one,
-        playing(iut, instance, "Rights", unum) as other,
     ):
-        names = [
-            name_of(agent) or Name(unum, team)
-            for agent, team in zip((one, other), TEAMS, strict=True)
-        ]
-        if {name.team for name in names} != set(TEAMS):
-            raise Inconclusive(f"of two teams the players are {names[0]} and {names[1]}")
-        await watch.settle()
-        await watch.play()
-        await watch.put_ball(watch.place(0.6, -0.8))
-        agents = {name.team: agent for name, agent in zip(names, (one, other), strict=True)}
-        yield Match(watch, agents, {name.team: name for name in names})
+        await watch.full("when an agent comes", more=True, requirement="full.node-added")
+        async with playing(iut, instance, "Rights", unum) as other:
+            await watch.full("when another agent comes", more=True, requirement="full.node-added")
+            yield await _begun(watch, unum, one, other)
+
+
+async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match:
+    """Let the game go on. Raises Inconclusive where the agents are not one of each team."""
+    names = [
+        name_of(agent) or Name(unum, team) for agent, team in zip((one, other), TEAMS, strict=True)
+    ]
+    if {name.team for name in names} != set(TEAMS):
+        raise Inconclusive(f"of two teams the players are {names[0]} and {names[1]}")
+    await watch.settle()
+    await watch.play()
+    await watch.put_ball(watch.place(0.6, -0.8))
+    agents = {name.team: agent for name, agent in zip(names, (one, other), strict=True)}
+    return Match(watch, agents, {name.team: name for name in names})

@@ -100,6 +100,25 @@ class Watch:
         for _ in range(count):
             await self.state()
 
+    async def full(self, why: str, more: bool, requirement: str | None = None) -> None:
+        """A full scene graph that has more, or fewer, nodes than the last one that was looked at.
+
+        ``requirement`` is what its absence violates, if not the one that the test decides.
+        """
+        fulls, nodes = self.view.fulls, self.view.nodes
+
+        def changed(view: View) -> bool:
+            return view.fulls > fulls and (view.nodes > nodes if more else view.nodes < nodes)
+
+        await self.until(
+            changed,
+            f"bring the full scene graph, with {'more' if more else 'fewer'} nodes, {why}",
+            requirement=requirement,
+            now=lambda view: (
+                f"{view.fulls - fulls} full ones came, of {view.nodes} nodes ({nodes} before)"
+            ),
+        )
+
     async def settle(self) -> None:
         """Wait until all that was sent before has had effect, which a score that is set then tells.
 

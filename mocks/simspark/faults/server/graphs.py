@@ -1,5 +1,7 @@
 """Faults of the server in which scene graphs it sends, and when."""
 
+from collections.abc import Callable
+
 from mocks.deviations import fault
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
@@ -68,17 +70,23 @@ class LateClientSeesTheBeginning(Server):
 
 @fault("second-agent-without-full", violates="full.node-added", subtle=True)
 class SecondAgentWithoutFull(Server):
-    """Sends no full graph when a second robot comes, but updates that leave it out."""
+    """Sends no full graph when a second robot comes, and leaves it out of all others."""
 
     def full_due(self) -> bool:
         if len(self.world.robots) >= 2:
             self.structure_told = self.world.structure
         return super().full_due()
 
+    def full_graph(self) -> str:
+        return self.of_one_robot(super().full_graph)
+
     def partial_graph(self) -> str:
+        return self.of_one_robot(super().partial_graph)
+
+    def of_one_robot(self, graph: Callable[[], str]) -> str:
         robots = self.world.robots
         self.world.robots = robots[:1]
-        text = super().partial_graph()
+        text = graph()
         self.world.robots = robots
         return text
 
