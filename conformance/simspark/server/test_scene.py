@@ -78,7 +78,7 @@ async def test_full_for_a_later_client(iut: Iut) -> None:
                 f"it has {nodes[1]} nodes, and {nodes[0]} for the first",
             )
             await agent.close()
-            await second.full("when an agent goes", more=False)
+            await second.full("when an agent goes", more=False, requirement="full.node-removed")
         async with watching(iut, instance) as third:
             await third.some(2)
 
