@@ -15,6 +15,7 @@ from conformance.waiting import Within
 from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
+AGAIN_AND_AGAIN = "agents.perceptors"
 
 _MOMENT = 0.002  # seconds in which what has come already is read
 
@@ -84,7 +85,7 @@ async def create(iut: Iut, session: Session) -> None:
         False: "quiet",
         None: either,
     }
-    came = await session.watch(*PERCEPTORS, within=within[early])
+    came = await session.watch(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
     if not session.ended:
         iut.memory.setdefault("perceptors before init", came is not None)
 
@@ -100,7 +101,9 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     left = session.left(*(3 * ["response"] if usual else ["quiet"]))
     told: dict[str, str] = {}
     while _name(told) is None:
-        message = await session.watch(*PERCEPTORS, within=left) if left() > 0 else None
+        if left() <= 0:
+            break
+        message = await session.watch(*PERCEPTORS, within=left, requirement=AGAIN_AND_AGAIN)
         if message is None:
             break
         told |= _told_of_the_game(message)
@@ -166,7 +169,7 @@ async def passed_over(session: Session) -> None:
 async def perceptors(session: Session, within: Within | None = None) -> Message:
     """The next group of perceptors. Raises Violation where there is none."""
     return await session.expect(
-        *PERCEPTORS, within=within, to="to come again and again", requirement="agents.perceptors"
+        *PERCEPTORS, within=within, to="to come again and again", requirement=AGAIN_AND_AGAIN
     )
 
 
