@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from conformance.codec import Frame
@@ -196,9 +196,11 @@ class Waiting(Wire):
         return Violation(expected, came, requirement, event)
 
     def _instead(self, start: int, left: Sequence[Frame]) -> str:
-        names = [message.name for message in self.received[start:]]
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        came = f"came {shown}, then" if names else "came"
+        names = groupby(message.name for message in self.received[start:])
+        runs = [(name, len(list(run))) for name, run in names]
+        told = [f"{name} ({count} times)" if count > 1 else name for name, count in runs]
+        shown = ", ".join(told[:8]) + (f" and {len(told) - 8} more" if len(told) > 8 else "")
+        came = f"came {shown}, then" if told else "came"
         if self.judge.spoiled:
             came += f" bytes that are not a message ({self._noise()!r}), then"
         if left:
