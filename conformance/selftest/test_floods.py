@@ -10,7 +10,8 @@ from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
 from conformance.iut import Iut
-from conformance.running import floods
+from conformance.judging.packed import Packed
+from conformance.running import floods, transcripts
 from conformance.running.floods import ENOUGH, FLOODED, FLOODS, LEAST, MOST, TOGETHER, Floods, Read
 from conformance.running.testbed import Testbed
 from conformance.simspark import codec
@@ -73,7 +74,8 @@ class Pouring(NoWire):
         return STATE
 
 
-STATE = codec.encode([[["time", "1"]], ["RDS", "0", "1"], ["nd", *[["nd", ["nd"]]] * 500]])
+STATE_VALUE = [[["time", "1"]], ["RDS", "0", "1"], ["nd", *[["nd", ["nd"]]] * 500]]
+STATE = codec.encode(STATE_VALUE)
 
 
 @pytest.mark.asyncio
@@ -90,6 +92,24 @@ async def test_what_is_decoded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
                 await session.expect("Ack")
     assert raised.value.size == session.size < 100 * len(STATE)
     assert iut.testbed.patience.floods.met == 1
+
+
+@pytest.mark.asyncio
+async def test_what_is_old_and_large_is_packed() -> None:
+    """It is what it was, to whoever asks for it and in the transcript, and takes less."""
+    configuration = Configuration(
+        protocols.role("simspark/server"), connect="127.0.0.1:1,127.0.0.1:2"
+    )
+    iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "monitor-tcp")
+    with mock.patch.object(instance, "link", return_value=Pouring(asyncio.Event().wait)):
+        async with iut.connect(instance) as session:
+            for _ in range(100):
+                await session.expect()
+    first, latest = session.received[0], session.received[-1]
+    assert isinstance(first.decoded, Packed) and not isinstance(latest.decoded, Packed)
+    assert first.value == latest.value == STATE_VALUE
+    events, _ = transcripts._with_gaps(session.events, [first.event, latest.event])
+    assert [event.value for event in events if event.message] == [STATE_VALUE] * 2
 
 
 @pytest.mark.asyncio
