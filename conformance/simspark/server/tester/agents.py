@@ -161,8 +161,12 @@ def _told_of_the_game(message: Message) -> dict[str, str]:
 
 
 async def passed_over(session: Session) -> None:
-    """Pass over the perceptors that have come already."""
-    while await session.watch(*PERCEPTORS, within=_MOMENT):
+    """Pass over the perceptors that have come already.
+
+    On a busy machine more may come meanwhile, again and again: those are new ones.
+    """
+    soon = session.now + session.seconds("quiet")
+    while (message := await session.watch(*PERCEPTORS, within=_MOMENT)) and message.at < soon:
         pass
 
 
