@@ -221,7 +221,7 @@ class Wire:
 
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
-        await self._stop_answering()
+        await self.stop_answering()
         self._finished = True
         self._record(Event(self.now, self.peer, event="closed"))
         for frame in self.judge.rest(self.peer):
@@ -238,7 +238,7 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
-        await self._stop_answering()
+        await self.stop_answering()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
         # Not before: what is still read counts, and would count for ever.
@@ -256,7 +256,8 @@ class Wire:
                 )
             )
 
-    async def _stop_answering(self) -> None:
+    async def stop_answering(self) -> None:
+        """From now on nothing is answered by itself any more."""
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)

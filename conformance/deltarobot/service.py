@@ -85,7 +85,11 @@ async def _closing(iut: Iut) -> str | None:
 
 
 async def closes_upon(session: Session, reason: str) -> bool:
-    """Whether it closes, before its peer does, upon an end of transmission with this reason."""
+    """Whether it closes, before its peer does, upon an end of transmission with this reason.
+
+    Nothing more is sent, which might end a message in which one waits that understands nothing.
+    """
+    await session.stop_answering()
     await session.send(end(reason))
     return await session.until_closed()
 

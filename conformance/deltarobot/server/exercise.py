@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.cases import check
-from conformance.deltarobot.floats import same
+from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -110,10 +110,16 @@ async def shows_curve(session: Session, points: Sequence[Sequence[float]]) -> Me
     if not came:
         raise Inconclusive("no curve came (exercise.curve-first)")
     latest = came[-1]
+    shown = latest.value["points"]
+    # Points that are lost are no matter of their numbers, and bytes in reverse are one of theirs.
+    about = "exercise.curve-values" if len(shown) != len(points) else None
+    if reverse := same(turned(points), shown):
+        about = "frame.floats"
     raise Violation(
         f"a curve of {len(points)} points, {str(list(points))[:80]}",
-        f"{len(latest.value['points'])} came, {str(latest.value['points'])[:80]}",
-        event=latest.event,
+        f"{'in reverse order of bytes, ' * reverse}{len(shown)} came, {str(shown)[:80]}",
+        about,
+        latest.event,
     )
 
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from conformance.codec import Decoder, Frame
-from conformance.deltarobot.codec import VARIABLE, encode, message
+from conformance.deltarobot.codec import SIZES, VARIABLE, encode, message
 from mocks.deltarobot.faults.building import AfterThird, Misreader
+from mocks.deltarobot.server import Server
 from mocks.deltarobot.session import END, HANDSHAKE, VERSION, Session
 from mocks.deviations import fault
 from mocks.misreading import PerRead
@@ -109,6 +110,21 @@ class ShortLengths(Session):
     class Reader(Misreader):
         def variable(self, identifier: int, length: bytes) -> int:
             return int.from_bytes(length[:2], "little")
+
+
+@fault("short-lengths-and-leaves", violates="frame.variable-length", subtle=True)
+class ShortLengthsAndLeaves(Server):
+    """Reads the lower half of lengths, and leaves where pongs bring it out of what it waits for."""
+
+    class Reader(ShortLengths.Reader):
+        def decoded(self, identifier: int, contents: bytes) -> list[Frame]:
+            if identifier >> 12 not in (*SIZES, VARIABLE):
+                return [Frame(contents, error="an undefined size")]
+            return super().decoded(identifier, contents)
+
+    def next_ping(self) -> None:
+        self.send_ping(self.number_of_ping())
+        self.later(0.2, self.next_ping)
 
 
 @fault("lengths-with-themselves", violates="frame.variable-length")
