@@ -75,16 +75,21 @@ async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
 async def test_cut_lines_of_a_later_session(iut: Iut) -> None:
     """In a second session with the same simulator, too, lines may arrive in pieces."""
     program = await visible_program(iut)
-    async with iut.instance(program) as running:
-        async with iut.connect(running) as session:
-            await make_ready(session)
-            await session.close()
-        async with another_session(iut, running, byte_by_byte) as session:
-            await shake_hands(session)
-            await session.send(motor(session, 1), competition())
-            await session.expect("Ready", to="after lines that came byte by byte")
-            await session.send(START)
-            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+
+    async def play(cut: Segmentation | None) -> None:
+        async with iut.instance(program) as running:
+            async with iut.connect(running) as session:
+                await make_ready(session)
+                await session.close()
+            async with another_session(iut, running, cut) as session:
+                await shake_hands(session)
+                await session.send(motor(session, 1), competition())
+                await session.expect("Ready", to="after lines that came byte by byte")
+                await session.send(START)
+                ran = await shows(iut, session)
+                check(ran, "the program to run", "StartExecution had no effect")
+
+    await compared(iut, play, byte_by_byte, None, "session.independent")
 
 
 @requirement("framing.segmentation")
