@@ -103,8 +103,7 @@ class Session(Waiting):
             if seconds < whole:
                 return asked + seconds
             # What was waited for in vain a moment ago is hardly late.
-            grace = self._patience.grace(wait.names, alone)
-            late = LESS_LATE if wait.names in self.missed else grace
+            late = LESS_LATE if wait.names in self.missed else self._patience.late
             # What a busy machine adds to a deadline tells a late one as well.
             return asked + seconds + max(late * min(seconds, alone) - (whole - planned), 0.0)
 

@@ -229,12 +229,6 @@ class Patience:
         """For how many further deadlines anything is awaited."""
         return LESS_LATE if self._often.total() >= OFTEN else LATE
 
-    def grace(self, names: Names, within: float) -> float:
-        """The same of such messages; what has always come soon is hardly late."""
-        slowest = self._slowest.get(names)
-        soon = slowest is not None and PLENTY * slowest <= within
-        return min(self.late, LESS_LATE) if soon else self.late
-
     def startup(self, names: Names, declared: float) -> float:
         """The seconds that an IUT may take to start, until its first message is awaited.
 
