@@ -109,7 +109,7 @@ class SameStateForAll(Sender):
     """Sends the state of the first gamepad for all of them."""
 
     def message(self, pads: Mapping[str, Pad]) -> Any:
-        return super().message(dict.fromkeys(pads, next(iter(pads.values()))))
+        return super().message({name: first for first in [*pads.values()][:1] for name in pads})
 
 
 @fault("gone-pads-stay", violates="gamepad.each", subtle=True)
