@@ -1,6 +1,7 @@
 """What crosses the wire in a session with the IUT: sent, read, recorded and judged as it passes."""
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -336,9 +337,11 @@ class Wire:
         message = self.received[self._old]
         event = self.events[message.event]
         if event.data and len(event.data) >= _LARGE:
-            packed = Packed(message.decoded)
-            self.received[self._old] = replace(message, decoded=packed)
-            self.events[message.event] = replace(event, value=packed)
+            # What is nested thousands of levels deep cannot be packed.
+            with contextlib.suppress(ValueError):
+                packed = Packed(message.decoded)
+                self.received[self._old] = replace(message, decoded=packed)
+                self.events[message.event] = replace(event, value=packed)
         self._old += 1
 
 
