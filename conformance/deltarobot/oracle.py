@@ -119,7 +119,6 @@ class Oracle:
 
     def __init__(self) -> None:
         self.exercised: set[str] = set()
-        self.exercised_of: dict[str, set[str]] = {name: set() for name in SIDES}
         self._sides = {name: _Side(Walk(course)) for name, course in SIDES.items()}
         self._pings: deque[int] = deque(maxlen=_RANDOM)
         self._unanswered: Recent[int, list[int]] = Recent()
@@ -180,13 +179,12 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True
-        exercised = self.exercised_of[sender]
         if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
             yield from self._never_came(sender, side, peer)
         if side.phase in (Phase.OPEN, Phase.ENDED):
-            exercised.add("frame.whole-messages")
+            self.exercised.add("frame.whole-messages")
         if side.phase is Phase.ENDED:
-            exercised |= {"end.announced", "end.nothing-after", "end.closes"}
+            self.exercised |= {"end.announced", "end.nothing-after", "end.closes"}
         elif self._owes_a_word(sender, side, peer):
             what = f"the {sender} closed the connection without an end of transmission"
             yield Finding("end.announced", what)
@@ -220,7 +218,7 @@ class Oracle:
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
         yield from found
         if side.phase is Phase.OPEN:
-            self.exercised_of[sender] |= {
+            self.exercised |= {
                 *("handshake.magic-sent", "handshake.version-sent", "handshake.first"),
                 *("frame.identifier", "frame.undefined-sizes"),
                 *("messages.null-not-sent", "messages.own-direction"),
@@ -300,7 +298,7 @@ class Oracle:
                 yield Finding("progress.continuous", what)
 
     def _end(self, sender: str, value: Any) -> Iterator[Finding]:
-        self.exercised_of[sender].add("end.reason-ascii")
+        self.exercised.add("end.reason-ascii")
         reason = value["reason"]
         # A string of C may bring its end along. Other control characters are not readable text:
         # they are the length of a string, or half of a letter in UTF-16.

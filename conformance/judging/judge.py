@@ -36,8 +36,8 @@ class Oracle(Interface):
     """The passive judge of one protocol: which message or event may follow which.
 
     It sees both sides and does not know which of them is under test. Each call returns what the
-    event violates. ``exercised`` collects the requirements that the session really put to the test;
-    what holds for each side by itself may be kept in ``exercised_of``, a set for each.
+    event violates, and adds to ``exercised`` the requirements that it really put its sender to the
+    test of; its judge takes them from there.
 
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
     each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
@@ -121,11 +121,8 @@ class Judge:
         return set().union(*(self.exercised_by(role) for role in self._judged))
 
     def exercised_by(self, role: str) -> set[str]:
-        """Those of them that one judged role was put to the test of, besides its peer's."""
-        if not self._oracle:
-            return self._exercised[role]
-        of_each: Mapping[str, set[str]] = getattr(self._oracle, "exercised_of", {})
-        return self._exercised[role] | self._oracle.exercised | of_each.get(role, set())
+        """Those of them that one judged role was put to the test of."""
+        return self._exercised[role]
 
     def times(self, role: str) -> Mapping[tuple[str, str], int]:
         """How often a role was found to violate what, by requirement and message."""
@@ -170,9 +167,6 @@ class Judge:
             for party in self._decoders:
                 self._decoders[party] = self._protocol.decoder(party, self._transport)
         self._prompting.clear()
-        if self._oracle:
-            for role, exercised in self._exercised.items():
-                exercised |= self.exercised_by(role)
         self._oracle = None
 
     def _frame(self, sender: str, frame: Frame) -> Iterator[Finding]:
@@ -225,7 +219,13 @@ class Judge:
 
     def _add(self, index: int | None, sender: str, findings: Iterable[Finding]) -> None:
         # Always run to the end: the state of an oracle must not depend on who is judged.
-        for finding in list(findings):
+        findings = list(findings)
+        if self._oracle:
+            # Of the sender alone: a silent peer has shown nothing of what binds both.
+            if sender in self._exercised:
+                self._exercised[sender] |= self._oracle.exercised
+            self._oracle.exercised.clear()
+        for finding in findings:
             found = self._found.get(sender)
             key = (finding.requirement, finding.message)
             if found is None or (key not in found and len(found) >= MOST):

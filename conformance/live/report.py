@@ -66,8 +66,7 @@ def _write(session: Session, shown: Shown, role: str) -> dict[str, Any]:
         protocol.schema_requirement,
         transcript=transcript,
         reproduce=f"conformance check --role {role} {record}",
-        # Where it has said nothing, its peers alone have shown something.
-        exercised=sorted(shown.exercised.get(role, ())) if shown.messages.get(role) else [],
+        exercised=sorted(shown.exercised.get(role, ())),
     )
     results = [result]
     for seen in (seen for seen in shown.seen if seen.party == role):

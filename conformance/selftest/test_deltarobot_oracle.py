@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from conformance.definitions import locate, protocols
-from conformance.deltarobot.codec import encode
-from conformance.deltarobot.messages import HANDSHAKE, end
 from conformance.deltarobot.oracle import Oracle
 from conformance.judging import captures
-from conformance.judging.judge import Judge, judge_capture
+from conformance.judging.judge import judge_capture
 
 FOLDER = locate.folder("captures", "deltarobot") or Path()
 
@@ -60,13 +58,3 @@ def test_positions_alone_are_an_exercise_only_behind_a_curve(begun: bool) -> Non
     positions = (oracle.message("server", "CurrentActuatorPosition", {}) for _ in range(300))
     found = {finding.requirement for findings in positions for finding in findings}
     assert ("progress.continuous" in found) == begun
-
-
-def test_what_one_side_does_exercises_nothing_of_the_other() -> None:
-    protocol = protocols.load("deltarobot")
-    judge = Judge(protocol, ["server"])
-    for value in (*HANDSHAKE, end("bye")):
-        for frame in judge.decode("client", encode(value)):
-            judge.frame(0, "client", frame)
-    judge.closed(1, "client")
-    assert not judge.exercised

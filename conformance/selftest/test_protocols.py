@@ -1,11 +1,14 @@
 """Every protocol, wherever it is kept, is well made: it breaks none of the rules."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.checks import references, rules
-from conformance.definitions import protocols
+from conformance.definitions import locate, protocols
+from conformance.judging import captures
+from conformance.judging.judge import judge_capture
 from conformance.selftest.driving import Place
 
 SETS = {"toy": Path(__file__).with_name("toy")}
@@ -19,6 +22,18 @@ def test_protocol(name: str) -> None:
     assert list(rules.broken(protocol)) == []
 
 
+@pytest.mark.parametrize("name", protocols.names())
+def test_a_silent_role_has_shown_nothing(name: str) -> None:
+    """Whatever its peers say, and however they end: only what it does itself counts for it."""
+    protocol = protocols.load(name)
+    for path in (locate.folder("captures", name) or Path()).rglob("*.jsonl"):
+        capture = captures.read(path)
+        for role in protocol.roles:
+            others = tuple(event for event in capture.events if event.sender != role)
+            silent = replace(capture, events=others)
+            assert judge_capture(protocol, silent, [role]).exercised == set(), path
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_protocol_of_another_set(name: str, place: Place) -> None:
     done = place.conformance("check", name, "--protocols", str(SETS[name]))
@@ -30,15 +45,15 @@ def test_what_is_wrong_is_told(place: Place) -> None:
     copy = place.folder / "set"
     done = place.execute(["cp", "-r", str(SETS["toy"]), str(copy)])
     assert done.code == 0
-    captures = copy / "captures/toy"
-    (captures / "messages.jsonl").unlink()
-    header, *events = (captures / "session.jsonl").read_text("utf-8").splitlines()
+    kept = copy / "captures/toy"
+    (kept / "messages.jsonl").unlink()
+    header, *events = (kept / "session.jsonl").read_text("utf-8").splitlines()
     extra = '"origin": "counterexample", "iut": "server", "violates": "framing.layout"'
-    (captures / "violation-none.jsonl").write_text(
+    (kept / "violation-none.jsonl").write_text(
         "\n".join([header.replace('"origin": "golden"', extra), *events]), "utf-8"
     )
-    (captures / "session.jsonl").write_text(header + "\n" + events[0], "utf-8")
-    impatient = captures / "violation-impatient.jsonl"
+    (kept / "session.jsonl").write_text(header + "\n" + events[0], "utf-8")
+    impatient = kept / "violation-impatient.jsonl"
     impatient.unlink()
     test = copy / "conformance/toy/client/test_ping.py"
     twice = '@requirement("framing.layout")\n@requirement("ping.waits")'

@@ -160,7 +160,6 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
         await watch.command("((time 2)(getAck second_cookie))")
         await watch.settle()
         await watch.session.watch("Ack")
-        watch.session.judge.exercised.add("ack.form")
         await watch.obeys("getAck")
 
 
