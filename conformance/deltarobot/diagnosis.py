@@ -7,12 +7,15 @@ they are, and all make sense in one other way, were written in that way.
 import struct
 from collections.abc import Sequence
 
+from conformance.deltarobot.codec import HEADER, layouts
+
 _READINGS = {
     "numbers of double precision": "<d",
     "big-endian numbers": ">f",
     "integers": "<i",
     "big-endian integers": ">i",
 }
+_SHOWN = 40  # bytes of an opening
 _ENOUGH = 8  # different numbers that it takes to tell
 _LEAST, _MOST = 2.0**-20, 2.0**20  # of coordinates, in whatever unit
 
@@ -55,4 +58,7 @@ def opening(data: bytes) -> tuple[str, str] | None:
     rest = data.removeprefix(b"\x01\x30DeltaRVr")
     if rest.startswith(b"\x02\x20") and len(rest) < 6:
         return "frame.fixed-lengths", f"the version has only {len(rest) - 2} bytes of contents"
+    if len(data) >= HEADER.size and HEADER.unpack_from(data)[0] not in layouts():
+        # Where the first message is none, nothing behind it was meant as what it seems to be.
+        return "handshake.first", f"what came first, {data[:_SHOWN]!r}, begins no known message"
     return None

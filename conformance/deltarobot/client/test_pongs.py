@@ -44,7 +44,7 @@ async def test_bursts(iut: Iut) -> None:
     """Each of two pings that come in one write gets one pong, and so does each of a thousand."""
     async with in_many_reads(iut), opened(iut) as session:
         for count in (2, 1000):
-            numbers = [(0xABCDE << 44) + (count << 20) + 7 * number for number in range(count)]
+            numbers = [(0xABCDE << 44) + (count << 32) + (number << 14) for number in range(count)]
             await session.send(*map(ping, numbers), segmentation=whole)
             await all_answered(session, numbers)
 

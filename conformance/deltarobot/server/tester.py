@@ -20,7 +20,8 @@ from conformance.waiting import LAST_WORDS, Within
 EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
-_NEXT_SERVED = "the next client is served"
+_NEXT_UNSERVED = "the next client is told instead"
+_TURNS_AWAY = "it turns clients away for a moment"
 
 _AGAIN = 0.02  # seconds until a server that turned us away is tried again
 
@@ -100,12 +101,13 @@ class ServerTester(Tester):
     async def later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
+        expected = "the next client to be served after another"
         if came := await unserved(iut):
-            expected = "the next client to be served after another"
             raise Violation(expected, came, NEXT)
         async with iut.instance() as instance:
             await visit(iut, instance)
-            async with iut.connect(instance, segmentation=segmentation) as session:
+            next_one = _following(iut, instance, expected, NEXT, silent=True, cut=segmentation)
+            async with next_one as session:
                 yield session
 
     async def lives(self, session: Session) -> bool:
@@ -157,23 +159,26 @@ async def _end(session: Session) -> None:
 
 
 async def unserved(iut: Iut, before: int = 1) -> str:
-    """What comes instead where the client after so many plain ones is told nothing; else empty."""
+    """What comes instead where the client after so many plain ones is not served; else empty."""
+    known = f"{_NEXT_UNSERVED} after {before}"
 
     async def ask(iut: Iut) -> Session:
+        came = ""
         async with iut.instance() as instance:
-            with contextlib.suppress(Violation):
+            try:
                 for left in range(before, -1, -1):
-                    async with _following(iut, instance, "") as session:
+                    async with _following(iut, instance, "", NEXT) as session:
                         if left:
                             await _end(session)
+            except Violation as none:
+                # What is wrong with a handshake is no refusal.
+                came = none.came if none.requirement == NEXT else ""
+            iut.memory[known] = came
             return iut.sessions[-1]
 
-    known = f"{_NEXT_SERVED} after {before}"
-    if iut.memory.get(known):
-        return ""
-    session = await kept(iut, f"next client after {before}", ask)
-    iut.memory[known] = bool(session.received)
-    return "" if session.received else "nothing came"
+    if iut.memory.get(known) != "":
+        await kept(iut, f"next client after {before}", ask)
+    return str(iut.memory[known])
 
 
 @contextlib.asynccontextmanager
@@ -205,19 +210,49 @@ async def following(
 
 @contextlib.asynccontextmanager
 async def _following(
-    iut: Iut, instance: Instance, expected: str, requirement: str | None = None
+    iut: Iut,
+    instance: Instance,
+    expected: str,
+    requirement: str | None = None,
+    silent: bool = False,
+    cut: Segmentation | None = None,
 ) -> AsyncIterator[Session]:
+    """The same, whatever such a server does otherwise; ``silent``: we have said nothing yet."""
     left = iut.left("response")
     while True:
-        async with iut.connect(instance) as session:
+        async with iut.connect(instance, segmentation=cut) as session:
+            again = True
             try:
-                await shake_hands(session)
+                if not silent:
+                    await shake_hands(session)
+                # One that never does so need not be waited for.
+                known = not silent or iut.memory.get(_TURNS_AWAY)
+                came = await _turned_away(session) if known else ""
             except Violation as none:
                 if session.received:
                     raise
-                if not session.ended or left() < 0:
-                    raise Violation(expected, none.came, requirement) from none
-            else:
+                came, again = none.came, session.ended
+            if not came:
                 yield session
                 return
+            if not again or left() < 0:
+                raise Violation(expected, came, requirement)
+            iut.memory[_TURNS_AWAY] = True
         await asyncio.sleep(_AGAIN)
+
+
+async def _turned_away(session: Session) -> str:
+    """How a server ends a session that is not its first before it serves that; else empty."""
+    configuration = session.instance.configuration
+    # It may give up a client that takes longer than it has.
+    patience = configuration.declared("handshake") or configuration.max_wait
+    until = session.now + min(session.seconds("quiet"), patience / 4)
+    while session.number > 1 and session.now < until:
+        came = {message.name for message in session.received}
+        if came.intersection(TESTER.signs):
+            break
+        if session.ended or "EndOfTransmission" in came:
+            reason = _last_word(session)
+            return "the server ended the session" + (f", saying {reason!r}" if reason else "")
+        await asyncio.sleep(_AGAIN)
+    return ""

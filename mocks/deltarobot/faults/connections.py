@@ -46,6 +46,16 @@ class ThreeClientsEver(Server):
             await super().run(stream)
 
 
+@fault("busy-for-ever", violates="robustness.next-client", subtle=True)
+class BusyForEver(Server):
+    """Ends the transmission to every client but the first behind its handshake."""
+
+    def opened(self) -> None:
+        super().opened()
+        if self.number > 1:
+            self.end("busy")
+
+
 @fault("fourth-client-unserved", violates="robustness.next-client", subtle=True)
 class FourthClientUnserved(Server):
     """Greets its fourth client, and then does not serve it."""

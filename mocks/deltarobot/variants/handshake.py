@@ -1,5 +1,6 @@
 """Variants of the handshake, as it is sent and as it is taken."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -139,6 +140,30 @@ class OneClientAtATime(Server):
             await super().run(stream)
         finally:
             OneClientAtATime.busy = False
+
+
+@variant("busy-for-a-moment", of="robustness.simultaneous-clients")
+class BusyForAMoment(Server):
+    """Ends the transmission to the next client until it has noticed that the last one is gone."""
+
+    busy = False
+
+    async def run(self, stream: Stream) -> None:
+        self.refused = BusyForAMoment.busy
+        BusyForAMoment.busy = True
+        try:
+            await super().run(stream)
+        finally:
+            if not self.refused:
+                asyncio.get_running_loop().call_later(0.1, self.notice)
+
+    def opened(self) -> None:
+        super().opened()
+        if self.refused:
+            self.end("busy")
+
+    def notice(self) -> None:
+        BusyForAMoment.busy = False
 
 
 @variant("connects-once", of="roles.connection")
