@@ -29,7 +29,8 @@ HEADER, LENGTH = struct.Struct("<H"), struct.Struct("<I")
 UNKNOWN, OVERSIZED, TRUNCATED = "Unknown", "Oversized", "Truncated"
 
 LIMIT = 2 * 1024 * 1024  # bytes of contents that are held; the largest that a test sends has half
-_ONE_WRITE = HEADER.size + LENGTH.size
+SAID = HEADER.size + LENGTH.size
+"""The bytes in which a message of variable length has said how long it is."""
 
 _UNDEFINED = "frame.undefined-sizes"
 _FIXED, LENGTHS = "frame.fixed-lengths", "frame.variable-length"
@@ -120,7 +121,7 @@ def _length(data: bytes, at: int) -> int:
     size = _SIZES[_identifier(data, at) >> 12]
     if size is not None:
         return HEADER.size + size
-    return _ONE_WRITE + int.from_bytes(data[at + HEADER.size : at + _ONE_WRITE], "little")
+    return SAID + int.from_bytes(data[at + HEADER.size : at + SAID], "little")
 
 
 def _identifier(data: bytes, at: int) -> int:
@@ -168,7 +169,7 @@ class Decoder:
         left = b"".join(self._pieces)
         if not (self._skipping or (left and not self.lost)):
             return []
-        value = {"begins": left[:_ONE_WRITE].hex() or self._oversized}
+        value = {"begins": left[:SAID].hex() or self._oversized}
         begun = _identifier(left, 0) in self._layouts
         if wrong := misfit(left) if begun else self._before(left):
             return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not begun)]
@@ -187,11 +188,11 @@ class Decoder:
                 if identifier >> 12 != VARIABLE:
                     self._lose(identifier)
                     break
-                if end - at < _ONE_WRITE:
-                    self._wanted = _ONE_WRITE
+                if end - at < SAID:
+                    self._wanted = SAID
                     break
                 (size,) = LENGTH.unpack_from(data, start)
-                start = at + _ONE_WRITE
+                start = at + SAID
                 if size > self._limit:
                     self._oversized = data[at:start].hex()
                     value = {"identifier": f"{identifier:#06x}", "length": size}

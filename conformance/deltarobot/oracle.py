@@ -23,6 +23,7 @@ from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
     LENGTHS,
     OVERSIZED,
+    SAID,
     TRUNCATED,
     encode,
     layouts,
@@ -148,7 +149,7 @@ class Oracle:
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # What ends the session says in vain how much more there is of it.
-                said = begins.startswith(_ENDS) and len(begins) > len(_ENDS)
+                said = begins.startswith(_ENDS) and len(begins) == SAID
                 yield Finding(LENGTHS if said else "frame.whole-messages", what)
             return
         yield from self._course(sender, name)

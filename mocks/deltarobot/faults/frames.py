@@ -173,10 +173,10 @@ class UndefinedSize(AfterThird):
 
 @fault("half-an-end", violates="frame.whole-messages", subtle=True)
 class HalfAnEnd(Session):
-    """Closes before the last byte of its end of transmission."""
+    """Closes inside the length of its end of transmission."""
 
     def announce_end(self, reason: str) -> None:
-        self.write(encode(message(END, reason=reason))[:-1])
+        self.write(encode(message(END, reason=reason))[:4])
 
 
 @fault("one-message-a-read", violates="frame.segmentation")
