@@ -261,7 +261,9 @@ async def test_context(iut: Iut) -> None:
                 came = message.value.get(name)
                 if came != wanted:
                     text = f"{shown(came)} came"
-                    raise Violation(f"the {name} {wanted}", text, f"log.{name}", message.event)
+                    # Where context of that name has taken its place, that is what is wrong.
+                    about = None if name in extra else f"log.{name}"
+                    raise Violation(f"the {name} {wanted}", text, about, message.event)
 
 
 @requirement("log.context")
