@@ -268,6 +268,14 @@ def test_floods_its_stderr(place: Place) -> None:
     assert done.code == 0
 
 
+def test_shows_nothing_of_its_program(place: Place) -> None:
+    """That it goes on shows in that it ends with its input, which it may then."""
+    source = "next(commands()); say(HELLO, SIGNATURE, 'Ready')\nfor _ in commands(): pass"
+    done = judged(place, source, "--requirement", "commands.undefined-tolerated")
+    assert done.code == 0
+    assert done.verdict("commands.undefined-tolerated") == "pass"
+
+
 def test_reads_nothing(place: Place) -> None:
     """It speaks as if it read what is sent to it; megabytes must not wait for ever."""
     done = judged(
