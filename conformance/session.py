@@ -109,7 +109,7 @@ class Session(Waiting):
 
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         if not await self._until(found, deadline, wait):
-            await self._settled()
+            await self.settled()
             in_time = "" if self._ended else f" within {round(seconds, 2):g} s"
             if lags and not self._ended:
                 text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
@@ -214,7 +214,7 @@ class Session(Waiting):
 
     async def unharmed(self, after: str) -> None:
         """Raise Violation if the IUT has died, by a signal or an unhandled error."""
-        await self._settled()
+        await self.settled()
         if self.instance.process and self.instance.process.crashed:
             raise Violation(
                 f"the {self.role.name} to survive {after}",

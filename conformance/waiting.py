@@ -150,7 +150,7 @@ class Waiting(Wire):
                         await self._news.wait()
             return True
 
-    async def _settled(self) -> None:
+    async def settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""
         if self._ended and self.instance.process:
             with contextlib.suppress(TimeoutError):

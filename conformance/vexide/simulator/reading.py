@@ -51,8 +51,7 @@ def smart(port: object) -> object:
 async def goes_on(session: Session) -> None:
     """Raise Violation where the simulator has ended the session, and its program had not ended."""
     if session.ended and not received(session, "Exited"):
-        if process := session.instance.process:
-            await process.wait(0.5)
+        await session.settled()
         raise Violation("the session to go on", f"it ended{session.instance.describe_end()}")
 
 
