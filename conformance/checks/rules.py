@@ -20,7 +20,8 @@ from conformance.definitions import locate
 from conformance.definitions.protocol import Protocol, Role, UnknownName
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture, CaptureError
-from conformance.judging.judge import Finding, judge_capture
+from conformance.judging.connections import judge_capture
+from conformance.judging.judge import Finding
 from conformance.running.collection import CollectionError, cases
 from mocks import deviations
 

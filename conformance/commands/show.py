@@ -22,7 +22,7 @@ from conformance.course import courses
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol
 from conformance.judging import captures, recordings
-from conformance.judging.judge import Connections
+from conformance.judging.connections import Connections
 from conformance.judging.recordings import Recording
 from conformance.reporting import course_text, ladder_text
 from conformance.reporting.text import one_line

@@ -18,7 +18,8 @@ from conformance.definitions.protocol import Protocol
 from conformance.judging import captures
 from conformance.judging.apart import Apart, Gone, Here
 from conformance.judging.captures import Event, Writer
-from conformance.judging.judge import Connections, Finding
+from conformance.judging.connections import Connections
+from conformance.judging.judge import Finding
 
 BACKLOG = 64 * 1024 * 1024  # bytes that may wait to be judged
 EVENT = 600  # bytes that an event takes in memory beside its data

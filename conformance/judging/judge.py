@@ -1,17 +1,15 @@
 """Judges a session as it passes: bytes > frame > message > schema check > oracle > findings."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from typing import Protocol as Interface
 
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
-from conformance.judging.captures import LEFT_OUT, Capture, Event
 
 MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
-_COUNTED = 10_000  # different ones that are counted over all connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,167 +232,3 @@ class Judge:
             if found[key] == 1:
                 event = self._known.get(sender, index) if finding.earlier else index
                 self.found.append(replace(finding, event=event))
-
-
-class Connections:
-    """Judges the events of a recorded or a live session one by one, each connection with a `Judge`.
-
-    Connections with one instance of an IUT share what their oracles have in common, which is
-    ``conversation`` where that goes on from another session. ``running``: the IUT was running
-    before. ``of_peer``: whether a party has really sent a frame, or else its connection is none of
-    this protocol, and not judged; all have by default.
-    """
-
-    def __init__(
-        self,
-        protocol: Protocol,
-        judged: Iterable[str],
-        fragment: bool = False,
-        running: bool = False,
-        conversation: Any = None,
-        of_peer: Callable[[str, Frame], bool] | None = None,
-    ) -> None:
-        self._protocol = protocol
-        self._judged = tuple(judged)
-        self._of_peer = of_peer
-        self._foreign: set[int | None] = set()
-        self.times: Counter[tuple[str, str, str]] = Counter()
-        """How often each role, on connections that are over, has violated what, and how."""
-        self._fragment = fragment
-        self._running = running
-        self._conversation = conversation
-        self._conversations: dict[Any, Any] = {}
-        self._transport = ""
-        self._judges: dict[int | None, Judge] = {}
-        self._latest: dict[tuple[int | None, str], int] = {}
-        self._told: dict[int | None, int] = {}
-        self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
-        self.spoiled = False
-        self.foreign = ""
-
-    def take(self, index: int, event: Event) -> tuple[list[Frame], list[Finding]]:
-        """Judge event ``index``; returns the frames that it completes, and what it violates.
-
-        All findings of an event are about its sender.
-        """
-        if event.event == LEFT_OUT:
-            # Messages that are lost may have begun a connection, and tell the oracles of others.
-            self._fragment = True
-            for connection, judge in self._judges.items():
-                judge.resume(cut=event.cuts(connection))
-            return [], []
-        if event.connection in self._foreign:
-            return [], []
-        judge = self._judges.get(event.connection) or self._begun(event)
-        frames: list[Frame] = []
-        if event.sender is None:
-            return frames, []
-        if event.data is not None:
-            self._latest[event.connection, event.sender] = index
-            frames = judge.decode(event.sender, event.data)
-            for frame in frames:
-                if self._of_peer and not self._of_peer(event.sender, frame):
-                    self.forget(event.connection)
-                    self._foreign.add(event.connection)
-                    return [], []
-                judge.frame(index, event.sender, frame)
-        elif event.event == "closed":
-            frames = judge.rest(event.sender)
-            for frame in frames:
-                last = self._latest.get((event.connection, event.sender), index)
-                judge.frame(last, event.sender, frame)
-            judge.closed(index, event.sender)
-        found = judge.found[self._told.get(event.connection, 0) :]
-        self._told[event.connection] = len(judge.found)
-        return frames, found
-
-    def _begun(self, event: Event) -> Judge:
-        begins = event.event == "connected"
-        instance = event.details.get("instance") if begins else None
-        if begins:
-            self._transport = str(event.details.get("transport", self._transport))
-        if instance not in self._conversations:
-            self._conversations[instance] = self._conversation or self._protocol.conversation(
-                self._running
-            )
-        judge = Judge(
-            self._protocol,
-            self._judged,
-            self._fragment,
-            self._transport,
-            self._conversations[instance],
-        )
-        self._judges[event.connection] = judge
-        return judge
-
-    def forget(self, connection: int | None) -> None:
-        """A connection is over: keep only what it has shown."""
-        self._foreign.discard(connection)
-        judge = self._judges.pop(connection, None)
-        if judge is None:
-            return
-        for role in self._judged:
-            self._exercised[role] |= judge.exercised_by(role)
-            for (requirement, message), number in judge.times(role).items():
-                key = role, requirement, message
-                if key in self.times or len(self.times) < _COUNTED:
-                    self.times[key] += number
-        for party in self._protocol.parties:
-            self._latest.pop((connection, party), None)
-        self._told.pop(connection, None)
-        self.spoiled = self.spoiled or judge.spoiled
-        self.foreign = self.foreign or judge.foreign
-
-    def end(self) -> dict[str, set[str]]:
-        """Forget all connections; returns which requirements each role was put to the test of."""
-        for connection in list(self._judges):
-            self.forget(connection)
-        return self._exercised
-
-
-@dataclass
-class Judged:
-    """What a recorded session has shown, as a `Judge` has it of one connection.
-
-    All findings carry the indices of its events.
-    """
-
-    found: list[Finding]
-    exercised: set[str]
-    spoiled: bool
-    foreign: str
-
-    @property
-    def findings(self) -> list[Finding]:
-        """Those that are violations."""
-        return [finding for finding in self.found if not finding.inconclusive]
-
-
-def judge_capture(
-    protocol: Protocol,
-    capture: Capture,
-    judged: Iterable[str],
-    conversation: Any = None,
-    took: Callable[[int, list[Frame]], None] | None = None,
-) -> Judged:
-    """Judge a recorded session: every finding carries the index of the event that shows it.
-
-    ``conversation`` is that of `Connections`; ``took`` hears which frames the bytes of an event
-    have completed.
-    """
-    connections = Connections(
-        protocol,
-        judged,
-        fragment=bool(capture.extra.get("fragment")),
-        running=bool(capture.extra.get("running")),
-        conversation=conversation,
-    )
-    found: list[Finding] = []
-    for index, event in enumerate(capture.events):
-        frames, more = connections.take(index, event)
-        found += more
-        if took and event.sender is not None:
-            took(index, frames)
-    exercised = set().union(*connections.end().values())
-    found.sort(key=lambda finding: finding.event or 0)
-    return Judged(found, exercised, connections.spoiled, connections.foreign)

@@ -12,7 +12,8 @@ from conformance.definitions.protocol import Protocol, UnknownName
 from conformance.exits import SuiteFault
 from conformance.judging import captures
 from conformance.judging.captures import Capture, CaptureError
-from conformance.judging.judge import Finding, judge_capture
+from conformance.judging.connections import judge_capture
+from conformance.judging.judge import Finding
 
 
 class Misjudged(SuiteFault):

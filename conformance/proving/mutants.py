@@ -20,7 +20,7 @@ from conformance.generation.misses import sampled_misses
 from conformance.generation.nodes import UnsupportedSchema
 from conformance.judging import captures
 from conformance.judging.captures import Capture, Event
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from mocks.mutants import ALWAYS, ANY_KEY, DROP, LATER, PUT, REPEAT, SKIP, SWAP, WHEN, Mutant, place
 
 _UNWRITTEN = (AttributeError, LookupError, TypeError, ValueError, struct.error)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import Capture, Event
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation

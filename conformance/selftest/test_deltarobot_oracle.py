@@ -7,7 +7,7 @@ import pytest
 from conformance.definitions import locate, protocols
 from conformance.deltarobot.oracle import Oracle
 from conformance.judging import captures
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 
 FOLDER = locate.folder("captures", "deltarobot") or Path()
 

@@ -8,7 +8,7 @@ import pytest
 from conformance.checks import references, rules
 from conformance.definitions import locate, protocols
 from conformance.judging import captures
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.selftest.driving import Place
 
 SETS = {"toy": Path(__file__).with_name("toy")}

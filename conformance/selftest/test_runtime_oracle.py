@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conformance.definitions import locate, protocols
 from conformance.judging import captures
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.recent import MOST
 from conformance.runtime.oracle import Oracle
 

@@ -7,7 +7,7 @@ import pytest
 from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.simspark.clock import KEPT
 from conformance.simspark.nodes import LEAVES
 from conformance.simspark.oracle import Conversation, Oracle

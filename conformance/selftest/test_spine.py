@@ -16,7 +16,8 @@ from conformance.configuration import Configuration, KnownFailure
 from conformance.definitions import locate, protocols
 from conformance.harness.links import AddressError, parse_address
 from conformance.judging.captures import Capture, Event
-from conformance.judging.judge import MOST, Judge, judge_capture
+from conformance.judging.connections import judge_capture
+from conformance.judging.judge import MOST, Judge
 from conformance.segmentation import byte_by_byte, in_halves, split_at, whole
 
 VEXIDE = protocols.load("vexide")

@@ -12,7 +12,7 @@ from conformance import cli
 from conformance.definitions import locate, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.reporting import ladder
 from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
 from conformance.selftest.driving import Place

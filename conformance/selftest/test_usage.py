@@ -11,7 +11,7 @@ import pytest
 
 from conformance.definitions import locate, protocols
 from conformance.judging import captures
-from conformance.judging.judge import judge_capture
+from conformance.judging.connections import judge_capture
 from conformance.selftest.driving import BRIEF, ONE_TEST, PREAMBLE, SIMULATOR, Place
 
 # Output that nobody reads
