@@ -12,7 +12,7 @@ from pathlib import Path
 from conformance import configuration
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.definitions.protocol import TRANSPORTS, Role, UnknownName
-from conformance.harness.instance import transport
+from conformance.harness.transports import transport
 
 _OF_THE_MOCK = ("mock", "fault", "variant", "mutant", "transport")
 """The options each of which implies ``--mock``."""

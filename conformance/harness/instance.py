@@ -2,118 +2,28 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import os
 import shlex
-import socket
 import sys
 import tempfile
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from conformance.configuration import Configuration, ConfigurationError, expand
-from conformance.definitions import protocols
-from conformance.definitions.protocol import Role
+from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
-from conformance.harness.datagrams import DatagramListener
 from conformance.harness.last_words import quoted, telling
-from conformance.harness.links import Link, Listener
+from conformance.harness.links import Link
 from conformance.harness.listening import listening
 from conformance.harness.process import Process
+from conformance.harness.transports import SOCKETS, AnyListener, listen
 from conformance.harness.upper import UpperTester
 from conformance.verdicts import NotExercised, Unreachable
-
-if TYPE_CHECKING:
-    # It takes a while to import, and needs a package that is optional.
-    from conformance.harness.zeromq import ZeroListener
 
 LOOPBACK = "127.0.0.1"
 SLOW = "if it only starts slowly, --timing startup=SECONDS gives it more time"
 _POLL = 0.005  # seconds between attempts to connect to a server that is starting
 _LONG = 70  # bytes: a folder of ours in a longer one has no room for the path of a unix socket
-_SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
-_BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
-
-AnyListener: TypeAlias = "Listener | DatagramListener | ZeroListener"
-
-
-async def listen(role: Role, kind: str, address: str) -> AnyListener:
-    """Listen at an address for what a role sends over a kind of transport. Raises OSError."""
-    if kind == "zmq":
-        from conformance.harness import zeromq
-
-        messages = protocols.load(role.protocol).messages
-        answers = any(sender == role.peer for sender, _ in messages)
-        return await zeromq.ZeroListener(answers).start(address)
-    return await (DatagramListener() if kind == "udp" else Listener()).start(address)
-
-
-def transport(configuration: Configuration) -> str:
-    """The transport over which the IUT is reached, by its address or command.
-
-    Raises ConfigurationError where the role does not speak over that.
-    """
-    role = configuration.role
-    address = configuration.connect or configuration.listen
-    if role.transports == ("none",):
-        if address:
-            raise ConfigurationError(f"{role} has no wire: give its command, not an address")
-        return "none"
-    if address:
-        _addresses(role, address)
-        unix = isinstance(links.parse_address(address.split(",")[0]), str)
-        kind = "unix" if unix else _network(configuration)
-    else:
-        kind = _placeholder_transport(configuration)
-    if kind not in role.transports:
-        raise ConfigurationError(
-            f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
-            f"put {_wanted(role)} into its command"
-        )
-    if kind == "zmq" and importlib.util.find_spec("zmq") is None:
-        raise ConfigurationError("ZeroMQ needs pyzmq: pip install 'conformance[zmq]'")
-    return kind
-
-
-def _addresses(role: Role, addresses: str) -> None:
-    """Raise ConfigurationError unless there is one address for each of a role's channels."""
-    wanted, given = role.channels or ("",), addresses.split(",")
-    for address in given:
-        links.parse_address(address)
-    if len(given) != len(wanted):
-        option = "--connect" if role.serves else "--listen"
-        form = ",".join(f"{channel.upper()}_ADDR".lstrip("_") for channel in wanted)
-        raise ConfigurationError(
-            f"{option} {addresses}: {role} needs {len(wanted)} "
-            f"{'address' if len(wanted) == 1 else 'addresses'}, {option} {form}"
-        )
-
-
-def _placeholder_transport(configuration: Configuration) -> str:
-    role, command = configuration.role, " ".join(configuration.command)
-    if "{socket}" in command:
-        return "unix"
-    ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
-    if any(name in command for name in (*ports, "{url}")):
-        return _network(configuration)
-    return "stdio"
-
-
-def _network(configuration: Configuration) -> str:
-    """What a port is a port of: the declared transport, or the first of the role."""
-    declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
-    return declared or next(
-        (kind for kind in configuration.role.transports if kind in _SOCKETS), "tcp"
-    )
-
-
-def _wanted(role: Role) -> str:
-    if role.bridge:
-        return f"{{{role.bridge}}} or {{port}}"
-    if role.channels:
-        return " and ".join(f"{{{channel}_port}}" for channel in role.channels)
-    return "{port} or {socket}" if "unix" in role.transports else "{port}"
 
 
 T = TypeVar("T")
@@ -214,7 +124,7 @@ class Instance:
             address = self._fixed().get("", f"unix:{folder / 'socket'}")
             self.values["socket"] = address.removeprefix("unix:")
             await self._reserve("", address)
-        elif self.kind in _SOCKETS:
+        elif self.kind in SOCKETS:
             self.values["host"] = LOOPBACK
             fixed = self._fixed()
             for channel in self.role.channels or ("",):
@@ -228,7 +138,7 @@ class Instance:
     def _free_port(self) -> int:
         """One that nobody else is given until this instance has been stopped."""
         try:
-            return self._stack.enter_context(links.reserved_port(_SOCKETS[self.kind]))
+            return self._stack.enter_context(links.reserved_port(SOCKETS[self.kind]))
         except OSError as error:
             raise Unreachable(f"no port is left: {links.reason(error)}") from error
 
@@ -240,7 +150,7 @@ class Instance:
 
     async def _reserve(self, channel: str, address: str) -> str:
         if self.serves:
-            if self._fixed() and not links.free(address, _SOCKETS.get(self.kind)):
+            if self._fixed() and not links.free(address, SOCKETS.get(self.kind)):
                 raise Unreachable(f"somebody else has {address}, so that the IUT cannot")
             self._addresses[channel] = address
             return address

@@ -17,7 +17,7 @@ from typing import Any
 from conformance import configuration
 from conformance.conclusions.following import presumes
 from conformance.definitions import protocols
-from conformance.harness.instance import transport
+from conformance.harness.transports import transport
 from conformance.running.collection import cases
 from mocks.deviations import COMPANY, deviating, faults, variants
 

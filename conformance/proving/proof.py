@@ -29,8 +29,8 @@ from pathlib import Path
 from conformance import cli, configuration
 from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
 from conformance.harness import forked
-from conformance.harness.instance import transport
 from conformance.harness.process import sweep
+from conformance.harness.transports import transport
 from conformance.judging import captures
 from conformance.proving import evidence, mutants
 from conformance.proving.planning import (

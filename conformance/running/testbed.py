@@ -11,8 +11,9 @@ from typing import Any, Self, TypeVar
 
 from conformance.conclusions.following import presumes
 from conformance.configuration import Configuration, ConfigurationError
-from conformance.harness.instance import AnyListener, Instance, listen, transport
+from conformance.harness.instance import Instance
 from conformance.harness.links import reason
+from conformance.harness.transports import AnyListener, listen, transport
 from conformance.running.patience import Patience
 from conformance.running.transcripts import Written
 from conformance.verdicts import Conclusion

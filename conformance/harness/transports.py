@@ -1,0 +1,100 @@
+"""Which transport an IUT is reached over, by its command or address, and listening for each."""
+
+import importlib.util
+import socket
+from typing import TYPE_CHECKING, TypeAlias
+
+from conformance.configuration import Configuration, ConfigurationError
+from conformance.definitions import protocols
+from conformance.definitions.protocol import Role
+from conformance.harness import links
+from conformance.harness.datagrams import DatagramListener
+from conformance.harness.links import Listener
+
+if TYPE_CHECKING:
+    # It takes a while to import, and needs a package that is optional.
+    from conformance.harness.zeromq import ZeroListener
+
+SOCKETS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM, "zmq": socket.SOCK_STREAM}
+"""The transports that have ports, and the kind of their sockets."""
+_BINDINGS = {"stream": "tcp", "datagram": "udp", "zmq": "zmq"}
+
+AnyListener: TypeAlias = "Listener | DatagramListener | ZeroListener"
+
+
+async def listen(role: Role, kind: str, address: str) -> AnyListener:
+    """Listen at an address for what a role sends over a kind of transport. Raises OSError."""
+    if kind == "zmq":
+        from conformance.harness import zeromq
+
+        messages = protocols.load(role.protocol).messages
+        answers = any(sender == role.peer for sender, _ in messages)
+        return await zeromq.ZeroListener(answers).start(address)
+    return await (DatagramListener() if kind == "udp" else Listener()).start(address)
+
+
+def transport(configuration: Configuration) -> str:
+    """The transport over which the IUT is reached, by its address or command.
+
+    Raises ConfigurationError where the role does not speak over that.
+    """
+    role = configuration.role
+    address = configuration.connect or configuration.listen
+    if role.transports == ("none",):
+        if address:
+            raise ConfigurationError(f"{role} has no wire: give its command, not an address")
+        return "none"
+    if address:
+        _addresses(role, address)
+        unix = isinstance(links.parse_address(address.split(",")[0]), str)
+        kind = "unix" if unix else _network(configuration)
+    else:
+        kind = _placeholder_transport(configuration)
+    if kind not in role.transports:
+        raise ConfigurationError(
+            f"{role} speaks over {' or '.join(role.transports)}, not {kind}: "
+            f"put {_wanted(role)} into its command"
+        )
+    if kind == "zmq" and importlib.util.find_spec("zmq") is None:
+        raise ConfigurationError("ZeroMQ needs pyzmq: pip install 'conformance[zmq]'")
+    return kind
+
+
+def _addresses(role: Role, addresses: str) -> None:
+    """Raise ConfigurationError unless there is one address for each of a role's channels."""
+    wanted, given = role.channels or ("",), addresses.split(",")
+    for address in given:
+        links.parse_address(address)
+    if len(given) != len(wanted):
+        option = "--connect" if role.serves else "--listen"
+        form = ",".join(f"{channel.upper()}_ADDR".lstrip("_") for channel in wanted)
+        raise ConfigurationError(
+            f"{option} {addresses}: {role} needs {len(wanted)} "
+            f"{'address' if len(wanted) == 1 else 'addresses'}, {option} {form}"
+        )
+
+
+def _placeholder_transport(configuration: Configuration) -> str:
+    role, command = configuration.role, " ".join(configuration.command)
+    if "{socket}" in command:
+        return "unix"
+    ports = [f"{{{channel}_port}}" for channel in role.channels] or ["{port}"]
+    if any(name in command for name in (*ports, "{url}")):
+        return _network(configuration)
+    return "stdio"
+
+
+def _network(configuration: Configuration) -> str:
+    """What a port is a port of: the declared transport, or the first of the role."""
+    declared = _BINDINGS.get(configuration.ixit.get("binding", ""))
+    return declared or next(
+        (kind for kind in configuration.role.transports if kind in SOCKETS), "tcp"
+    )
+
+
+def _wanted(role: Role) -> str:
+    if role.bridge:
+        return f"{{{role.bridge}}} or {{port}}"
+    if role.channels:
+        return " and ".join(f"{{{channel}_port}}" for channel in role.channels)
+    return "{port} or {socket}" if "unix" in role.transports else "{port}"
