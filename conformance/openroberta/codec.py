@@ -95,6 +95,18 @@ def content(value: Mapping[str, Any]) -> bytes:
     return base64.b64decode(value.get("base64", ""), validate=True)
 
 
+def brief(value: Mapping[str, Any]) -> str:
+    """What a decoded message says, without how: no headers, and of a file how long it is."""
+    said = [value.get(name) for name in ("method", "path", "status", "reason")]
+    if "json" in value:
+        said.append(json.dumps(value["json"], ensure_ascii=False))
+    elif "base64" in value:
+        data = content(value)
+        text = data[:160].decode("utf-8", "replace")
+        said.append(text if text.isprintable() else f"{len(data)} bytes")
+    return " ".join(str(each) for each in said if each is not None)
+
+
 # To bytes
 
 

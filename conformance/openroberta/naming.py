@@ -68,12 +68,18 @@ def is_error(name: str, value: Mapping[str, Any]) -> bool:
 
 
 def with_body(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-    """A decoded message: its head, and its body as `json` or `base64`, unless it is empty."""
-    is_file = "filename" in head["headers"]
-    parsed = None if is_file else json_object(body)
+    """A decoded message: its head, and its body as `json` or `base64`, unless it is empty.
+
+    Its headers stand last, where they hide nothing from whoever reads it.
+    """
+    value, headers = dict(head), head["headers"]
+    del value["headers"]
+    parsed = None if "filename" in headers else json_object(body)
     if parsed is not None:
-        return {**head, "json": parsed}
-    return {**head, **({"base64": base64.b64encode(body).decode()} if body else {})}
+        value["json"] = parsed
+    elif body:
+        value["base64"] = base64.b64encode(body).decode()
+    return {**value, "headers": headers}
 
 
 def json_object(data: bytes) -> dict[str, Any] | None:

@@ -45,8 +45,16 @@ Marks = Mapping[int, Sequence[Mark]]
 """Marks by the index of their event; the header line of a transcript is not counted."""
 
 
-_Place = Callable[[bytes, places.Path], Range | None]
-"""Where in the bytes of a message the member at a path of its decoded form stands, if known."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a message is shown.
+
+    ``place``: where in its bytes the member at a path of its decoded form stands, if known;
+    ``brief``: what a decoded form says, where its bytes do not begin with that.
+    """
+
+    place: Callable[[bytes, places.Path], Range | None] = places.in_bytes
+    brief: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +124,8 @@ def read(path: Path, iut: str, marks: Marks) -> Ladder:
             wanted = _chosen(total, marks)
             role = header.get("iut")
             role = role if isinstance(role, str) else iut
-            place = _places(header.get("protocol"))
-            steps = tuple(_steps(file, wanted, total, role, marks, place))
+            reading = _reading(header.get("protocol"))
+            steps = tuple(_steps(file, wanted, total, role, marks, reading))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return Ladder(problem=f"the transcript cannot be read: {reason}")
@@ -127,14 +135,13 @@ def read(path: Path, iut: str, marks: Marks) -> Ladder:
     return Ladder(" + ".join(sorted(peers)), role, fitting, total, bare)
 
 
-def _places(protocol: object) -> _Place:
-    """How members are found: as the protocol's codec says, or as in JSON."""
+def _reading(protocol: object) -> _Reading:
+    """How messages are shown: as the protocol's codec says, or as JSON."""
     try:
         codec = protocols.load(str(protocol)).codec
     except WrongUsage:
-        return places.in_bytes
-    found: _Place = getattr(codec, "place", places.in_bytes)
-    return found
+        return _Reading()
+    return _Reading(getattr(codec, "place", places.in_bytes), getattr(codec, "brief", None))
 
 
 def _fitting(steps: Sequence[Step]) -> Iterator[Step]:
@@ -188,7 +195,7 @@ def _steps(
     total: int,
     role: str,
     marks: Marks,
-    place: _Place,
+    reading: _Reading,
 ) -> Iterator[Step]:
     room = ROOM
     chosen = set(wanted)
@@ -199,13 +206,13 @@ def _steps(
         if index in chosen:
             if left_out := gaps.get(index):
                 yield Step("gap", f"{left_out:,} events not shown")
-            step = _step(index, line, role, tuple(marks.get(index, ())), place, room)
+            step = _step(index, line, role, tuple(marks.get(index, ())), reading, room)
             room -= 0 if step.marks or step.body > room else step.body
             yield step
 
 
 def _step(
-    index: int, line: bytes, role: str, marks: tuple[Mark, ...], place: _Place, room: int
+    index: int, line: bytes, role: str, marks: tuple[Mark, ...], reading: _Reading, room: int
 ) -> Step:
     try:
         event = _object(line)
@@ -229,7 +236,8 @@ def _step(
         label = event["message"] if named else f"{len(data):,} bytes"
         if several:
             label = f"{len(several)} messages: {', '.join(str(name) for name, _ in several)}"
-        preview = data[:160].decode("utf-8", "backslashreplace").strip()
+        brief = _brief(event["value"], reading) if named and "value" in event else ""
+        preview = brief or data[:160].decode("utf-8", "backslashreplace").strip()
     shown = (data or b"")[:MOST_BYTES]
     # To decode what finds no room would take most of the time of a page.
     bare = not marks and hexdump_size(len(shown)) > room
@@ -257,12 +265,20 @@ def _step(
         dump_marks=_ranges(
             range_
             for path in paths
-            if (found := place(shown, path))
+            if (found := reading.place(shown, path))
             for range_ in in_hexdump(*found)
         ),
         decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),
         bare=bare,
     )
+
+
+def _brief(value: Any, reading: _Reading) -> str:
+    """What a message says, where its bytes do not begin with that; empty where they do."""
+    try:
+        return reading.brief(value) if reading.brief else ""
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return ""  # no message of the protocol has that form, whatever the file says
 
 
 def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
