@@ -26,7 +26,11 @@ class Frame:
 
 
 class Decoder(Protocol):
-    """Cuts one direction of one stream into frames; never raises, whatever the peer sends."""
+    """Cuts one direction of one stream into frames; never raises, whatever the peer sends.
+
+    One that may come to where nothing can be decoded any more says as `lost` why, which is empty
+    until then.
+    """
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes of the stream; return the frames that they complete."""

@@ -110,10 +110,13 @@ class Session(Waiting):
         expected = f"{' or '.join(names) or 'a message'} {to}".strip()
         if not await self._until(found, deadline, wait):
             await self.settled()
-            in_time = "" if self._ended else f" within {round(seconds, 2):g} s"
-            if lags and not self._ended:
+            over = self._ended or self.lost
+            in_time = "" if over else f" within {round(seconds, 2):g} s"
+            if lags and not over:
                 text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
                 raise Late(text, lags)
+            if self.lost:
+                ebb = None
             if ebb and self.now >= self._ceased(ebb, names, asked)[1]:
                 wait, requirement = ebb, flow
             elif ebb and (gap := self._gap(names, asked)) > self.seconds("response"):

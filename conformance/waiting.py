@@ -10,7 +10,7 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.running.patience import AGAIN, SHARE, Left, Names, Patience, in_time
+from conformance.running.patience import AGAIN, CLOSED, SHARE, Left, Names, Patience, in_time
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded, Violation
 from conformance.wire import Message, Wire
@@ -117,8 +117,8 @@ class Waiting(Wire):
         return bool(found) and all(found & {*self._patience.presumed(r)} for r in requirements)
 
     def _miss(self, wait: Wait) -> None:
-        """Remember that something has not come to the deadline, unless the stream ended."""
-        if wait.names and not self._ended:
+        """Remember that something has not come to the deadline, unless nothing could any more."""
+        if wait.names and not (self._ended or self.lost):
             (self.sought if wait.certain else self.missed).append(wait.names)
             if wait.known is not None:
                 self.hurried.append(wait.known)
@@ -126,7 +126,7 @@ class Waiting(Wire):
     async def _until(
         self, found: Callable[[], bool], deadline: Callable[[], float], wait: Wait
     ) -> bool:
-        """Wait until something was found, or the stream has ended, or the deadline has passed.
+        """Wait until something was found, or can come no more, or the deadline has passed.
 
         The deadline is asked for again and again: another test may show that the rest is in vain.
         """
@@ -137,7 +137,7 @@ class Waiting(Wire):
                 if self._flooded:
                     raise Flooded(self._flooded, self._size)
                 left = deadline() - self.now
-                if self._ended or left <= 0:
+                if self._ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
                     return False
                 # What is hardly awaited any more is not expected to come, or not before long.
                 still = wait.brief or lasts or self.now > asked + _IDLE

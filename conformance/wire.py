@@ -116,6 +116,16 @@ class Wire:
         return self._ended
 
     @property
+    def reset(self) -> bool:
+        """The IUT has closed it, and may not have read what was sent last."""
+        return self._ended and self._link.reset
+
+    @property
+    def lost(self) -> bool:
+        """No message of the IUT can be read any more, whatever it sends."""
+        return self.judge.lost(self.role.name)
+
+    @property
     def flooded(self) -> bool:
         """The IUT has written more than is read of one session."""
         return bool(self._flooded)
@@ -272,6 +282,9 @@ class Wire:
         sender = self.role.name
         # A datagram may be empty; they have no end.
         while (data := await self._link.read()) or self._link.datagrams:
+            if self.instance.connections > 1:
+                # How another one has ended by now may say what this is to be taken for.
+                await self._link.caught_up()
             for some in [data] if self._link.datagrams else self._bits(data):
                 self._size += len(some)
                 self.instance.served = max(self.instance.served, self.number)
@@ -289,9 +302,12 @@ class Wire:
         if not self._leaving:
             for frame in self.judge.rest(sender):
                 self._take(frame)
-        index = self._record(Event(self.now, sender, event="closed"))
+        reset = self._link.reset
+        index = self._record(
+            Event(self.now, sender, event="closed", details=captures.ending(reset))
+        )
         if not self._leaving:
-            self.judge.closed(index, sender)
+            self.judge.closed(index, sender, reset)
             self._patience.came(CLOSED)
             self._deserted = not self._finished
         self._ended = True

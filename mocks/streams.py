@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import os
 import selectors
+import socket
+import struct
 import sys
 from collections.abc import Awaitable, Callable
 from typing import IO, Any
@@ -85,6 +87,13 @@ class Stream:
         self._writer.close()
         if self._incoming is not None:
             self._incoming.close()
+
+    def reset(self) -> None:
+        """Close both directions by a reset, as whoever does that lingers for nothing."""
+        sock = self._writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close("by a reset")
+        self._writer.transport.abort()
 
     async def closed(self) -> None:
         """Close, and wait until what was written is delivered, or will evidently never be."""

@@ -29,6 +29,8 @@ class Link:
     """Each write arrives as one unit: message boundaries are preserved."""
     broken = False
     """It was reset, and did not end as a peer ends it that closes it."""
+    reset = False
+    """It was, or had ended before what was written last: that may not have been read."""
 
     def __init__(
         self,
@@ -40,13 +42,24 @@ class Link:
         self._writer = writer
         self._unread = unread
         self._settle = _SETTLE
+        self._about_to_write = False
 
     async def read(self) -> bytes:
         try:
-            return await self._reader.read(CHUNK)
+            data = await self._reader.read(CHUNK)
         except OSError:
-            self.broken = True
+            self.broken = self.reset = True
             return self._last()
+        self.reset = self.reset or (not data and (self._about_to_write or self._refused()))
+        return data
+
+    def _refused(self) -> bool:
+        """Whether the peer has refused what was written, as it had closed its side before."""
+        sock = self._writer.get_extra_info("socket")
+        try:
+            return bool(sock and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+        except OSError:
+            return False
 
     def _last(self) -> bytes:
         """What has come before the connection broke, which its reader does not give any more."""
@@ -62,11 +75,16 @@ class Link:
         except (OSError, asyncio.IncompleteReadError) as error:
             return getattr(error, "partial", b"")
 
-    async def write(self, data: bytes) -> bool:
-        """Write it all; False where the peer has gone."""
-        # What has come by now is read first: a write that finds the connection broken drops it.
+    async def caught_up(self) -> None:
+        """Let what has come by now be read: a write that finds the connection broken drops it."""
         for _ in range(2):
             await asyncio.sleep(0)
+
+    async def write(self, data: bytes) -> bool:
+        """Write it all; False where the peer has gone."""
+        self._about_to_write = True
+        await self.caught_up()
+        self._about_to_write = False
         try:
             self._writer.write(data)
             await self._writer.drain()

@@ -129,6 +129,11 @@ class Capture:
         return next((str(event.details.get("transport", "")) for event in begun), "")
 
 
+def ending(reset: bool) -> dict[str, Any]:
+    """The details of a side's end: one by a reset may not have read what was sent to it last."""
+    return {"reset": True} if reset else {}
+
+
 def named(event: Event, frames: Sequence[Frame]) -> Event:
     """The event with its message, or messages, where these frames, which it completes, are all."""
     messages = tuple((frame.name, frame.value) for frame in frames if frame.name is not None)

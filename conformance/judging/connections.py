@@ -80,7 +80,7 @@ class Connections:
             for frame in frames:
                 last = self._latest.get((event.connection, event.sender), index)
                 judge.frame(last, event.sender, frame)
-            judge.closed(index, event.sender)
+            judge.closed(index, event.sender, bool(event.details.get("reset")))
         found = judge.found[self._told.get(event.connection, 0) :]
         self._told[event.connection] = len(judge.found)
         return frames, found

@@ -37,6 +37,9 @@ class Oracle(Interface):
     event violates, and adds to ``exercised`` the requirements that it really put its sender to the
     test of; its judge takes them from there.
 
+    It may have a method ``reset`` that takes a sender: one that ends the stream now, by a reset, so
+    that it may not have read what was sent to it last.
+
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
     each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
     argument says whether the IUT has been running before.
@@ -131,6 +134,10 @@ class Judge:
         self._ending.discard(sender)
         return self._decoders[sender].feed(data)
 
+    def lost(self, sender: str) -> bool:
+        """Whether no message of one side can be read any more, whatever it sends."""
+        return bool(getattr(self._decoders[sender], "lost", ""))
+
     def prompt(self, sender: str) -> bytes:
         """The bytes that one side waits for inside a message, for its peer to send; mostly none."""
         return self._prompting[sender].prompt() if sender in self._prompting else b""
@@ -149,9 +156,11 @@ class Judge:
         self._ending.add(sender)
         return self._decoders[sender].end()
 
-    def closed(self, index: int | None, sender: str) -> None:
+    def closed(self, index: int | None, sender: str, reset: bool = False) -> None:
         """Judge the end of one side's stream."""
         if self._oracle:
+            if reset and (told := getattr(self._oracle, "reset", None)):
+                told(sender)
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:

@@ -157,7 +157,7 @@ class Relay:
                 seconds = 0.0
             if self._disturbance.cut and passed >= self._disturbance.cut:
                 raise _Cut
-        self._watch.closed(number, sender)
+        self._watch.closed(number, sender, source.reset)
         target.finish()
 
     def _pieces(self, data: bytes) -> Sequence[bytes]:

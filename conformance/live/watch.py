@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.definitions import protocols
 from conformance.judging.beside import Bench, Beside, Seen, Shown, Told
-from conformance.judging.captures import Writer
+from conformance.judging.captures import Writer, ending
 from conformance.live.session import Session
 from conformance.live.sides import Side
 
@@ -39,9 +39,9 @@ class Watch:
         """Bytes of one party have been passed on."""
         self._beside.put(number, sender, data)
 
-    def closed(self, number: int, sender: str) -> None:
-        """A party has ended its direction of a connection."""
-        self._beside.put(number, sender, event="closed")
+    def closed(self, number: int, sender: str, reset: bool) -> None:
+        """A party has ended its direction of a connection, or has reset it."""
+        self._beside.put(number, sender, event="closed", **ending(reset))
 
     def disturbed(self, number: int, what: str, **details: Any) -> None:
         """The relay itself has disturbed a connection, which is not a fault of either peer."""

@@ -6,7 +6,8 @@ The oracle does not know which side is under test and has no clock. Rules for th
 
 - A token changes its step only through COURSE, by what its robot asks and by how that is answered.
 - Answers belong to requests in their order, on each connection.
-- An answer that the robot did not wait for changes nothing.
+- An answer that the robot did not wait for changes nothing, and one that it may not have read, as
+  it has reset the connection, only if what it asks next fits it.
 - An error is one in whatever form: a status, a body without a command, the end of a connection.
 - Wherever the specification leaves something open there is no rule: other paths, further requests
   for a program, pushes that come twice, a registration at any time.
@@ -124,6 +125,8 @@ class _Robot:
     """Its last request."""
     held: "list[_Asked]" = field(default_factory=list)
     """Its pushes that wait to be answered."""
+    missed: StrEnum | None = None
+    """How far it has come if it has not read its last answer, which it may not have."""
     hasty: bool = False
     """It has pushed beside one that was held: which answer it has read can no longer be told."""
 
@@ -174,6 +177,8 @@ class Oracle:
         self.exercised: set[str] = set()
         self._conversation = conversation or Conversation()
         self._asked: deque[_Asked] = deque()
+        self._answered: tuple[_Asked, StrEnum] | None = None
+        """What was answered last, and how far its robot had come before."""
         self._deaf = False  # the robot has gone, or sent what cannot be followed
         self._lost = False  # so did the lab
         self._strayed = False  # an answer came that nothing was asked for, and the robot takes it
@@ -205,6 +210,14 @@ class Oracle:
         self._foreign = self._foreign or sender == ROBOT
         self._lost = self._lost or sender == LAB
         return sender == LAB and self._foreign
+
+    def reset(self, sender: str) -> None:
+        if sender != ROBOT or self._answered is None:
+            return
+        asked, before = self._answered
+        robot = self._conversation.robot(asked.data)
+        if robot and robot.latest is asked:
+            robot.missed = before
 
     def closed(self, sender: str) -> Iterator[Finding]:
         for left in self._asked:
@@ -250,6 +263,11 @@ class Oracle:
             yield Finding("data.same-object", what)
             return
         wrong = robot.walk.step(ROBOT, name)
+        if wrong and robot.missed:
+            walk = Walk(COURSE, robot.missed)
+            if not walk.step(ROBOT, name):
+                robot.walk, wrong = walk, []
+        robot.missed = None
         if not (self._strayed or robot.hasty):
             yield from wrong
         for field_ in CONSTANT:
@@ -295,6 +313,7 @@ class Oracle:
         self._over(asked)
         missing = asked.missing
         robot = self._conversation.robot(asked.data)
+        self._answered = (asked, robot.step) if robot else None
         if missing:
             yield from self._refused(asked, missing, name)
         elif asked.name in ANSWERS:

@@ -99,8 +99,7 @@ def conclude(
     if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
         came = iut.findings[0][0]
         conclusion = Inconclusive(
-            f"this decides nothing, because what came could not be read: {came.message} "
-            f"({came.requirement})"
+            f"{came.message} ({came.requirement}); so nothing is decided by what is behind that"
         )
     if conclusion is not None:
         conclusion = iut.concluded(conclusion, conclusion.sessions or tried)
@@ -295,9 +294,9 @@ def _apply(
         cause: Finding = session.judge.findings[0]
         result.verdict = Verdict.INCONCLUSIVE
         result.offending = cause.event
-        result.detail += (
-            f". This decides nothing, because bytes before it were not readable: {cause.message} "
-            f"({cause.requirement})"
+        result.detail = (
+            f"{cause.message} ({cause.requirement}); so nothing is decided by what is "
+            f"behind that: {result.detail}"
         )
     elif about != decides.id:
         result.verdict = Verdict.INCONCLUSIVE

@@ -71,7 +71,7 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     elif other:
         result.detail = f"{other}. {result.detail}"
     elif first != "b''" and first not in result.detail:
-        result.detail = f"{result.detail}. The first bytes that came: {first}".lstrip(". ")
+        result.detail = f"the first bytes that came: {first}. {result.detail}".rstrip(". ")
     return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))
 
 

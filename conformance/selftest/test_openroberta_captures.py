@@ -15,6 +15,7 @@ from conformance.openroberta import naming, oracle
 from conformance.openroberta.codec import (
     LIMIT,
     Decoder,
+    brief,
     chunks,
     content,
     encode,
@@ -72,6 +73,27 @@ def test_connections_are_one_conversation() -> None:
     assert found == ["run.silent-while-fetching"]
 
 
+def test_an_answer_that_a_reset_may_have_lost_was_read_if_what_follows_says_so() -> None:
+    """The robot pushes again, or fetches its program; without a reset it pushes wrongly."""
+    data = dict.fromkeys(MANDATORY, "a")
+
+    def violated(reset: bool, *further: str) -> list[str]:
+        conversation, found = Conversation(), list[str]()
+        asks = [("register", "repeat"), ("push", "download"), *((cmd, "repeat") for cmd in further)]
+        for cmd, told in asks:
+            judge = Judge(PROTOCOL, ["robot"], conversation=conversation)
+            path = naming.DOWNLOAD if cmd == "download" else naming.PUSHCMD
+            asked = request("POST", path, {}, {**data, "cmd": "push" if cmd == "download" else cmd})
+            exchange(asked, response(200, {}, {"cmd": told}), judge, Judge(PROTOCOL, []))
+            judge.closed(None, "robot", reset=reset and told == "download")
+            found += [finding.requirement for finding in judge.findings]
+        return found
+
+    assert violated(True, "push", "push") == []
+    assert violated(False, "push") == ["run.silent-while-fetching"]
+    assert violated(True, "download", "push") == ["run.silent-while-fetching"]
+
+
 def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
     conversation = Conversation()
     first, second = Oracle(conversation), Oracle(conversation)
@@ -86,6 +108,16 @@ def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
 
 
 # The codec alone
+
+
+def test_a_message_is_told_by_its_body() -> None:
+    """Its headers tell little, and stand last in its decoded form."""
+    asked = request("POST", naming.PUSHCMD, {"user-agent": "a"}, {"cmd": "push"})
+    [frame] = Decoder().feed(encode(asked))
+    assert list(frame.value)[-2:] == ["json", "headers"]
+    assert brief(frame.value) == 'POST /rest/pushcmd {"cmd": "push"}'
+    assert brief(response(200, {"filename": "a"}, bytes(range(256)))) == "200 OK 256 bytes"
+    assert brief(response(500, {}, b"no robot")) == "500 Internal Server Error no robot"
 
 
 @settings(max_examples=20, database=None)

@@ -57,6 +57,42 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
     await link.close()
 
 
+@pytest.mark.parametrize(
+    ("ends", "reset"),
+    [
+        ("write, close", True),
+        ("close, write", True),
+        ("write, read, close", False),
+        ("write, read, finish, close", False),
+        ("close", False),
+    ],
+)
+@pytest.mark.parametrize("waiting", [False, True])
+async def test_what_was_written_last_may_not_have_been_read(
+    ends: str, reset: bool, waiting: bool
+) -> None:
+    """A peer that closes its side with bytes unread, or before they come, has not read them."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
+        peer, _ = server.accept()
+    reading = asyncio.ensure_future(link.read())
+    if waiting:
+        await asyncio.sleep(0)
+    for end in ends.split(", "):
+        match end:
+            case "write":
+                await link.write(b"answer")
+            case "read":
+                peer.recv(100)
+            case "finish":
+                peer.shutdown(socket.SHUT_WR)
+            case _:
+                peer.close()
+    assert (await reading, link.reset) == (b"", reset)
+    await link.close()
+    peer.close()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_what_a_peer_has_not_read(host: str) -> None:
     """Over TCP the system tells it of a peer on this machine, until that is gone."""

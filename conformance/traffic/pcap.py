@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.configuration import ConfigurationError
 from conformance.definitions.protocol import Protocol
-from conformance.judging.captures import CaptureError, Event
+from conformance.judging.captures import CaptureError, Event, ending
 from conformance.live.sides import Side
 from conformance.traffic.container import BEGINNINGS, Container, Unreadable
 from conformance.traffic.foreign import Foreign, capture
@@ -190,10 +190,10 @@ def _follow(connection: _Connection, number: int, at: float, part: Segment) -> N
         taken = stream.take(sequence, part.data, part.missing, fin, number)
         if taken and not ended:
             _show(connection, number, at, part.source, taken)
-    if part.flags & RST:
-        stream.ended = True
+    reset = bool(part.flags & RST)
+    stream.ended = stream.ended or reset
     if stream.ended and not ended:
-        _show(connection, number, at, part.source, event="closed")
+        _show(connection, number, at, part.source, event="closed", reset=reset)
 
 
 def _show(
@@ -203,9 +203,10 @@ def _show(
     sender: Endpoint | None = None,
     data: bytes | None = None,
     event: str | None = None,
+    reset: bool = False,
 ) -> None:
     kind = "tcp" if connection.protocol == TCP else "udp"
-    details = {"transport": kind} if event == "connected" else {}
+    details = {"transport": kind} if event == "connected" else ending(reset)
     party = connection.party(sender) if sender else None
     connection.shown.append((number, Event(at, party, data, event=event, details=details)))
 

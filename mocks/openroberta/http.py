@@ -120,6 +120,12 @@ class Caller:
             if frames or not data:
                 return frames[0] if frames else None
 
+    def reset(self) -> None:
+        """End the connection, if there is one, by a reset."""
+        stream, self._stream = self._stream, None
+        if stream:
+            stream.reset()
+
     async def close(self) -> None:
         stream, self._stream = self._stream, None
         if stream:

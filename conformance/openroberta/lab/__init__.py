@@ -32,8 +32,8 @@ async def smoke(iut: Iut) -> None:
             message = await asked.session.watch(within=iut.left(within))
             if not (message or asked.session.ended):
                 raise Inconclusive(
-                    f"nothing came within {within:g} s, neither upon a registration, which may be "
-                    f"held, nor upon a request for the page /; {SLOW}"
+                    f"no answer came within {within:g} s, neither upon a registration, which may "
+                    f"be held, nor upon a request for the page /; {SLOW}"
                 )
 
 

@@ -1,14 +1,18 @@
 """Lawful variants of the robot."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import naming
+from conformance.openroberta.codec import encode
 from mocks.deviations import variant
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import COMMANDS, Robot
+from mocks.streams import parse
 
 _HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
 
@@ -185,6 +189,44 @@ class ImpatientPush(Robot):
     async def ask(self, value: Any, patience: float) -> Frame | None:
         pushes = value["path"] == naming.PUSHCMD and value["json"]["cmd"] == "push"
         return await super().ask(value, 0.33 if pushes else patience)
+
+
+@variant("gives-up-as-answers-come", of="push.patient")
+class GivesUpAsAnswersCome(AConnectionForEach):
+    """Gives up each registration and push as its answer comes, unread, and asks once more."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value["path"] == naming.PUSHCMD:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(patience):
+                    await _unread(self.caller.host, encode(value))
+            value = self.post(value["path"], self.data(value["json"]["cmd"]))
+        return await super().ask(value, patience)
+
+
+async def _unread(address: str, data: bytes) -> None:
+    """Send a request, and close its connection once there is something to read."""
+    loop, come = asyncio.get_running_loop(), asyncio.Event()
+    _, host, port = parse(address)
+    with socket.socket() as wire:
+        wire.setblocking(False)
+        await loop.sock_connect(wire, (host, port))
+        await loop.sock_sendall(wire, data)
+        loop.add_reader(wire, come.set)
+        try:
+            await come.wait()
+        finally:
+            loop.remove_reader(wire)
+
+
+@variant("resets-what-was-answered", of="http.persistence")
+class ResetsWhatWasAnswered(Robot):
+    """Resets each connection once it has its answer."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        self.caller.reset()
+        return answer
 
 
 @variant("names-of-its-own", of="run.stores-name")

@@ -47,6 +47,8 @@ class LabTester:
         """Whether it has pushed beside a push that was held: which it follows is open."""
         self.failure: Exception | None = None
         self._cursor = 0
+        self._unreadable: float | None = None
+        """When bytes last came that are no HTTP, behind which nothing of a connection is read."""
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -88,7 +90,7 @@ class LabTester:
             found = await self._begun(found)
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
         most = lasting()
-        expected += f" within {round(most, 2):g} s"
+        expected += f" within {round(most, 2):g} s" if self._unreadable is None else ""
         if found is None or found.name not in names:
             strayed = self._strayed(names, before if self.asked else 0)
             if strayed:
@@ -185,7 +187,7 @@ class LabTester:
         if self.failure:
             raise self.failure
         process = self.instance.process
-        left = window()
+        left = self._left(window)
         if left <= 0 or (process and process.exit and not self._open()):
             return False
         self._news.clear()
@@ -194,8 +196,14 @@ class LabTester:
                 await self._news.wait()
         return True
 
+    def _left(self, window: Left) -> float:
+        """What is left of a window; of which nothing can be read has no longer to connect anew."""
+        if self._unreadable is None or self._open():
+            return window()
+        return min(window(), self._unreadable + self.seconds("response") - self._loop.time())
+
     def _open(self) -> bool:
-        return any(not session.ended for session in self.iut.sessions)
+        return any(not (each.ended or each.judge.spoiled) for each in self.iut.sessions)
 
     # Usual courses
 
@@ -276,12 +284,19 @@ class LabTester:
             if isinstance(failure, Conclusion):
                 failure.shown_in(session)
             self.failure = self.failure or failure
+        if session.judge.spoiled:
+            self._unreadable = self._loop.time()
         self._news.set()
 
     async def _take(self, asked: Exchange) -> None:
         if asked.name in POLLING:
             held = (other for other in self.asked if other.name == asked.name == "Push")
             self.hasty = self.hasty or any(other.waits_still for other in held)
+            before = self.asked[-1] if self.asked else None
+            if before and before.again and asked.follows(before):
+                self.asked[-1] = asked
+                await before.again(asked)
+                return
             self.asked.append(asked)
         else:
             self.others.append(asked)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conformance.openroberta.codec import encode, response
+from conformance.openroberta.codec import Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 POLLING = ("Register", "Push", "DownloadRequest")
 """The requests that a test answers; all others are answered as any lab would."""
+
+_CALLED_AWAY = {"Register": ("Repeat",), "Push": ("Download", "Update", "Abort")}
+"""By request: the answers behind which it does not come once more."""
+_MOST_UNREAD = 2  # answers in a row that are given again
 
 _TURNS = 5  # of the event loop, in which what has come by now is read
 BYTES = bytes(range(256))
@@ -32,6 +36,10 @@ class Exchange:
         self.again: Callable[[Exchange], Awaitable[None]] | None = None
         """Answers another request as this one was answered, where that was no refusal."""
         self.answered = False
+        self.unread = 0
+        """How many answers in a row the robot seems not to have read before it asked once more."""
+        self._given = ""
+        self._in_vain = False
 
     @property
     def name(self) -> str:
@@ -56,6 +64,16 @@ class Exchange:
         said = asked["headers"].get("connection", "").lower()
         return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
 
+    def follows(self, before: "Exchange") -> bool:
+        """Whether it is asked as the answer before was lost; then that is given again.
+
+        The robot had closed its connection by then, or has reset it and may not have read it.
+        """
+        lost = before._in_vain or before.session.reset
+        if lost and before._given in _CALLED_AWAY.get(self.name, ()):
+            self.unread = before.unread + 1
+        return 0 < self.unread <= _MOST_UNREAD
+
     async def answer(self, value: Any, segmentation: Segmentation = whole) -> None:
         """Send a response; the connection goes on or ends as the robot asked for."""
         early = self._answering()
@@ -63,7 +81,7 @@ class Exchange:
             self.again = lambda other: other.answer(value, segmentation)
         if self.closing and value["status"] != 101:
             value = {**value, "headers": {**value["headers"], "connection": "close"}}
-        await self.session.send(value, segmentation=segmentation)
+        await self._send(encode(value), segmentation)
         if self.closing and value["status"] != 101:
             await self.end()
         for push in early:
@@ -73,6 +91,12 @@ class Exchange:
         """The pushes that are answered behind this one, as a lab does."""
         self.answered = True
         return self.tester.early(self) if self.name == "DownloadRequest" else []
+
+    async def _send(self, data: bytes, segmentation: Segmentation | None = None) -> None:
+        decoder, told = Decoder(), len(self.session.told)
+        self._given = next((f.name for f in [*decoder.feed(data), *decoder.end()] if f.name), "")
+        await self.session.send_bytes(data, segmentation=segmentation)
+        self._in_vain = len(self.session.told) == told
 
     async def end(self) -> None:
         """End the connection behind what was sent."""
@@ -107,7 +131,7 @@ class Exchange:
         """Send any bytes as the answer, and end the connection if that is what ends it."""
         early = self._answering()
         self.again = lambda other: other.raw(data, ends=ends)
-        await self.session.send_bytes(data)
+        await self._send(data)
         if ends or self.closing:
             await self.end()
         for push in early:
@@ -130,6 +154,8 @@ class Exchange:
         return Inconclusive(f"{violation}{hasty}").shown_in(self.session)
 
     def _wrong(self, expected: str, came: str, requirement: str | None = None) -> Violation:
+        if self.unread:
+            came += f"; upon {self.unread} such answers in a row it closed its connection"
         return Violation(expected, came, requirement, self.message.event).shown_in(self.session)
 
 

@@ -18,6 +18,14 @@ class DownloadUnheard(Robot):
         pass
 
 
+@fault("download-reset", violates="run.requests-file", subtle=True)
+class DownloadReset(Robot):
+    """Resets its connection when it is told download, and pushes on."""
+
+    async def download(self) -> None:
+        self.caller.reset()
+
+
 @fault("second-download-unheard", violates="run.requests-file", subtle=True)
 class SecondDownloadUnheard(Robot):
     """Runs what it has when it is told download for the second time."""
