@@ -34,7 +34,8 @@ def causes(
 ) -> list[dict[str, Any]]:
     """The causes of what has failed, as report.json has them: failures first, deaths before all.
 
-    A flood comes before them: what else is found may only be that the suite cannot keep up.
+    A flood comes before them: what else is found may only be that the suite cannot keep up. Not one
+    of which every session shows what is wrong: it may be no more than how that is read.
     """
     died = list(_deaths(results, configuration))
     limited = list(_limits(results, configuration))
@@ -51,7 +52,10 @@ def causes(
     ]
     undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
     found = [*limited, *deaths, *violations, *undecided]
-    found.sort(key=lambda cause: (cause["kind"] != "flood", _ORDER.index(cause["verdict"])))
+    plain = not all(result["findings"] for result in results if result["flooded"])
+    found.sort(
+        key=lambda cause: (not plain or cause["kind"] != "flood", _ORDER.index(cause["verdict"]))
+    )
     return found
 
 
@@ -136,7 +140,9 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[st
             "kind": "death",
             "requirement": None,
             "verdict": _worst(met),
-            "what": f"the IUT {death['how']}" + (f" after it was sent {after}" if after else ""),
+            "what": f"the IUT {death['how']}"
+            + (f" after it was sent {after}" if after else "")
+            + (f", right behind {death['behind']}" if death["behind"] else ""),
             "said": quoted(death["said"]) if death["said"] else "",
             "tests": [result["id"] for result in met],
             "consequences": [
@@ -236,7 +242,7 @@ def _violation(
             result["offending"] is None,
         )
     )
-    found.sort(key=lambda finding: finding["test"] == SMOKE)
+    found.sort(key=lambda finding: (finding["test"] == SMOKE, finding["event"] is None))
     if failed:
         best = failed[0]
         what, event = best["detail"], best["offending"]

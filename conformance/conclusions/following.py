@@ -206,7 +206,9 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
             death = result["death"]
             # Where no reason was said only the messages tell one death from another.
             words = _in_general(_reason(death)) or _suspect([result], survived)
-            groups.setdefault((death["how"], words), []).append(result)
+            # One that is named is one, however much of its end was seen.
+            how = "" if last_words.named(death["said"]) else death["how"]
+            groups.setdefault((how, words), []).append(result)
     found = []
     for left in groups.values():
         while left:

@@ -140,7 +140,7 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
     internal = {"findings", "exercised", "problem", "unreached", "explains", "at_end"}
-    internal |= {"rests", "follows", "apart"}
+    internal |= {"rests", "follows", "apart", "shown"}
     internal |= {"missing", "got", "told", "death", "late", "flooded", "served", "unserved"}
     optional = ("expected", "came")
     return {

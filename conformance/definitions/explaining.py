@@ -15,7 +15,7 @@ from jsonschema.validators import create
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from conformance.definitions.keywords import KINDS, RULES, equal, place, shown, words
+from conformance.definitions.keywords import KINDS, RULES, SIZES, equal, place, shown, words
 from conformance.definitions.schemas import Files, Part, Schema, SchemaError
 
 BRANCH_LIMIT = 50  # errors of one branch that are looked at to find out whether it was meant
@@ -89,7 +89,8 @@ Found = Iterator[ValidationError]
 
 
 def _came(keyword: str, limit: Any, instance: Any) -> ValidationError:
-    return ValidationError(f"{words(keyword, limit)} was expected, {shown(instance)} came")
+    size = f", which has {len(instance)}" if keyword in SIZES else ""
+    return ValidationError(f"{words(keyword, limit)} was expected, {shown(instance)} came{size}")
 
 
 def _rule(keyword: str) -> Callable[..., Found]:

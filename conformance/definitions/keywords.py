@@ -101,6 +101,10 @@ RULES: dict[str, tuple[str, Callable[[Any, Any], bool], str]] = {
     "minProperties": ("object", lambda n, value: len(value) >= n, "{} or more members"),
     "maxProperties": ("object", lambda n, value: len(value) <= n, "{} or fewer members"),
 }  # fmt: skip
+SIZES = frozenset(
+    f"{end}{what}" for end in ("min", "max") for what in ("Items", "Length", "Properties")
+)
+"""Those of them that ask how much a value has."""
 
 ASKING = frozenset(
     {

@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conformance.definitions.keywords import shown
 from conformance.definitions.protocol import Requirement
 from conformance.iut import Iut, missing
 from conformance.judging.judge import Finding
 from conformance.running.transcripts import Transcripts
-from conformance.session import Session
+from conformance.session import RESET, Session
 from conformance.verdicts import (
     VIOLATIONS,
     Conclusion,
@@ -36,14 +37,15 @@ class Result:
 
     ``problem`` is a fault of the suite itself; ``unreached``: the IUT could not be reached for it.
     ``explains``: it counts whatever bytes came (see `Violation`); ``at_end``: that the stream ended
-    is all that violates it, as of a finding.
+    is all that violates it, as of a finding; ``shown``: bytes that came are.
     ``rests`` is a requirement that it presumes and that the plainest exchange violates already, as
     each finding that a test concludes has one,
     ``follows`` the violated requirement that may explain it. ``missing`` are the messages that
     did not come, where it is concluded from that; ``got`` are those that came, and ``told`` the
     kinds of what was sent. ``death`` says ``how`` the IUT died, ``after`` which message, of how
-    many ``events``, what it ``said``, whether the test ``met`` it: was decided by nothing else; and
-    where in the transcript each message was ``sent`` last, by its name.
+    many ``events``, what it ``said``, ``behind`` which message of its own it reset the connection,
+    whether the test ``met`` it: was decided by nothing else; and where in the transcript each
+    message was ``sent`` last, by its name.
     ``apart`` is that of its sessions (see `Wire`).
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
     how many bytes the IUT wrote where that was more than is followed, else 0.
@@ -78,6 +80,7 @@ class Result:
     served: int = 0
     unserved: int = 0
     exercised: list[str] = field(default_factory=list)
+    shown: bool = False
     problem: str = ""
     unreached: bool = False
 
@@ -123,6 +126,7 @@ def conclude(
     else:
         result.detail = iut.remark
     result.at_end = decisive is not None and _is_end(decisive, result.offending)
+    result.shown = decisive is not None and _is_sent(decisive, result.offending)
     result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
     result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
     result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
@@ -172,9 +176,16 @@ def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str,
             "after": session.told[-1] if session.told else "",
             "events": len(session.events),
             "said": session.instance.said,
+            "behind": _behind(session) if how == RESET else "",
             "met": decided and (result.offending is None or result.at_end),
             "sent": _sent(session),
         }
+
+
+def _behind(session: Session) -> str:
+    """The last message that came in a session, in words."""
+    last = session.received[-1:]
+    return "".join(f"{message.name} {shown(message.value)}" for message in last)
 
 
 def _sent(session: Session) -> dict[str, int]:
@@ -260,6 +271,11 @@ def _is_end(session: Session, event: int | None) -> bool:
     if event is None:
         return False
     return any(shown.event == "closed" for shown in session.events[event : event + 1])
+
+
+def _is_sent(session: Session, event: int | None) -> bool:
+    """Whether an event of a session is something sent, and not an operation or a look."""
+    return event is not None and any(e.data is not None for e in session.events[event : event + 1])
 
 
 def _conclusions(error: BaseException) -> Iterator[Conclusion]:

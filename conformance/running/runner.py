@@ -235,13 +235,11 @@ class Runner:
         conclude(result, error, iut, decides, self.folder)
         if result.problem and error:
             result.problem = f"{item.nodeid}: {''.join(traceback.format_exception(error))}"
-        # Without a wire an event is an operation, which may rest on others as an absence does.
-        wired = self.role.transports != ("none",)
-        shown = wired and result.offending is not None and not result.at_end
-        if result.verdict in VIOLATIONS and not shown:
+        # What an operation shows, or a look, may rest on others as an absence does.
+        if result.verdict in VIOLATIONS and not result.shown:
             result.rests = await iut.basis(decides.id)
         for finding in result.findings:
-            if finding["at_end"] or (finding["concluded"] and finding["event"] is None):
+            if finding["at_end"] or (finding["concluded"] and not result.shown):
                 finding["rests"] = await iut.basis(finding["requirement"])
         result.reproduce = self._reproduce(result.id)
         report = pytest.TestReport(

@@ -109,7 +109,7 @@ class Oracle:
         self._gone: set[str] = set()
         self._lenient = False
         self._latest: dict[str, Any] = {}
-        """By sender: its last message, which may have been announced to be shorter than it is."""
+        """By sender: its message just before, which may have said to be shorter than it is."""
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
         if sender in (CLIENT, SERVER):
@@ -131,8 +131,14 @@ class Oracle:
         if not foreign and sender != SERVER and any(mark(key) for key in _keys(value)):
             yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
-        behind = f" right behind {shown(self._latest[sender])}" if sender in self._latest else ""
-        yield Finding(requirement, f"{wanted} was expected, {shown(value)} came{wrapped}{behind}")
+        latest = [shown(self._latest.pop(sender))] if sender in self._latest else []
+        behind = "".join(f" right behind {message}" for message in latest)
+        text = f"{wanted} was expected, {shown(value)} came{wrapped}{behind}"
+        # What is no map and no array is hardly meant to be a message.
+        rest = bool(behind) and not isinstance(value, dict | list)
+        if rest:
+            text += ", whose header may say that it is shorter than it is"
+        yield Finding(requirement, text, earlier=rest)
 
     def broken(self, sender: str) -> None:
         self._lenient |= sender == CLIENT
@@ -186,9 +192,9 @@ class Oracle:
         yield from ()
 
     def _response(self, value: Any) -> Iterator[Finding]:
-        if len(value) != 4:
+        if len(value) < 4:
             return
-        _, number, error, result = value
+        _, number, error, result, *_ = value
         walk = self._walk(number) if type(number) is int else Walk(CALL)
         waiting = _few(self._open) or "none"
         wrong = walk.step(SERVER, RESPONSE, id=shown(number), open=waiting)

@@ -23,6 +23,7 @@ DEATH = {
     "after": "Touch",
     "events": 7,
     "said": "panic: no port",
+    "behind": "",
     "met": True,
     "sent": {"Touch": 5},
 }

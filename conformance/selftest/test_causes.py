@@ -177,6 +177,16 @@ def test_a_flood_is_one_cause() -> None:
     assert (failure["kind"], late["kind"]) == ("violation", "late")
 
 
+def test_what_a_flood_shows_to_be_wrong_comes_before_it() -> None:
+    """A length that is wrong makes many messages of one."""
+    found = [finding(ROOT, 3)]
+    settle(results := [result("a", OTHER, "inconclusive", flooded=10, findings=found)])
+    assert [cause["kind"] for cause in made([*results, result("b", ROOT)])] == [
+        "violation",
+        "flood",
+    ]
+
+
 CUT = "framing.segmentation"
 
 

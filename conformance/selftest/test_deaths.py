@@ -151,6 +151,22 @@ def test_two_deaths_of_different_words_are_two_causes() -> None:
     ]
 
 
+def test_one_error_is_one_death_however_much_of_it_was_seen() -> None:
+    """Its process may have ended by then or not."""
+    seen = [{**DEATH, "how": how} for how in ("exited with code 101", "closed the connection")]
+    settle(results := [result(name, FAR, death=d) for name, d in zip("ab", seen, strict=True)])
+    [death] = made(results)
+    assert death["tests"] == ["a", "b"]
+
+
+def test_a_reset_says_behind_what_it_came() -> None:
+    reset = {**DEATH, "how": RESET, "said": "", "behind": "Exited"}
+    results = [result(n, r, death=reset, told=["Touch"]) for n, r in (("a", FAR), ("b", OTHER))]
+    settle(results)
+    [death] = [cause for cause in made(results) if cause["kind"] == "death"]
+    assert death["what"] == f"the IUT {RESET} after it was sent Touch, right behind Exited"
+
+
 def test_one_error_of_several_inputs_is_one_death() -> None:
     """What an error quotes, and its numbers, differ with the input that met it."""
     for text in ("TypeError: no ratio of '{}' at 0x7f{}0", "panic: no such perceptor: {}"):

@@ -5,6 +5,7 @@ from pathlib import Path
 from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.connections import judge_capture
+from conformance.judging.judge import Judge
 from conformance.recent import MOST
 from conformance.runtime.oracle import Oracle
 
@@ -17,6 +18,18 @@ def test_what_a_session_exercises() -> None:
     judge = judge_capture(protocol, capture, protocol.roles)
     assert {"rpc.ids-differ", "rpc.response-id", "encoding.messagepack"} <= judge.exercised
     assert judge.exercised <= protocol.requirements.keys()
+
+
+def test_what_stands_behind_a_message_may_be_its_own() -> None:
+    """Of an array that says it is shorter than it is, the rest is read as objects."""
+    protocol = protocols.load("runtime")
+    judge = Judge(protocol, ["rpc-server"])
+    short = bytes.fromhex("94 01 05 c0 90 07")
+    for index, frame in enumerate(judge.decode("rpc-server", short)):
+        judge.frame(index, "rpc-server", frame)
+    [_, finding] = judge.findings
+    assert (finding.requirement, finding.event) == ("rpc.response-form", 0)
+    assert "7 came right behind [1, 5, null, []]" in finding.message
 
 
 def test_a_long_session_takes_no_memory() -> None:

@@ -62,6 +62,12 @@ def test_what_keywords_mean(contents: dict[str, Any], value: Any, right: bool) -
     assert (Schema.of(contents).errors(value) == []) is right
 
 
+def test_how_much_a_value_has_is_told() -> None:
+    """It may be too long to be shown."""
+    [error] = Schema.of({"maxItems": 2}).errors(["x" * 500, 1, 2])
+    assert error.message.endswith(" came, which has 3")
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

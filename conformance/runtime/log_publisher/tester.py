@@ -56,8 +56,8 @@ async def log(
 async def published(publisher: Connections, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
-    Raises Violation of `log.event` where only other texts came after that many messages, of
-    `log.form` where what came is not a log message, of `log.each-once` where nothing did.
+    Raises Violation of `log.event` where only other texts came after that many messages, and of
+    `log.each-once` where nothing did that is a log message.
     """
     try:
         return await publisher.next(
@@ -67,11 +67,9 @@ async def published(publisher: Connections, event: str, before: int = 0) -> Mess
             requirement="log.each-once",
         )
     except Violation as missing:
-        if not publisher.received[before:]:
+        if not publisher.received[before:] or publisher.received[-1].name != LOG:
             raise
         other = publisher.received[-1]
-        if other.name != LOG:
-            raise Violation("a log message", f"{other.name} came", "log.form") from missing
         came = f"{shown(other.value.get('event'))} came"
         raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
 

@@ -181,8 +181,8 @@ async def test_two_clients(iut: Iut) -> None:
         for number in (7, 8, 300):
             await one.send(echo.request(number, "one"))
             await other.send(echo.request(number, "other"))
-            for session, text in ((other, "other"), (one, "one")):
-                await _own(session, number, [text])
+            for session, text, beside in ((other, "other", one), (one, "one", other)):
+                await _own(session, number, [text], beside)
 
 
 @requirement("rpc.clients-apart")
@@ -193,8 +193,8 @@ async def test_slow_client(iut: Iut) -> None:
         echo = await echoing(iut, one)
         await one.send(request(3, sleep, 0.1))
         await other.send(echo.request(3, "fast"))
-        await _own(other, 3, ["fast"])
-        answer = await _own_id(one, 3)
+        await _own(other, 3, ["fast"], one)
+        answer = await _own_id(one, 3, other)
         own = answer.value[2:] != [None, ["fast"]]
         check(own, "the client's own result", f"{answer.value} came", answer.event)
         absent(await other.watch(RESPONSE), "only its own response for each client")
@@ -208,8 +208,8 @@ async def test_slower_client(iut: Iut) -> None:
         await one.send(request(3, sleep, 0.05))
         await one.taken()
         await other.send(request(3, sleep, 0.15))
-        for session in (one, other):
-            await _own_id(session, 3)
+        await _own_id(one, 3, other)
+        await _own_id(other, 3, one)
 
 
 @requirement("rpc.clients-apart")
@@ -231,18 +231,22 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
                 check(own, expected, f"{answer.value} came", answer.event)
 
 
-async def _own(session: Session, number: int, wanted: Any) -> None:
-    answer = await _own_id(session, number)
+async def _own(session: Session, number: int, wanted: Any, beside: Session) -> None:
+    answer = await _own_id(session, number, beside)
     own = answer.value[2:] == [None, wanted]
     check(own, f"the client's own result {wanted}", f"{answer.value} came", answer.event)
 
 
-async def _own_id(session: Session, number: int) -> Message:
-    """The next response, which has the id that all clients use at that time."""
+async def _own_id(session: Session, number: int, beside: Session) -> Message:
+    """The next response, which has the id that all clients use at that time.
+
+    One that only the client beside has used is of a response to that.
+    """
     answer = await session.expect(RESPONSE, to=f"to its request {number}")
     if of(answer) != number:
-        came = f"{answer.value} came"
-        raise Violation(f"the id {number}", came, "rpc.response-id", answer.event)
+        asked = [event.value[1] for event in beside.events if event.message == REQUEST]
+        about = None if of(answer) in asked else "rpc.response-id"
+        raise Violation(f"the id {number}", f"{answer.value} came", about, answer.event)
     return answer
 
 

@@ -72,16 +72,17 @@ async def answers(
         number = of(message)
         if number in missing:
             missing.remove(number)
-            came[number] = (message.value[2], message.value[3])
+            told: list[Any] = [*message.value[2:], None, None]
+            came[number] = (told[0], told[1])
         else:
             strange = strange or message
     return came
 
 
 def of(message: Message) -> int | None:
-    """The id of a response, if it has one that a request can have."""
+    """The id of a response, if it has one: it tells, however many elements stand behind it."""
     value = message.value
-    return value[1] if len(value) == 4 and type(value[1]) is int else None
+    return value[1] if len(value) > 1 and type(value[1]) is int else None
 
 
 async def call(session: Session, number: int, method: str, *params: Any) -> tuple[Any, Any]:

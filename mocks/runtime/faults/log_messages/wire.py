@@ -1,5 +1,6 @@
 """Faults of the log publisher in how messages are formed, and which come when."""
 
+import re
 from typing import Any
 
 from conformance.runtime.codec import encode
@@ -31,6 +32,14 @@ class LongMessagesCut(Publisher):
 
     def write(self, data: bytes) -> None:
         super().write(data if len(data) <= 2000 else data[:2000] + b"\xc1")
+
+
+@fault("lengths-of-8-bits", violates="log.form", subtle=True)
+class LengthsOf8Bits(Publisher):
+    """Writes the length of a long text in 8 bits."""
+
+    def write(self, data: bytes) -> None:
+        super().write(re.sub(rb"\xda.(.)", lambda long: b"\xd9" + long[1], data, flags=re.DOTALL))
 
 
 @fault("texts-as-bytes", violates="encoding.strings")

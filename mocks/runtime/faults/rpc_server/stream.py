@@ -45,6 +45,14 @@ class LongResponsesInTwo(Server):
             self.stream.write(data[1000:])
 
 
+@fault("arrays-of-four-bits", violates="rpc.response-form", subtle=True)
+class ArraysOfFourBits(Server):
+    """Writes how many items an array has in four bits, also where there are sixteen."""
+
+    def encode(self, value: Any) -> bytes:
+        return super().encode(value).replace(b"\xdc\x00\x10", b"\x90")
+
+
 @fault("sixteen-kilobytes", violates="encoding.messagepack", subtle=True)
 class SixteenKilobytes(Server):
     """Sends 16 kilobytes of a response at most."""
