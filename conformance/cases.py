@@ -175,10 +175,13 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
 
 
 async def _worth(conclusion: Conclusion, iut: Iut) -> bool:
-    """Whether a smaller example is looked for: not of what the plainest exchange shows already."""
-    if not isinstance(conclusion, Violation):
+    """Whether a smaller example is looked for: not of what the plainest exchange shows already.
+
+    Nor of what violates another requirement, which tests of its own show in few words.
+    """
+    about = iut.deciding
+    if not isinstance(conclusion, Violation) or conclusion.requirement not in (None, about):
         return False
-    about = conclusion.requirement or iut.deciding
     return await iut.plainly_violated() not in (about, *iut.testbed.patience.presumed(about))
 
 

@@ -48,6 +48,14 @@ def missing(sessions: Iterable[Session]) -> list[Names]:
     return sorted({names for session in sessions for names in session.missed})
 
 
+def _came(conclusion: Violation, sessions: Sequence[Session]) -> bool:
+    """Whether something that came shows it: what the tester sees when it looks may be a lack."""
+    session = conclusion.session or (sessions[-1] if sessions else None)
+    if conclusion.event is None or session is None:
+        return conclusion.event is not None
+    return any(e.sender for e in session.events[conclusion.event : conclusion.event + 1])
+
+
 class Iut:
     """The IUT as a test sees it: each instance is a fresh one where a command starts it."""
 
@@ -110,7 +118,7 @@ class Iut:
 
         A violation that is concluded from an absence decides nothing where a wait was cut short.
         """
-        if not isinstance(conclusion, Violation) or conclusion.event is not None:
+        if not isinstance(conclusion, Violation) or _came(conclusion, sessions):
             return conclusion
         about = conclusion.requirement or self.deciding
         if any(about not in known for session in sessions for known in session.hurried):
@@ -131,8 +139,8 @@ class Iut:
     async def plainly_violated(self) -> str:
         """A requirement that the plainest exchange violates; else empty.
 
-        The role's package may know that: ``basis(iut)`` is asked once in a run. One that comes to
-        a conclusion of another kind tells nothing.
+        The role's package may know that: ``basis(iut)`` is asked once in a run, and returns it or
+        raises the Violation. One that comes to a conclusion of another kind tells nothing.
         """
         find = getattr(importlib.import_module(self.role.package), "basis", None)
         if find is None:
@@ -141,7 +149,9 @@ class Iut:
         async def found() -> str:
             plain = Iut(self.testbed, "")
             try:
-                violated = str(await find(plain))
+                violated = str(await find(plain) or "")
+            except Violation as violation:
+                violated = violation.requirement or ""
             except Conclusion:
                 return ""
             if violated:

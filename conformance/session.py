@@ -1,16 +1,18 @@
 """A session with the IUT as a test case sees it: awaits messages, operates, says what is wrong."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE
+from conformance.running.patience import CLOSED, LESS_LATE, Left
 from conformance.verdicts import Late, Violation
 from conformance.waiting import Wait, Waiting, Within
 from conformance.wire import Message
 
-_POLL = 0.02  # seconds between two looks at what shows
+_POLL = 0.02  # seconds between two looks at what shows; at first
+_SOON = 0.005
 RESET = "reset the connection"
 
 
@@ -205,15 +207,31 @@ class Session(Waiting):
 
         ``what``, ``within`` and ``requirement`` are as of ``expect``.
         """
+        pause = _SOON
+        with contextlib.suppress(TimeoutError), self.awaiting(what, within, requirement) as left:
+            while not await look():
+                if left() < 0:
+                    raise TimeoutError
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _POLL)
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def awaiting(self, what: str, within: Within, requirement: str | None = None) -> Iterator[Left]:
+        """What is left of the time for something that the block awaits by means of its own.
+
+        Where it raises TimeoutError, that has not come: ``what``, ``within`` and ``requirement``
+        are as of ``expect``.
+        """
         wait = Wait((what,), True, requirement)
         seconds, asked = self._lasting(within), self.now
-        while not await look():
-            if self.now > asked + self._brief(wait, seconds()):
-                self._miss(wait)
-                return False
-            await asyncio.sleep(_POLL)
+        try:
+            yield lambda: asked + self._brief(wait, seconds()) - self.now
+        except TimeoutError:
+            self._miss(wait)
+            raise
         self._patience.reacted(wait.names, self.now - asked)
-        return True
 
     async def unharmed(self, after: str) -> None:
         """Raise Violation if the IUT has died, by a signal or an unhandled error."""

@@ -11,7 +11,7 @@ import ctypes
 import mmap
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from conformance import mutex
@@ -25,7 +25,7 @@ class NoObject(Exception):
     """There is no such object, or it cannot be what was asked for; the text says why."""
 
 
-class Locked(Exception):
+class Locked(TimeoutError):
     """The mutex did not become free in time."""
 
 
@@ -101,14 +101,12 @@ class SharedObject:
         mutex.unlock(self._mutex)
 
     @contextlib.asynccontextmanager
-    async def locked(self, within: float) -> AsyncIterator[None]:
-        """Hold its mutex. Raises Locked where it does not become free within that many seconds."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + within
+    async def locked(self, left: Callable[[], float]) -> AsyncIterator[None]:
+        """Hold its mutex. Raises Locked where it is not free before no seconds are left."""
         # No event says that another process has unlocked it.
         while not self.trylock():
-            if loop.time() > deadline:
-                raise Locked(f"the mutex of {self.name} was still held after {within:g} s")
+            if left() < 0:
+                raise Locked(f"the mutex of {self.name} is still held")
             await asyncio.sleep(_POLL)
         try:
             yield

@@ -19,6 +19,7 @@ from conformance import generation, mutex
 from conformance.definitions import locate, protocols
 from conformance.harness import memory
 from conformance.harness.memory import Locked, NoObject, SharedObject
+from conformance.running.patience import counting
 from conformance.runtime.memory import strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
 from conformance.runtime.memory.declared import LayoutError, declared
@@ -262,10 +263,10 @@ async def test_objects_and_their_mutex(name: str) -> None:
     theirs = SharedObject.open(name, 8)
     mine.write(100, b"abc")
     assert theirs.read()[100:103] == b"abc"
-    async with mine.locked(1):
+    async with mine.locked(counting(1)):
         assert not theirs.trylock()
         with pytest.raises(Locked, match="still held"):
-            async with theirs.locked(0.01):
+            async with theirs.locked(counting(0.01)):
                 pass
     assert theirs.trylock()
     theirs.unlock()

@@ -1,6 +1,7 @@
 """How many deadlines a run waits in full for what never comes."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 from unittest import mock
@@ -95,6 +96,41 @@ def test_what_a_plain_session_has_shown_is_not_waited_for_in_full(monkeypatch: A
     tests = [(ANSWERED, None), ("rpc.bytes", None)]
     waited, concluded = asyncio.run(vain(monkeypatch, tests, plainly=ANSWERED))
     assert waited[0] == waited[2] > waited[1]
+    assert concluded == [Violation, Violation]
+
+
+def looked_for(monkeypatch: Any, abouts: Sequence[str]) -> tuple[list[float], list[type]]:
+    """The seconds for which tests of rpc.result look for what never shows, and what comes of it.
+
+    Each lays it to one of these requirements, and has noted what it saw.
+    """
+    monkeypatch.setattr(Crowding, "factor", lambda _: 1.0)
+    configuration = Configuration(ROLE, connect="127.0.0.1:1")
+    testbed = Testbed(configuration)
+    waited, concluded = [], []
+
+    async def hold(about: str) -> None:
+        iut, instance = Iut(testbed, "rpc.result"), Instance(configuration, "tcp")
+        with mock.patch.object(instance, "link", return_value=NoWire(asyncio.Event().wait)):
+            async with iut.connect(instance) as session:
+                with contextlib.suppress(TimeoutError), session.awaiting("it", 2.0, about) as left:
+                    waited.append(round(left(), 1))
+                    raise TimeoutError
+                seen = Violation("it", "nothing was seen", about, session.note("a look"))
+                concluded.append(type(iut.concluded(seen, iut.sessions)))
+
+    async def all_of_them() -> None:
+        for about in abouts:
+            await hold(about)
+
+    asyncio.run(all_of_them())
+    return waited, concluded
+
+
+def test_what_is_looked_for_is_awaited_in_full_once(monkeypatch: Any) -> None:
+    """A look that the tester takes shows a lack, as nothing does that comes."""
+    waited, concluded = looked_for(monkeypatch, [ANSWERED, ANSWERED])
+    assert waited[0] > waited[1]
     assert concluded == [Violation, Violation]
 
 

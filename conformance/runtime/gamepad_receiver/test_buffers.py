@@ -23,10 +23,10 @@ async def test_first_message(iut: Iut) -> None:
 @requirement("lifecycle.created-valid")
 async def test_back_again(iut: Iut) -> None:
     """A gamepad that is back is valid, whatever was made of its absence."""
-    about = "lifecycle.created-valid"
     async with gamepad_tester(iut) as tester:
         for number in range(1, 4):
-            values = {"lx": number / 8}
+            values, back = {"lx": number / 8}, "lifecycle.created-valid" if number > 1 else None
+            about = back or "receiver.axes"
             image = await tester.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
             valid = image["valid"] != 0
             check(valid, f"{image.buffer.place('valid')} to be set", "it is not", image.event)

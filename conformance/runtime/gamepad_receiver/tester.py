@@ -1,6 +1,5 @@
 """The tester of a gamepad receiver: sends it input, and waits until its buffers show it."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -15,7 +14,6 @@ from conformance.verdicts import Conclusion, Violation
 
 AXES = ("lx", "ly", "rx", "ry")
 TYPE = "gamepad"
-_POLL = 0.005  # seconds between two looks
 
 
 def pad(btn: int = 0, /, **axes: float) -> dict[str, Any]:
@@ -58,12 +56,16 @@ class GamepadTester(Tester):
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
         """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
-        left = self.session.left("response")
-        while (found := await self.buffer(index)) is None:
-            if left() < 0:
-                raise Violation(f"a buffer for the gamepad {index}", "there was none", about)
-            await asyncio.sleep(_POLL)
-        return found
+        found: list[Buffer | None] = []
+
+        async def there() -> bool:
+            found[:] = [await self.buffer(index)]
+            return found[0] is not None
+
+        if not await self.session.shows(there, "the buffer of a gamepad", "response", about):
+            raise Violation(f"a buffer for the gamepad {index}", "there was none", about)
+        assert found[0] is not None
+        return found[0]
 
     async def shows(
         self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
@@ -75,18 +77,17 @@ class GamepadTester(Tester):
         """
         buffer = await (self.made(index) if about else self.made(index, None))
         fields = {f"read.params.{name}": value for name, value in values.items()}
-        left = self.session.left("response")
-        while True:
+
+        async def there() -> bool:
             async with buffer.held():
                 data = buffer.object.read()
-                there = all(
+                return all(
                     buffer.layout[name].of(data) == buffer.layout[name].encode(value)
                     for name, value in fields.items()
                 )
-                if there or left() < 0:
-                    image = buffer.peek()
-                    break
-            await asyncio.sleep(_POLL)
+
+        await self.session.shows(there, "the values of a gamepad", "response", about)
+        image = await buffer.look()
         image.holds(fields, about)
         return image
 

@@ -1,7 +1,7 @@
 """Values as an IUT reports them, in the JSON of its operations."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.runtime.memory import catalog
@@ -43,10 +43,23 @@ def answers(peripheral: Peripheral, expected: Mapping[str, Any], came: Any, what
         raise Violation(f"{what} to answer {only}", f"it answered {', '.join(extra)[:200]} as well")
 
 
-def own_bit(place: str, bits: int, name: str, seen: dict[int, str]) -> None:
-    """Raise Violation unless a bitmap has one bit, which no other parameter that was seen has."""
+def confused(bitmaps: Sequence[int]) -> bool:
+    """Whether the bitmaps of one parameter each have not one bit each, all different ones.
+
+    Where one has none at all, it is that which is wrong.
+    """
+    mixed = len(set(bitmaps)) < len(bitmaps) or any(bits.bit_count() > 1 for bits in bitmaps)
+    return all(bitmaps) and mixed
+
+
+def own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:
+    """Raise Violation unless a bitmap has one bit, which no other parameter that was seen has.
+
+    Of the requirement that the operation sets the bit, where there is none.
+    """
     if bits.bit_count() != 1:
-        raise Violation(f"{place} to have one bit for {name}", f"it is {bits:#06x}")
+        about = None if bits else sets
+        raise Violation(f"{place} to have one bit for {name}", f"it is {bits:#06x}", about)
     other = seen.setdefault(bits, name)
     if other != name:
         raise Violation(f"{name} and {other} to have different bits in {place}", f"{bits:#x} both")

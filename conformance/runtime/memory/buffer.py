@@ -20,6 +20,7 @@ from conformance.verdicts import Violation
 if TYPE_CHECKING:
     from conformance.runtime.memory.tester import Tester
 
+RELEASED = "operations.mutex-released"
 _BEFORE = 1.0  # seconds that a timestamp may lie before its time: it need not have fractions
 _SLACK = 0.05  # seconds by which clocks may differ
 
@@ -122,15 +123,18 @@ class Buffer:
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
         """Hold its mutex. Raises Violation where it is not free in time."""
-        within = self.tester.session.seconds("response")
+        session = self.tester.session
+        asked = session.now
         try:
-            async with self.object.locked(within):
+            async with contextlib.AsyncExitStack() as holding:
+                with session.awaiting("a free mutex", "response", RELEASED) as left:
+                    await holding.enter_async_context(self.object.locked(left))
                 yield
         except Locked:
             raise Violation(
                 f"the mutex of {self.name} to be free",
-                f"it was still held after {within:g} s",
-                "operations.mutex-released",
+                f"it was still held after {session.now - asked:.1f} s",
+                RELEASED,
             ) from None
         except WrittenOver as error:
             expected = f"the mutex of {self.name} to be left alone while the tester holds it"

@@ -80,11 +80,13 @@ async def _goes_on(
     Raises Violation where it never does, before the tester has lost all patience with it.
     """
     response = tester.session.instance.configuration.seconds("response")
+    about = "format.mutex" if tester.owns else "operations.mutex"
     try:
-        return await in_time(asked, tester.session.left(LATE * response))
+        with tester.session.awaiting("going on behind a mutex", LATE * response, about) as left:
+            return await in_time(asked, left)
     except TimeoutError:
         raise Violation(
             f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
             "it was not answered any more",
-            "format.mutex" if tester.owns else "operations.mutex",
+            about,
         ) from None

@@ -16,9 +16,9 @@ from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
-from conformance.running.patience import in_time
+from conformance.running.patience import counting, in_time
 from conformance.runtime.memory import catalog
-from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
@@ -32,6 +32,7 @@ ROBOT = "robot.yaml"
 ONE = "one.yaml"  # of a single peripheral
 _read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
+_WAITS = 3  # times that a list is asked for again that may have failed for another's buffer
 _LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
 
 
@@ -57,6 +58,9 @@ class Tester:
         self.uid: type[str] | type[int] = str
         """In which form the IUT takes a UID."""
         self._layouts: dict[str, Layout] = {}
+        self._invalid: set[str] = set()
+        """The buffers that were not valid when their peripherals had connected."""
+        self._waits = _WAITS
 
     # Operations
 
@@ -72,7 +76,8 @@ class Tester:
             if operation == "list":
                 await asyncio.wait({asked}, timeout=self.session.seconds("quiet"))
                 waits = "" if asked.done() else self._waits_for_others()
-            answer = await in_time(asked, self.session.left(limit))
+            with self.session.awaiting("an answer", limit, RELEASED) as left:
+                answer = await in_time(asked, left)
         except TimeoutError:
             if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
@@ -91,7 +96,10 @@ class Tester:
                 raise Violation(expected, f"it was not{instance.describe_end()}") from None
             raise
         if waits and not answer.ok:
-            raise Inconclusive(waits)
+            self._waits -= 1
+            if self._waits < 0:
+                raise Inconclusive(waits)
+            return await self.ask(operation, **arguments)
         return answer
 
     async def _nothing_is_stuck(self) -> None:
@@ -99,13 +107,13 @@ class Tester:
         for buffer in self.buffers:
             with contextlib.suppress(BrokenMutex, NoObject):
                 try:
-                    async with buffer.object.locked(0):
+                    async with buffer.object.locked(counting(0)):
                         pass
                 except Locked:
                     raise Violation(
                         f"the mutex of {buffer.name} to be free",
                         "it is held, and the operation waits for it",
-                        "operations.mutex-released",
+                        RELEASED,
                     ) from None
 
     def _waits_for_others(self) -> str:
@@ -127,6 +135,9 @@ class Tester:
         """Run an operation that a test is about. Raises Violation where it fails."""
         answer = await self.ask(operation, **arguments)
         if not answer.ok:
+            if (name := arguments.get("buffer")) in self._invalid:
+                expected = f"the valid bit of {name} to be set when its peripheral connected"
+                raise Violation(expected, "it was not", "lifecycle.created-valid")
             expected = f"the operation '{operation}' to succeed"
             raise Violation(expected, f"it failed: {answer.why}")
         return answer
@@ -143,6 +154,19 @@ class Tester:
         self.catalog = _read(path.read_bytes())
         self._layouts.clear()
         await self.means("catalog", path=str(path))
+
+    async def understands(self, name: str, access: bool = True) -> None:
+        """Have the IUT take a catalog, and tell its layout of every type. Raises Violation.
+
+        Every parameter has its place then, in the blocks it belongs to: that is looked at there.
+        """
+        path = catalogs() / name
+        self.catalog = _read(path.read_bytes())
+        await self.tested("catalog", path=str(path))
+        for type_ in self.catalog:
+            await self.tested("layout", type=type_)
+        for type_ in self.catalog:
+            await self.layout(type_, access)
 
     async def layout(self, type_: str, access: bool = True) -> Layout:
         """The IUT's layout of a type, as it has to be (`check_layout`).
@@ -183,7 +207,10 @@ class Tester:
         told = result.get("buffer") if isinstance(result, dict) else result
         if not isinstance(told, str):
             raise Inconclusive("the operation 'connect' does not tell the name of the buffer")
-        return await self.open(told, type_)
+        buffer = await self.open(told, type_)
+        if not buffer.peek_at("valid"):
+            self._invalid.add(buffer.name)
+        return buffer
 
     async def open(self, name: str, type_: str) -> Buffer:
         """Open a buffer of the IUT. Raises Violation where there is none."""

@@ -50,6 +50,10 @@ def _members(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) and not mark(value) else {}
 
 
+_PARTS = {"sd": (devices, "update.all-uids"), "aliases": (aliases, "update.aliases")}
+"""By part of an update: what it has by UID, and what is violated where that lacks one."""
+
+
 async def until(
     session: Session,
     expected: str,
@@ -59,7 +63,8 @@ async def until(
 ) -> Message:
     """The latest update, or the first from now on, for which it holds.
 
-    Raises Violation where none comes.
+    Raises Violation where none comes: at once when the time is over, if updates come, for then it
+    is not their publisher that is late.
     """
     latest = [message for message in session.received if message.name == UPDATE][-1:]
     # Those before it are over: no later look is to find them.
@@ -67,16 +72,23 @@ async def until(
         await session.watch(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
+    within = within or soon(session)
 
-    def right(message: Message) -> bool:
-        latest[:] = [message]
-        return holds(message)
+    async def comes() -> bool:
+        while session.ahead(UPDATE) and (update := await session.watch(UPDATE)):
+            latest[:] = [update]
+            if holds(update):
+                return True
+        return False
 
     try:
-        return await session.expect(UPDATE, where=right, within=within or soon(session))
+        latest[:] = [await session.expect(UPDATE, within=within)]
     except Violation as missing:
         came = f"the last update was {shown(latest[0].value)}" if latest else missing.came
         raise Violation(expected, came, requirement) from missing
+    if holds(latest[0]) or await session.shows(comes, "an update of it", within, requirement):
+        return latest[0]
+    raise Violation(expected, f"the last update was {shown(latest[0].value)}", requirement)
 
 
 def soon(session: Session) -> Left:
@@ -84,18 +96,19 @@ def soon(session: Session) -> Left:
     return session.left("response", *ROUNDS * ["update"])
 
 
-async def listed(session: Session, *uids: str) -> Message:
-    """The first update with these devices, which are all that are connected.
+async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
+    """The first update whose part of this name has these devices, which are all that belong there.
 
     Where it does not come the UIDs are written in another way, if others have come, or left out.
     """
-    expected = f"an update with the devices {', '.join(uids)}"
+    among, lacking = _PARTS[part]
+    expected = f"an update with the devices {', '.join(uids)} in {part}"
     try:
-        return await until(session, expected, lambda message: set(uids) <= devices(message).keys())
+        return await until(session, expected, lambda message: set(uids) <= among(message).keys())
     except Violation as missing:
         updates = [message for message in session.received if message.name == UPDATE]
-        others = updates and devices(updates[-1]).keys() - set(uids)
-        wrong = "update.uid-form" if others else "update.all-uids"
+        others = updates and among(updates[-1]).keys() - set(uids)
+        wrong = "update.uid-form" if others else lacking
         raise Violation(missing.expected, missing.came, wrong) from missing
 
 
