@@ -2,25 +2,11 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.runtime.memory.catalog import load
+from conformance.runtime.both import PLAIN
 from conformance.runtime.memory.layout import BITMAPS, SHORT, UID_BYTES
 from conformance.runtime.memory.layout_checks import check_widths
 from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_tester
 from conformance.verdicts import Violation
-
-
-async def understood(tester: Tester, name: str, access: bool = True) -> None:
-    """Have the IUT take a catalog, and tell its layout of every type. Raises Violation.
-
-    Every parameter has its place then, in the blocks it belongs to: that is looked at there.
-    """
-    path = catalogs() / name
-    tester.catalog = load(path.read_bytes())
-    await tester.tested("catalog", path=str(path))
-    for type_ in tester.catalog:
-        await tester.tested("layout", type=type_)
-    for type_ in tester.catalog:
-        await tester.layout(type_, access)
 
 
 async def told_apart(iut: Iut, name: str, requirement: str) -> None:
@@ -30,10 +16,10 @@ async def told_apart(iut: Iut, name: str, requirement: str) -> None:
     """
     async with memory_tester(iut, None) as tester:
         try:
-            await understood(tester, name)
+            await tester.understands(name)
         except Violation as found:
             try:
-                await understood(tester, ROBOT)
+                await tester.understands(ROBOT)
             except Violation as plain:
                 if plain.requirement == found.requirement:
                     raise found from plain
@@ -78,14 +64,14 @@ async def test_flow_style(iut: Iut) -> None:
 async def test_without_bounds(iut: Iut) -> None:
     """Bounds, the delay and the device_id may be left out."""
     async with memory_tester(iut, None) as tester:
-        await understood(tester, "plain.yaml")
+        await tester.understands(PLAIN)
 
 
 @requirement("catalog.optional-access")
 async def test_name_and_type_are_enough(iut: Iut) -> None:
     """A parameter with only a name and a type is a parameter."""
     async with memory_tester(iut, None) as tester:
-        await understood(tester, "minimal.yaml", access=False)
+        await tester.understands("minimal.yaml", access=False)
 
 
 @requirement("catalog.required-keys")
@@ -114,14 +100,14 @@ async def test_identifiers(iut: Iut) -> None:
 async def test_types(iut: Iut) -> None:
     """Every type of integer, float or boolean takes as many bytes as in ctypes."""
     async with memory_tester(iut, None) as tester:
-        await understood(tester, "types.yaml")
+        await tester.understands("types.yaml")
 
 
 @requirement("catalog.other-types")
 async def test_other_types(iut: Iut) -> None:
     """Characters, pointers and long doubles have their place in a buffer, too."""
     async with memory_tester(iut, None) as tester:
-        await understood(tester, "other-types.yaml")
+        await tester.understands("other-types.yaml")
 
 
 @requirement("catalog.arrays")

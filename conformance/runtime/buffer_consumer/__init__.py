@@ -1,7 +1,9 @@
 """Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
 
 from conformance.iut import Iut
+from conformance.runtime.both import plain_basis
 from conformance.runtime.buffer_consumer.tester import set_value
+from conformance.runtime.memory.answers import confused
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
 from conformance.verdicts import Violation
@@ -17,15 +19,21 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm one by one."""
+    """What it violates who cannot set the parameters of an arm one by one, each with its bit."""
+    bits = []
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for param in (param for param in buffer.peripheral.params if param.writeable):
-            value = sample(param, 3)
-            await buffer.put({f"write.params.{param.name}": sample(param, 4)})
+            value, field = sample(param, 3), f"write.params.{param.name}"
+            await buffer.put({field: sample(param, 4), "control.write": 0})
             try:
                 await set_value(buffer, param.name, value)
-                (await buffer.look()).holds({f"write.params.{param.name}": value})
+                image = await buffer.look()
+                image.holds({field: value})
             except Violation as found:
                 return found.requirement or "set-value.value"
+            bits.append(image["control.write"])
+    if confused(bits):
+        return "format.bitmaps"
+    await plain_basis(iut)
     return ""

@@ -89,6 +89,8 @@ async def test_clamp_warning(iut: Iut) -> None:
         buffer = await tester.make("arm")
         for name, value, bound in [*BEYOND, *BEYOND[:3]]:
             answer = await set_value(buffer, name, value, None)
+            if not answer.warnings:
+                (await buffer.look()).holds({f"write.params.{name}": bound}, "catalog.clamped")
             told = f"a warning where {name} = {value} was clamped to {bound}"
             check(bool(answer.warnings), told, "there was none")
 

@@ -43,7 +43,7 @@ async def test_every_bit(iut: Iut) -> None:
             for param in buffer.peripheral.params:
                 if param.writeable:
                     bits = await bits_of(buffer, param.name)
-                    own_bit(buffer.place("control.write"), bits, param.name, seen)
+                    own_bit(buffer.place("control.write"), bits, param.name, seen, "set-value.bit")
 
 
 @requirement("buffers.on-demand")

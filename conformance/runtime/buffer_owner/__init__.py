@@ -1,7 +1,9 @@
 """Test cases for an owner of buffers: the suite works its upper tester, and looks at its memory."""
 
 from conformance.iut import Iut
+from conformance.runtime.both import plain_basis
 from conformance.runtime.buffer_owner.tester import set_alone
+from conformance.runtime.memory.answers import confused
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
 from conformance.verdicts import Violation
@@ -17,10 +19,7 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm one by one.
-
-    Of one who gives two of them the same bit: all that has a bitmap rests on that.
-    """
+    """What it violates who cannot set the parameters of an arm one by one, each with its bit."""
     bits = []
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
@@ -31,6 +30,7 @@ async def basis(iut: Iut) -> str:
             except Violation as found:
                 return found.requirement or "set-data.values"
             bits.append(image["control.update"])
-    # Where no bit is set, that is what is wrong.
-    shared = all(bits) and len(set(bits)) < len(bits)
-    return "format.bitmaps" if shared else ""
+    if confused(bits):
+        return "format.bitmaps"
+    await plain_basis(iut)
+    return ""

@@ -59,4 +59,4 @@ async def each_has_a_bit(buffer: Buffer) -> None:
     for param in buffer.peripheral.params:
         if param.readable:
             bits = int((await set_alone(buffer, param))["control.update"])
-            own_bit(buffer.place("control.update"), bits, param.name, seen)
+            own_bit(buffer.place("control.update"), bits, param.name, seen, "set-data.bits")

@@ -2,6 +2,7 @@
 
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.tester import calling
+from conformance.verdicts import Violation
 
 SMOKE = "rpc.request-form"
 
@@ -10,3 +11,18 @@ async def smoke(iut: Iut) -> None:
     """It connects; whether it can be made to call is the business of the tests."""
     async with calling(iut):
         pass
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates who does not give two calls that wait each its own result."""
+    async with calling(iut) as caller:
+        for requirement, count in (("rpc.success", 1), ("rpc.matching", 2)):
+            calls = await caller.calls(count)
+            for call in reversed(calls):
+                await call.respond(None, call.number)
+            for call in calls:
+                try:
+                    await caller.succeeds(call, call.number)
+                except Violation as found:
+                    return found.requirement or requirement
+    return ""

@@ -182,4 +182,8 @@ async def test_requests_to_a_client(iut: Iut) -> None:
         await session.send([0, (call.number + 7) % 2**32, "echo", []], [2, "echo", []])
         await session.watch("nothing but what is on its way")
         await call.respond(None, "result")
-        await caller.survives(call, "result", "its response, which came after a request")
+        try:
+            await caller.survives(call, "result", "its response, which came after a request")
+        except Violation as harmed:
+            about = "robustness.malformed-responses"
+            raise Violation(harmed.expected, harmed.came, about, harmed.event) from harmed

@@ -172,10 +172,13 @@ class Caller(Connections):
         name = request.value[2]
         return bytes.fromhex(name["$bin"]).decode() if mark(name) == "$bin" else str(name)
 
-    async def outcome(self, call: Call, after: str = "its response") -> Answer:
-        """The outcome of a call. Raises Violation where there is none, or the client dies."""
+    async def outcome(self, call: Call, after: str = "its response", own: float = 0.0) -> Answer:
+        """The outcome of a call. Raises Violation where there is none, or the client dies.
+
+        `own`: the seconds that the client itself waits before it gives up.
+        """
         try:
-            return await self._ended(call.running, f"the call to end after {after}")
+            return await self._ended(call.running, f"the call to end after {after}", own)
         except Inconclusive:
             process = self.session.instance.process
             if process and await process.wait(0.3):
@@ -183,10 +186,13 @@ class Caller(Connections):
                 raise Violation(f"the client to live on after {after}", f"it died{end}") from None
             raise
 
-    async def _ended(self, running: asyncio.Task[Answer], expected: str) -> Answer:
-        seconds = 2 * self.session.instance.configuration.seconds("response")
+    async def _ended(
+        self, running: asyncio.Task[Answer], expected: str, own: float = 0.0
+    ) -> Answer:
+        seconds = own + 2 * self.session.instance.configuration.seconds("response")
         try:
-            return await in_time(asyncio.shield(running), self.session.left(seconds))
+            with self.session.awaiting("the end of a call", seconds) as left:
+                return await in_time(asyncio.shield(running), left)
         except TimeoutError:
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
@@ -222,9 +228,12 @@ class Caller(Connections):
         if answer.ok or not await self.session.until_closed():
             await self.succeeds(call, result, after)
 
-    async def fails(self, call: Call, after: str) -> Any:
-        """What the program learns of the failure of the call. Raises Violation if it succeeds."""
-        answer = await self.outcome(call, after)
+    async def fails(self, call: Call, after: str, own: float = 0.0) -> Any:
+        """What the program learns of the failure of the call. Raises Violation if it succeeds.
+
+        `own` is as of its outcome.
+        """
+        answer = await self.outcome(call, after, own)
         if answer.ok:
             expected = f"the call to fail after {after}"
             raise Violation(expected, f"it had the result {shown(answer.result)}")

@@ -49,6 +49,14 @@ class OneAtATime(Client):
             return await super().call(method, params, patience)
 
 
+@variant("own-timeout", of="robustness.no-response")
+class OwnTimeout(Client):
+    """Waits as long as it always does, whatever timeout it is asked for."""
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        return await super().call(method, params, 1.7)
+
+
 @variant("closes-upon-malformed", of="robustness.malformed-responses")
 class ClosesUponMalformed(Client):
     """Closes the connection upon what is no response; one that is late is passed over."""

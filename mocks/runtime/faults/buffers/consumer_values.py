@@ -1,5 +1,6 @@
 """Faults of the consumer in what it reads and writes."""
 
+import ctypes
 import time
 from dataclasses import replace
 from math import inf
@@ -58,10 +59,7 @@ class IntegersUnclamped(Consumer):
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         if param.kind != INTEGER or not isinstance(value, int):
             return super().clamp(param, value, warnings)
-        bits = {"int16": 16, "uint8": 8}.get(param.type, 32)
-        wrapped = value % (1 << bits)
-        signed = not param.type.startswith("u") and wrapped >> (bits - 1)
-        return value if param.count is not None else wrapped - (signed << bits)
+        return getattr(ctypes, f"c_{param.type}")(value).value
 
 
 @fault("refused-beyond-bounds", violates="catalog.clamped")
@@ -134,7 +132,8 @@ class MissingBoundIsZero(Consumer):
     """Takes a lower bound that is missing for 0."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        return super().clamp(replace(param, lower=max(param.lower, 0.0)), value, warnings)
+        lower = 0 if param.lower == -inf else param.lower
+        return super().clamp(replace(param, lower=lower), value, warnings)
 
 
 @fault("missing-bound-of-16-bits", violates="catalog.one-bound", subtle=True)

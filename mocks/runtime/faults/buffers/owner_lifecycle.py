@@ -67,10 +67,12 @@ class ValidWithTheFirstData(Owner):
 
 @fault("only-smart-devices-valid", violates="lifecycle.created-valid", subtle=True)
 class OnlySmartDevicesValid(Owner):
-    """Without a device_id, does not set the valid bit."""
+    """Without a device_id, does not set the valid bit when a peripheral connects."""
 
-    def put_valid(self, buffer: Buffer, valid: bool) -> None:
-        super().put_valid(buffer, valid and buffer.layout.control)
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        buffer = await super().connect(type_, uid)
+        await self.set_valid(buffer, buffer.layout.control)
+        return buffer
 
 
 @fault("valid-for-ever", violates="lifecycle.disconnect")
