@@ -11,9 +11,9 @@ class Frame:
 
     A message has its `name` and its decoded `value`. Bytes that are not a message have `name` None,
     `error` says what is wrong with them, and `requirement` names the statement they violate. A
-    message whose value is clear, although its form on the wire was wrong, has both as well. One
-    that only the end of the stream completes may have `requirement` alone: that its own end is
-    missing violates it wherever the stream goes on.
+    message whose value is clear, although its form on the wire was wrong, has both as well. What
+    only the end of the stream completes may have `requirement` alone, which it violates wherever
+    the stream goes on: a message whose own end is missing, or bytes that begin none.
     `earlier`: the message before it is wrong, which only this one shows.
     """
 

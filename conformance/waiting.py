@@ -188,7 +188,7 @@ class Waiting(Wire):
         left = [] if self._ended else self.judge.rest(self.role.name)
         came, event = self._instead(start, left), None
         first = left[0] if left else None
-        if first and first.requirement and first.name and (not names or first.name in names):
+        if first and first.requirement and _in_its_place(first, names):
             requirement, event = first.requirement, len(self.events)
             self._take(first)
         elif first and not first.requirement:
@@ -204,9 +204,7 @@ class Waiting(Wire):
         if self.judge.spoiled:
             came += f" bytes that are not a message ({self._noise()!r}), then"
         if left:
-            whole = "whole, but with nothing that ends it"
-            end = whole if left[0].name else "whose end has not come"
-            came += f" {left[0].raw[:60]!r}, {end}, then"
+            came += f" {left[0].raw[:60]!r}, {_unended(left[0])}, then"
         ending = "the end of the stream" if self._ended else "nothing"
         if self.unserved:
             served = self.instance.served
@@ -220,3 +218,15 @@ class Waiting(Wire):
         """The beginning of the first bytes that are not a message."""
         data = (event.data for event in self.theirs if event.message is None)
         return next((some[:60] for some in data if some), b"")
+
+
+def _unended(frame: Frame) -> str:
+    """What is wrong with a frame that the end of the stream would complete."""
+    if frame.error or not frame.requirement:
+        return "whose end has not come"
+    return "whole, but with nothing that ends it" if frame.name else "which begins no message"
+
+
+def _in_its_place(unended: Frame, names: Names) -> bool:
+    """Whether what has no end came instead of such messages: one of them, or what begins none."""
+    return not names or unended.name in names if unended.name else not unended.error

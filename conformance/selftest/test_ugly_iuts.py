@@ -186,6 +186,16 @@ def test_ends_no_line(place: Place, behind: str) -> None:
     assert done.report["causes"][0]["event"] is not None
 
 
+@pytest.mark.parametrize("said", ["b'> '", "bytes(1 << 20)"], ids=["prompt", "much"])
+def test_begins_no_line(place: Place, said: str) -> None:
+    """What can be no beginning of a message is that, and no silence, however much of it comes."""
+    done = judged(place, f"os.write(1, {said}); time.sleep(1000)")
+    assert done.code == 1
+    assert failed(done) == ["framing.json-lines"]
+    assert "which begins no message" in done.smoke["detail"]
+    assert not verdicts(done)
+
+
 @pytest.mark.parametrize("moment", ["", "next(commands()); say(HELLO)\n"], ids=["at-once", "later"])
 def test_closes_its_output(place: Place, moment: str) -> None:
     done = judged(place, f"{moment}os.close(1); time.sleep(1000)")

@@ -23,7 +23,7 @@ TAGGED = "encoding.externally-tagged"
 LIMIT = 64 * 1024 * 1024
 MAX_DEPTH = 128
 BEGINNING = 64 * 1024  # bytes of a line without an end in which its first message is looked for
-SHOWN = 4096  # bytes of an over-long line that its frame keeps
+SHOWN = 4096  # bytes that its frame keeps of a line that is too long, or begins no message
 
 
 class Decoder:
@@ -112,6 +112,8 @@ def _frame(raw: bytes) -> Frame:
 
 def _unended(line: bytes) -> list[Frame]:
     """What stands in a line whose newline has not come: a message, if it begins with one."""
+    if line.lstrip(b" \t\r")[:1] not in (b"", b"{", b'"'):
+        return [Frame(line[:SHOWN], requirement=LINES)]
     # JSON Lines leaves it open whether the last line of all has a newline.
     if (last := _frame(line)).name:
         return [replace(last, requirement=LINES)]
