@@ -251,6 +251,6 @@ class Session(Waiting):
         process = self.instance.process
         if process and process.death:
             return process.death
-        if self._deserted and process and process.unhandled:
+        if self.deserted and process and process.unhandled:
             return "closed the connection by an error that it did not handle"
-        return RESET if self._deserted and self._link.broken else ""
+        return RESET if self.deserted and self._link.broken else ""

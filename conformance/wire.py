@@ -91,6 +91,8 @@ class Wire:
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         """When it was opened, on the clock of the event loop."""
+        self.unread = 0
+        """How many bytes of what it was sent the IUT had not read when we left it, and had long."""
         self._size = 0
         self._blocks = 0
         self._old = 0
@@ -100,7 +102,8 @@ class Wire:
         self._flooded = ""
         self._leaving = False
         self._finished = False
-        self._deserted = False
+        self.deserted = False
+        """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
@@ -250,6 +253,9 @@ class Wire:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
         await self.stop_answering()
+        latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
+        if self.now - latest > self.instance.configuration.seconds("quiet"):
+            self.unread = self._link.pending()
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
         # Not before: what is still read counts, and would count for ever.
@@ -309,7 +315,7 @@ class Wire:
         if not self._leaving:
             self.judge.closed(index, sender, reset)
             self._patience.came(CLOSED)
-            self._deserted = not self._finished
+            self.deserted = not self._finished
         self._ended = True
         self._news.set()
 

@@ -31,6 +31,7 @@ class Link:
     """It was reset, and did not end as a peer ends it that closes it."""
     reset = False
     """It was, or had ended before what was written last: that may not have been read."""
+    _unread: unread.Count | None = None
 
     def __init__(
         self,
@@ -91,6 +92,10 @@ class Link:
         except OSError:
             return False
         return not self._writer.is_closing()
+
+    def pending(self) -> int:
+        """How many bytes the peer has not read, as far as the system tells."""
+        return self._unread() if self._unread else 0
 
     async def taken(self, within: float = math.inf) -> None:
         """Wait until the peer has probably read what was written, so that a split write is split.

@@ -127,6 +127,8 @@ def conclude(
         result.detail = iut.remark
     result.at_end = decisive is not None and _is_end(decisive, result.offending)
     result.shown = decisive is not None and _is_sent(decisive, result.offending)
+    if decisive and decisive.unread and result.verdict in VIOLATIONS and result.offending is None:
+        _add(result, f"it has not read {decisive.unread} bytes of what it was sent")
     result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
     result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
     result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
@@ -160,9 +162,12 @@ def _unserved(result: Result, iut: Iut, sessions: tuple[Session, ...]) -> int:
 def _say_how(result: Result) -> None:
     """Add to what came how that was sent for which it should not matter."""
     if how := [way for way in result.apart if way != LONG]:
-        said = f" (it was sent {' and '.join(how)})"
-        result.detail += said
-        result.came = (result.came or "") + said
+        _add(result, f"it was sent {' and '.join(how)}")
+
+
+def _add(result: Result, remark: str) -> None:
+    result.detail += f" ({remark})"
+    result.came = f"{result.came or ''} ({remark})"
 
 
 def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str, Any]]:

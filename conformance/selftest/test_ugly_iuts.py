@@ -299,6 +299,17 @@ def test_reads_nothing(place: Place) -> None:
     assert "were still not read after 1 s" in done.reason("framing.long-lines")
 
 
+def test_reads_nothing_more(place: Place) -> None:
+    """That what it is sent has no effect is no wonder where it has not read that."""
+    source = "next(commands()); say(HELLO, SIGNATURE, 'Ready'); time.sleep(1000)"
+    place.file("conformance.toml", f'[iut]\nrole = "{SIMULATOR}"\n[programs]\nprint = "any"\n')
+    iut = [*place.simulator(source), "{program}"]
+    done = place.run(SIMULATOR, *BRIEF, "-k", "test_start_without_setup", iut=iut)
+    assert_clean(done)
+    assert failed(done) == ["start.begins-execution"]
+    assert "it has not read 17 bytes of what it was sent" in done.reason("start.begins-execution")
+
+
 # What it leaves behind
 
 
