@@ -70,6 +70,8 @@ class Iut:
         self.tried = Tried()
         self.blamed = ""
         """What a violation in sessions that are opened now will be laid to, if that is known."""
+        self.hasty = False
+        """What fails in sessions that are opened now decides nothing yet: they wait for less."""
         self.remark = ""
         """What a test reports of the IUT even though it passes."""
         self.exercised: set[str] = set()
@@ -214,7 +216,7 @@ class Iut:
             instance, link, segmentation, channel, self.memory, patience, self.deciding
         )
         # What is tried then only looks for a smaller example of what has failed.
-        session.hasty = self.tried.smallest is not None
+        session.hasty = self.hasty or self.tried.smallest is not None
         session.blamed = self.blamed
         self.sessions.append(session)
         try:

@@ -65,7 +65,7 @@ class Waiting(Wire):
         self.hurried: list[set[str]] = []
         """For each of them that was not waited for in full: the requirements that it decides."""
         self.hasty = False
-        """The test has failed already: nothing is waited for in full any more."""
+        """What fails in it decides nothing more, or nothing yet: nothing is waited for in full."""
         self.blamed = ""
         """The requirement that whatever does not come is laid to, if not the usual."""
         self._deciding = deciding
