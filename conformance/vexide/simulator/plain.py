@@ -12,12 +12,19 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.commands import PORTS, START, competition, hello, motor, written
 from conformance.vexide.dialects import in_dialect
-from conformance.vexide.simulator.reading import EXECUTION, motors_reported, serial_bytes
+from conformance.vexide.simulator.reading import (
+    EXECUTION,
+    motors_reported,
+    printed_as_log,
+    runs,
+    serial_bytes,
+)
 from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
 SHOWING = "a program that shows once it is started"
+_OTHERS = ("draw", "return")  # programs that show by other events than `print`
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,8 @@ async def basis(iut: Iut) -> str:
     if not handled:
         return "setup.commands-handled"
     # A program that is not one of ours need not show.
-    return "start.begins-execution" if program and not handled[0].ran else ""
+    silent = program and not handled[0].ran and not await _showing(iut)
+    return "start.begins-execution" if silent else ""
 
 
 async def own_program(iut: Iut) -> Shown:
@@ -136,9 +144,34 @@ async def visible_program(iut: Iut) -> str | None:
     """
     await port_form(iut)
     if _declared(iut, "print"):
-        return "print"
+        return await _showing(iut) or "print"
     await own_program(iut)
     return None
+
+
+async def _showing(iut: Iut) -> str | None:
+    """The program `print`, or another where what that does comes in no event, while others' does.
+
+    None where none shows.
+    """
+    return await iut.once("a program that shows", lambda: _first_to_show(iut))
+
+
+async def _first_to_show(iut: Iut) -> str | None:
+    printing = asyncio.create_task(_observe(iut, "print", ""))
+    try:
+        # As in `_learn_form`: what does not show at once probably never does.
+        await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
+        if not printing.done() and not iut.configuration.fixed:
+            others = [name for name in _OTHERS if _declared(iut, name)]
+            observing = (_observe(iut, name, "") for name in others)
+            shown = dict(zip(others, await asyncio.gather(*observing), strict=True))
+            if not printing.done():
+                return next((name for name in others if shown[name].ran), None)
+        return "print" if (await printing).ran else None
+    finally:
+        printing.cancel()
+        await asyncio.wait({printing})
 
 
 async def driving(iut: Iut, *ports: int) -> Driving:
@@ -168,7 +201,7 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
             "the program that the simulator runs shows nothing on the wire; put {program} into the "
             "command and declare [programs] print"
         )
-    return await session.watch(*EXECUTION, within="program", requirement=requirement) is not None
+    return await runs(session, "program", requirement)
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
@@ -239,7 +272,8 @@ async def _observe(iut: Iut, program: str | None, form: str) -> Shown:
                 await _run(session, program)
         return Shown(
             bool(received(session, "Ready")),
-            any(message.name in EXECUTION for message in session.received),
+            any(message.name in EXECUTION for message in session.received)
+            or bool(printed_as_log(session)),
             frozenset(motors_reported(session)),
             serial_bytes(session),
             bool(received(session, "Exited")),

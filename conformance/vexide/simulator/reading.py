@@ -19,6 +19,7 @@ from conformance.wire import Message
 GREETING = b"Hello World!\n"
 UPDATES = "devices.update-on-change"  # what is violated where no DeviceUpdate comes
 SPEAKS = "whether the probe program writes"
+_AS_LOG = "what a program prints comes as Log"
 
 EXECUTION = (
     "Serial",
@@ -40,6 +41,29 @@ def motors_reported(session: Session) -> Iterator[object]:
     for message in received(session, "DeviceUpdate"):
         fields = message.value["DeviceUpdate"]
         yield smart(fields.get("port") if isinstance(fields, dict) else None)
+
+
+def printed_as_log(session: Session) -> list[Message]:
+    """The Logs that have what the program `print` writes on a serial channel."""
+    word = GREETING.decode().strip()
+    return [message for message in received(session, "Log") if word in str(message.value)]
+
+
+async def runs(session: Session, within: str, requirement: str | None = None) -> bool:
+    """Whether the program shows, in a Log if nowhere else: what that violates is told elsewhere.
+
+    ``requirement`` is as of ``watch``.
+    """
+    left = session.left(within)
+
+    def enough() -> float:
+        return 0.0 if session.memory.get(_AS_LOG) and printed_as_log(session) else left()
+
+    came = await session.watch(*EXECUTION, within=enough, requirement=requirement)
+    if not came and printed_as_log(session):
+        session.memory[_AS_LOG] = True
+        return True
+    return came is not None
 
 
 def smart(port: object) -> object:

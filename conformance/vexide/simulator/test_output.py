@@ -13,6 +13,7 @@ from conformance.vexide.simulator.reading import (
     GREETING,
     UPDATES,
     other_channels,
+    printed_as_log,
     serial_bytes,
     serial_event,
     serial_until,
@@ -72,8 +73,7 @@ async def test_print_is_no_log(iut: Iut) -> None:
     async with opened(iut, program="print") as session:
         await start(session)
         data = await serial_until(session, GREETING)
-        word = GREETING.decode().strip()
-        logs = [m for m in received(session, "Log") if word in str(m.value["Log"].get("message"))]
+        logs = printed_as_log(session)
         # Of which channel it comes is for serial.bytes-exact to say.
         came = data or received(session, "Serial")
         if not came and not logs:
