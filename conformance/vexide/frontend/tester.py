@@ -13,13 +13,14 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
-from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer
+from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer, log
 from conformance.vexide.tester import received
 from conformance.waiting import Within
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two looks at what the user sees
 _LINE = "the reading of a line"
+_MARKER = "conformance-that-follows"
 _MANY = 5  # lines or more tell how long one takes
 _A_RESPONSE = 4  # lines that a slow frontend reads in the time that it has for a response
 
@@ -169,6 +170,8 @@ async def shown(session: Session, marker: str) -> bool:
         if left() < 0:
             break
         await asyncio.sleep(_POLL)
+    if session.deserted:
+        raise Inconclusive("the frontend has ended the session itself, and may not have read it")
     if logs is None:
         raise NotExercised(
             "the frontend's own output does not show it; give --hook outcome=COMMAND that prints "
@@ -225,19 +228,18 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
     """Raise Violation unless it has closed the stream by itself or still serves the session.
 
     For a session in setup that was ``opened``, so that it is known how the frontend shows that.
+    Raises NotExercised or Inconclusive where it does not: to read on is not to understand.
     """
     known = await plain_session(iut)
-    alive: bool | None = None
+    await session.send(READY)
     if known.why is None:
-        await session.send(READY)
-        alive = await _started(session, lines) is not None or session.ended
-    elif known.ends or session.ended:
-        alive = session.ended or bool(await ends(session, lines))
+        served = await _started(session, lines) is not None or session.ended
+        ignored = "" if served else f"it hangs{session.instance.describe_end()}"
+    else:
+        await session.until_closed("quiet" if lines < _MANY else _reading(session, lines))
+        ignored = "" if session.ended else await _ignored(iut, session, after, lines)
     await session.unharmed(after)
-    if alive is None:
-        known.require_start()
-    hangs = f"it hangs{session.instance.describe_end()}"
-    check(bool(alive), f"the frontend to serve its session after {after}", hangs)
+    check(not ignored, f"the frontend to serve its session after {after}", ignored)
 
 
 async def plays_on(iut: Iut, session: Session) -> None:
@@ -257,14 +259,24 @@ async def plays_on(iut: Iut, session: Session) -> None:
 async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> None:
     """Raise Violation unless Exited, sent now, is taken as the normal end of a running session.
 
-    Raises NotExercised where not even a plain session shows how it ends for the frontend.
+    Raises NotExercised or Inconclusive where not even a plain session shows that.
     """
-    known = await plain_session(iut)
-    if not known.tells:
+    if not (await plain_session(iut)).tells:
         await session.until_closed("quiet")
     check(not session.ended, f"the session to go on after {after}", "the frontend closed it")
-    await session.send(EXITED)
+    ignored = await _ignored(iut, session, after, lines)
+    check(not ignored, f"Exited to be taken after {after}", ignored)
+
+
+async def _ignored(iut: Iut, session: Session, after: str, lines: int) -> str:
+    """Send Exited, and a Log if that shows more: what tells that they are ignored, if they are.
+
+    Raises NotExercised or Inconclusive where a plain session does not show either to be taken, and
+    Violation where the frontend has died, or does not end as it does there.
+    """
+    known = await plain_session(iut)
     if known.tells:
+        await session.send(EXITED)
         await hang_up(session)
         try:
             said = await outcome(session, lines)
@@ -272,25 +284,48 @@ async def finishes(iut: Iut, session: Session, after: str, lines: int = 1) -> No
             # What would have told it may have died.
             await session.unharmed(after)
             raise
-        check(said == "exited", f"Exited to be taken after {after}", f"outcome says {said}")
-    elif known.ends:
-        ended = bool(await ends(session, lines))
-        check(ended, f"the frontend to end its session after {after} and Exited", "it did not")
+        return "" if said == "exited" else f"outcome says {said}"
+    if not known.leaves and await iut.once("its own output shows a Log", lambda: _logs(iut)):
+        if await _shows_log(session):
+            return ""
         await session.unharmed(after)
-    else:
+        return "it does not show a Log that is sent then"
+    await session.send(EXITED)
+    left = await session.until_closed(_reading(session, lines)) if known.leaves else None
+    await session.unharmed(after)
+    if left is None:
+        ended = await ends(session, lines)
+        await session.unharmed(after)
+        check(ended or not known.ends, f"the frontend to end its session after {after}", "it hangs")
+        known.require_start()
         raise NotExercised("nothing shows how a session ended; give --hook outcome=COMMAND")
+    return "" if left else "it goes on after Exited"
+
+
+async def _logs(iut: Iut) -> bool:
+    async with in_setup(iut, starting=False) as session:
+        return await _shows_log(session)
+
+
+async def _shows_log(session: Session) -> bool:
+    await session.send(log(_MARKER, "Error"))
+    try:
+        return await shown(session, _MARKER)
+    except (Inconclusive, NotExercised):
+        return False
 
 
 @dataclass(frozen=True)
 class PlainSession:
     """How the frontend shows, in a plain session, that it serves it.
 
-    ``why``: why StartExecution shows nothing, or None; ``ends``: it ends its side once the
-    simulator has; ``awaits_process``: not before the simulator's process has ended, too; ``tells``:
-    the operation outcome calls that a normal end.
+    ``why``: why StartExecution shows nothing, or None; ``leaves``: it ends its side upon Exited;
+    ``ends``: at least once the simulator has; ``awaits_process``: not before the simulator's
+    process has ended, too; ``tells``: the operation outcome calls that a normal end.
     """
 
     why: NotExercised | Inconclusive | None
+    leaves: bool
     ends: bool
     awaits_process: bool
     tells: bool
@@ -322,13 +357,15 @@ async def _observe(iut: Iut) -> PlainSession:
             START, within=session.left("response", "response")
         )
         await session.send(EXITED)
+        asked = session.instance.upper.offers("outcome")
+        leaves = await session.until_closed("quiet" if asked else "response")
         await session.finish()
         closed = await session.until_closed()
         ended = closed or bool(await ends(session))
         _end_process(session)
-        tells = session.instance.upper.offers("outcome") and await outcome(session) == "exited"
+        tells = asked and await outcome(session) == "exited"
         why = None if start else await _why_not_started(session)
-        return PlainSession(why, ended, ended and not closed, tells)
+        return PlainSession(why, leaves, ended, ended and not closed, tells)
 
 
 async def _why_not_started(session: Session) -> NotExercised | Inconclusive:
