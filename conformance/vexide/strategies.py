@@ -57,7 +57,6 @@ def _sensible() -> SearchStrategy[Command]:
             st.integers(0, HEIGHT - 1),
             st.sampled_from(["Pressed", "Held", "Released"]),
         ),
-        st.just({"USD": {"root": None}}),
     )
 
 
@@ -92,10 +91,20 @@ def _near_miss(sender: str, name: str) -> SearchStrategy[NearMiss]:
     return st.deferred(
         lambda: (
             near_misses(_schema(sender, name))
-            .filter(lambda miss: name_of(miss.value) in (name, None))
+            .filter(
+                lambda miss: name_of(miss.value) in (name, None) and not _of_another(miss.value)
+            )
             .map(_drawable)
         )
     )
+
+
+def _of_another(update: Any) -> bool:
+    """Whether it is the status of a kind of device that is only unknown."""
+    match update:
+        case {"DeviceUpdate": {"status": status}}:
+            return name_of(status) not in ("Motor", None)
+    return False
 
 
 def _schema(sender: str, name: str) -> Any:

@@ -108,7 +108,7 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
 async def test_unknown_field_first(iut: Iut) -> None:
     """An unknown field may stand before the known ones."""
     async with opened(iut) as session:
-        await session.send({"Handshake": {"name": "simulator", "extensions": [], "version": 1}})
+        await session.send({"Handshake": {"name": "simulator", "version": 1, "extensions": []}})
         await starts(session, to="in spite of an unknown field in the Handshake")
 
 

@@ -191,7 +191,8 @@ async def test_second_session(iut: Iut) -> None:
     async with iut.instance(program) as running:
         async with iut.connect(running) as session:
             await session.send(hello(extensions=["x-first"]))
-            await session.expect("Handshake", to="in answer to the first Handshake")
+            to = "in answer to the first Handshake"
+            await session.expect("Handshake", to=to, requirement="handshake.answered")
             await session.send(motor(session, 1), competition())
             await session.expect("Ready", to="after the handshake")
             await session.send(START)

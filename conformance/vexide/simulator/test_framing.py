@@ -62,13 +62,18 @@ async def test_every_line_of_a_program_is_json(iut: Iut, program: str) -> None:
 async def test_cut_lines(iut: Iut, cut: Segmentation) -> None:
     """A handshake, setup and StartExecution that arrive in pieces are taken as if whole."""
     program = await visible_program(iut)
-    async with opened(iut, program=program, segmentation=cut) as session:
-        await session.send(hello(extensions=["x-ä€😀"]))
-        await session.expect("Handshake", to="in answer to a Handshake that came in pieces")
-        await session.send(motor(session, 1), motor(session, 2), competition())
-        await session.expect("Ready")
-        await session.send(START)
-        check(await shows(iut, session), "the program to run", "a cut StartExecution had no effect")
+
+    async def play(cut: Segmentation | None) -> None:
+        async with opened(iut, program=program, segmentation=cut) as session:
+            await session.send(hello(extensions=["x-ä€😀"]))
+            await session.expect("Handshake", to="in answer to a Handshake that came in pieces")
+            await session.send(motor(session, 1), motor(session, 2), competition())
+            await session.expect("Ready")
+            await session.send(START)
+            ran = await shows(iut, session)
+            check(ran, "the program to run", "a cut StartExecution had no effect")
+
+    await compared(iut, play, cut, None, "handshake.answered or start.begins-execution")
 
 
 @requirement("framing.segmentation")

@@ -75,7 +75,6 @@ async def test_setup_before_ready(iut: Iut) -> None:
             *motors,
             competition(enabled=False),
             {"SetBatteryCapacity": {"capacity": 10.0}},
-            {"USD": {"root": None}},
             *await taken(iut, raw(axis1=127, axis2=-127)),
             competition(),
         )

@@ -62,9 +62,11 @@ class Phantom(Simulator):
     def send(self, message: Any) -> None:
         super().send(message)
         if name_of(message) == "DeviceUpdate" and self.haunts():
-            free = next(n for n in range(21) if ("Smart", n) not in self.robot.motors)
-            ghost = {**message["DeviceUpdate"], "port": {"Smart": free}}
-            super().send({"DeviceUpdate": ghost})
+            free = [n for n in range(21) if ("Smart", n) not in self.robot.motors]
+            for number in free[:1]:
+                super().send(
+                    {"DeviceUpdate": {**message["DeviceUpdate"], "port": {"Smart": number}}}
+                )
 
 
 @fault("phantom-device", violates="devices.only-configured")
