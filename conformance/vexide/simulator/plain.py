@@ -149,6 +149,12 @@ async def visible_program(iut: Iut) -> str | None:
     return None
 
 
+async def slow_program(iut: Iut) -> str | None:
+    """The program `slow` where it shows, which it does like `print`; else another that shows."""
+    program = await visible_program(iut)
+    return "slow" if program == "print" and "slow" in iut.configuration.programs else program
+
+
 async def _showing(iut: Iut) -> str | None:
     """The program `print`, or another where what that does comes in no event, while others' does.
 
@@ -162,12 +168,13 @@ async def _first_to_show(iut: Iut) -> str | None:
     try:
         # As in `_learn_form`: what does not show at once probably never does.
         await asyncio.wait({printing}, timeout=iut.configuration.seconds("response"))
+        others = [name for name in _OTHERS if _declared(iut, name)]
         if not printing.done() and not iut.configuration.fixed:
-            others = [name for name in _OTHERS if _declared(iut, name)]
-            observing = (_observe(iut, name, "") for name in others)
-            shown = dict(zip(others, await asyncio.gather(*observing), strict=True))
-            if not printing.done():
-                return next((name for name in others if shown[name].ran), None)
+            shown = await asyncio.gather(*(_observe(iut, name, "") for name in others))
+            printed = printing.done() and printing.result().ran
+            for name, each in zip(others, shown, strict=True):
+                if each.ran and not printed:
+                    return name
         return "print" if (await printing).ran else None
     finally:
         printing.cancel()

@@ -4,6 +4,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import motor
 from conformance.vexide.simulator.plain import (
@@ -46,6 +47,8 @@ async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
         await serial_until(session, wanted)
         await session.watch("Serial")
         data = serial_bytes(session)
+        if not data:
+            _require_no_log(session)
         pairs = enumerate(zip(data, wanted, strict=False))
         shorter = min(len(data), len(wanted))
         same = next((number for number, (one, other) in pairs if one != other), shorter)
@@ -86,6 +89,12 @@ async def test_print_is_no_log(iut: Iut) -> None:
         )
 
 
+def _require_no_log(session: Session) -> None:
+    """Raise Inconclusive where what lacks as Serial has come as a Log."""
+    if printed_as_log(session):
+        raise Inconclusive("what the program prints came as Log (log.not-for-serial)")
+
+
 # Screen
 
 
@@ -99,6 +108,8 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
         await start(session, motor(session, 1))
         presumes = UPDATES if program == "drive" else None
         came = await session.watch(event, within="program", presumes=presumes)
+        if program == "print" and not came:
+            _require_no_log(session)
         check(came is not None, f"{event} from a program that brings it about", "it did not come")
 
 

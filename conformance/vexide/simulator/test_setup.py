@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import opened, shows, taken, visible_program
+from conformance.vexide.simulator.plain import opened, shows, slow_program, taken, visible_program
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import (
     RUNS,
@@ -67,7 +67,7 @@ async def test_ready_once(iut: Iut) -> None:
 async def test_setup_before_ready(iut: Iut) -> None:
     """Setup commands that come one upon another after the handshake are taken; Ready follows."""
     # While a slow program loads, the commands surely come before Ready.
-    program = "slow" if "slow" in iut.configuration.programs else await visible_program(iut)
+    program = await slow_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
         motors = [motor(session, number) for number in range(21)]
@@ -228,7 +228,7 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
 @requirement("start.ignored-before-ready")
 async def test_start_before_ready_is_ignored(iut: Iut) -> None:
     """A StartExecution that comes before Ready starts nothing; the next one does."""
-    program = "slow" if "slow" in iut.configuration.programs else await visible_program(iut)
+    program = await slow_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
         early = session.now

@@ -9,12 +9,13 @@ from mocks.vexide.faults.bases import Altering
 from mocks.vexide.simulator import SIGNATURE, Simulator
 
 
-@fault("reports-nothing", violates="execution.reports-changes")
-class ReportsNothing(Simulator):
-    """Runs the program without telling what it does."""
+@fault("writes-nothing", violates="serial.bytes-exact")
+class WritesNothing(Simulator):
+    """Sends nothing of what the program writes on a serial channel; all else it does tell."""
 
-    def report(self) -> None:
-        self.robot.events.clear()
+    def send(self, message: Any) -> None:
+        if name_of(message) != "Serial":
+            super().send(message)
 
 
 @fault("no-signature", violates="signature.sent")
