@@ -1,5 +1,6 @@
 """The IUT as a test sees it: fresh instances, and sessions with them."""
 
+import asyncio
 import contextlib
 import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -24,6 +25,7 @@ from conformance.verdicts import (
 
 T = TypeVar("T")
 
+_AGAIN = 0.02  # seconds until one that turned us away is tried again
 SHRINKING = 40  # further examples that looking for a smaller counterexample may take
 
 
@@ -203,9 +205,30 @@ class Iut:
         """One session with a running instance, left when the block is left.
 
         Who connects at a ``channel`` is the role of that name; an IUT with several is connected to
-        at the first of them unless another is named.
+        at the first of them unless another is named. One that turns clients away for a moment is
+        connected to again, until it has had the time to react in; raises NotExercised where it
+        serves another session of ours.
         """
         channel = channel or next(iter(self.role.channels), "")
+        left, held = self.left("response"), self.testbed.held
+        while True:
+            session = await self._open(instance, channel, segmentation)
+            try:
+                again = self.testbed.turns_away and await session.turned_away() and left() > 0
+                if not again:
+                    held.append(session)
+                    yield session
+                    return
+            finally:
+                await session.leave()
+                held[:] = [other for other in held if other is not session]
+            if not all(other.over for other in held):
+                raise NotExercised("needs two connections at a time, and the IUT serves one")
+            await asyncio.sleep(_AGAIN)
+
+    async def _open(
+        self, instance: Instance, channel: str, segmentation: Segmentation | None
+    ) -> Session:
         try:
             link = await instance.link(channel)
         except Unreachable:
@@ -219,10 +242,19 @@ class Iut:
         session.hasty = self.hasty or self.tried.smallest is not None
         session.blamed = self.blamed
         self.sessions.append(session)
-        try:
-            yield session
-        finally:
-            await session.leave()
+        return session
+
+    async def look_whether_it_turns_away(self) -> None:
+        """Find out whether an IUT that runs already ends a connection, and takes a later one.
+
+        One that serves a single client may have to notice first that the last one is gone.
+        """
+        self.testbed.turns_away = True
+        served = False
+        with contextlib.suppress(Unreachable):
+            async with self.session() as session:
+                served = not session.ended
+        self.testbed.turns_away = served and len(self.sessions) > 1
 
     @contextlib.asynccontextmanager
     async def session(

@@ -196,6 +196,13 @@ class Session(Waiting):
         self._miss(wait)
         return self._ended
 
+    async def turned_away(self) -> bool:
+        """Whether the IUT ends it before anything is said, as one may that is still busy."""
+        if self.number > 1:
+            until = self.now + self.seconds("quiet")
+            await self._until(lambda: self._ended, lambda: until, Wait((CLOSED,)))
+        return self.number > 1 and self._ended
+
     async def shows(
         self,
         look: Callable[[], Awaitable[bool]],

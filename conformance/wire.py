@@ -129,6 +129,11 @@ class Wire:
         return self.judge.lost(self.role.name)
 
     @property
+    def over(self) -> bool:
+        """Either side has left it for good."""
+        return self._ended or self._leaving
+
+    @property
     def flooded(self) -> bool:
         """The IUT has written more than is read of one session."""
         return bool(self._flooded)

@@ -94,6 +94,12 @@ def frame(identifier: int, contents: bytes) -> bytes:
     return HEADER.pack(identifier) + contents
 
 
+def begun(data: bytes) -> str:
+    """The name of the known message that these bytes are, or begin; empty where they begin none."""
+    known = layouts().get(_identifier(data, 0))
+    return known.name if known else ""
+
+
 def misfit(data: bytes, meant: bool = False) -> str | None:
     """What is wrong with the length of the message at the beginning, behind which junk comes.
 
@@ -145,6 +151,8 @@ class Decoder:
         self._ragged = False  # the contents of the latest one did not end where they should
         self._latest = b""  # the latest known message of fixed length, and the unknown ones behind
         self.lost = ""
+        self._about = ""  # what is violated then
+        self._wrong = ""  # what is wrong with a message that what comes behind it has shown
 
     def feed(self, data: bytes) -> list[Frame]:
         if self._skipping:
@@ -170,9 +178,9 @@ class Decoder:
         if not (self._skipping or (left and not self.lost)):
             return []
         value = {"begins": left[:SAID].hex() or self._oversized}
-        begun = _identifier(left, 0) in self._layouts
-        if wrong := misfit(left) if begun else self._before(left):
-            return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not begun)]
+        known = bool(begun(left))
+        if wrong := misfit(left) if known else self._before(left):
+            return [Frame(left, TRUNCATED, value, wrong, _FIXED, earlier=not known)]
         return [Frame(left, TRUNCATED, value)]
 
     def _cut(self, data: bytes, frames: list[Frame]) -> bytes:
@@ -186,7 +194,9 @@ class Decoder:
             size = _SIZES[identifier >> 12]
             if size is None:
                 if identifier >> 12 != VARIABLE:
-                    self._lose(identifier)
+                    # What comes next may be read from a wrong place.
+                    if not self._misplaced(None if self._ragged else self._before(data[at:])):
+                        self.lost, self._about = _no_size(identifier), _UNDEFINED
                     break
                 if end - at < SAID:
                     self._wanted = SAID
@@ -197,6 +207,8 @@ class Decoder:
                     self._oversized = data[at:start].hex()
                     value = {"identifier": f"{identifier:#06x}", "length": size}
                     raw = data[at:start]
+                    if self._misplaced(self._before(data[at:], meant=True)):
+                        break
                     wrong = None if identifier in known else self._before(raw)
                     about = _FIXED if wrong else None
                     frames.append(Frame(raw, OVERSIZED, value, wrong, about, earlier=True))
@@ -219,19 +231,19 @@ class Decoder:
                 value = {"identifier": f"{identifier:#06x}", "data": data[start:stop].hex()}
                 # One of the null type is never meant.
                 raw = data[at:stop]
-                wrong = self._before(raw, meant=bool(identifier & 0xFFF))
+                meant = bool(identifier & 0xFFF)
+                wrong = self._before(raw, meant)
                 about = _FIXED if wrong else None
                 frames.append(Frame(raw, UNKNOWN, value, wrong, about, earlier=True))
+                self._wrong = self._wrong or (wrong if meant and wrong else "")
                 if self._latest:
                     self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
             at = stop
         if self.lost and at < end:
             self._wanted = 0
-            # What comes next is read from a wrong place, then.
-            wrong = None if self._ragged else self._before(data[at:])
-            about = LENGTHS if self._ragged else _FIXED if wrong else _UNDEFINED
+            about = LENGTHS if self._ragged else self._about
             earlier = about != _UNDEFINED
-            frames.append(Frame(data[at:], None, None, wrong or self.lost, about, earlier))
+            frames.append(Frame(data[at:], None, None, self.lost, about, earlier))
             return b""
         return data[at:]
 
@@ -239,11 +251,18 @@ class Decoder:
         """What is wrong with the message before, if that is why this follows it."""
         return misfit(self._latest + data[:_SEEN], meant) if self._latest else None
 
-    def _lose(self, identifier: int) -> None:
-        self.lost = (
-            f"{identifier:#06x} has the undefined size identifier {identifier >> 12:#x}: "
-            "the end of this message, and all that follows, cannot be known"
-        )
+    def _misplaced(self, wrong: str | None) -> bool:
+        """Whether a message before is wrong, so that nothing behind it is what it seems to be."""
+        if wrong := self._wrong or wrong:
+            self.lost, self._about = wrong, _FIXED
+        return bool(wrong)
+
+
+def _no_size(identifier: int) -> str:
+    return (
+        f"{identifier:#06x} has the undefined size identifier {identifier >> 12:#x}: "
+        "the end of this message, and all that follows, cannot be known"
+    )
 
 
 _SIZES = [SIZES.get(size) for size in range(16)]

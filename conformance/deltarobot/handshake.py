@@ -52,21 +52,19 @@ async def greeted(
     found: list[Message] = []
     missing = dict(_SENT)
     while missing:
+        about = requirement or next(iter(missing.values()))
         try:
-            message = await session.expect(*missing, "Unknown", to=to)
+            message = await session.expect(*missing, to=to, requirement=about)
         except Violation as none:
             # What has begun to come is only seen once the stream ends.
             await session.finish()
             await session.until_closed()
-            about = requirement or next(iter(missing.values()))
-            # An unknown message is only awaited as it shows that something comes.
-            expected = str(none.expected).replace(" or Unknown", "")
             if explained := diagnosis.opening(said(session)):
                 about, reason = explained
-                raise Violation(expected, reason, about, explains=True) from none
-            raise Violation(expected, none.came, about) from none
-        if missing.pop(message.name, None):
-            found.append(message)
+                raise Violation(none.expected, reason, about, explains=True) from none
+            raise Violation(none.expected, none.came, about) from none
+        del missing[message.name]
+        found.append(message)
     return found
 
 

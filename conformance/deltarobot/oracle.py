@@ -25,6 +25,7 @@ from conformance.deltarobot.codec import (
     OVERSIZED,
     SAID,
     TRUNCATED,
+    begun,
     encode,
     layouts,
     misfit,
@@ -38,8 +39,8 @@ MAGIC, VERSION, END = "ProtocolMagic", "ProtocolVersion", "EndOfTransmission"
 PROGRESS = ("CurrentActuatorPosition", "CurrentDirectionVector", "DesiredDirectionVector")
 _SERVICE = ("Ping", "Curve", *PROGRESS)
 
-_ENDS = b"\x06\xf0"  # the identifier of an end of transmission
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
+_TURNED = 1 << 24  # the version, its bytes in reverse order
 _RANDOM = 5  # pings after which equal steps between them are not chance
 _MANY = 20  # pings without any pong, which take longer than a pong does
 _ALONE = 300  # of one message of progress behind a curve, where another of them has never come
@@ -149,7 +150,7 @@ class Oracle:
                 begins = bytes.fromhex(value["begins"])
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # What ends the session says in vain how much more there is of it.
-                said = begins.startswith(_ENDS) and len(begins) == SAID
+                said = begun(begins) == END and len(begins) == SAID
                 yield Finding(LENGTHS if said else "frame.whole-messages", what)
             return
         yield from self._course(sender, name)
@@ -242,6 +243,8 @@ class Oracle:
             self._sides[sender].disturbed = True
             if wrong := misfit(encode(value)):
                 yield Finding("frame.fixed-lengths", wrong)
+        if value.get("version") == _TURNED:
+            yield Finding("frame.byte-order", "the version 1 came as 00 00 00 01, in big-endian")
 
     def _ping(self, sender: str, value: Any) -> Iterator[Finding]:
         number = value["number"]

@@ -7,10 +7,11 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
+from conformance.deltarobot.codec import SAID
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation, in_halves
+from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
@@ -147,10 +148,13 @@ async def script(iut: Iut) -> list[Any]:
 
 async def serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT shows, by a new message, that it serves this session."""
+    _, known = iut.memory.get("ordinary", (None, None))
+    if (known is None or known.serves) and await tester.of(session).served(session):
+        return
+    # Not before: one that serves a single client at a time has no plain session beside this one.
     if not (await habits(iut)).serves:
         raise Inconclusive(f"{tester.of(session).unseen} in a plain session either")
-    if not await tester.of(session).served(session):
-        await _stopped(iut, session, after)
+    await _stopped(iut, session, after)
 
 
 async def goes_on(iut: Iut, session: Session, after: str) -> None:
@@ -199,7 +203,7 @@ async def in_many_reads(iut: Iut) -> AsyncIterator[None]:
         yield
     except Violation as violation:
         violation.session = violation.session or (iut.sessions[-1] if iut.sessions else None)
-        if await iut.once("loses pieces", lambda: _loses(iut, in_halves)):
+        if await iut.once("loses pieces", lambda: _loses(iut, byte_by_byte)):
             violation.requirement = "frame.segmentation"
         elif OF_EACH_SIZE["variable"] not in await refused(iut) and await iut.once(
             "loses long ones", lambda: _loses(iut, None, _LONG)
@@ -217,6 +221,27 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
     except Violation:
         return True
     return False
+
+
+async def lengths_turned(iut: Iut) -> bool:
+    """Whether it reads lengths with the most significant byte first: found out once in a run.
+
+    Then 256 bytes of contents are 65536, and it understands nothing before these have come.
+    """
+
+    async def found() -> bool:
+        length, turned = 0x100, 0x10000
+        async with opened(iut) as session:
+            before = len(session.events)
+            await session.send(unknown(0xF321, "ff" * length))
+            if await tester.of(session).in_step(iut, session):
+                return False
+            ours = (event for event in session.events[before:] if event.sender == session.peer)
+            contents = sum(len(event.data or b"") for event in ours) - SAID
+            await session.send_bytes(b"\xff" * (turned - contents))
+            return await tester.of(session).in_step(iut, session)
+
+    return await iut.once("lengths turned", found)
 
 
 # Whether it is still alive

@@ -44,6 +44,10 @@ class Tester(ABC):
         """The same of one whose peer writes its messages in this form."""
 
     @abstractmethod
+    async def in_step(self, iut: Iut, session: Session) -> bool:
+        """Whether the IUT shows that it understands what it is sent now, if it ever shows that."""
+
+    @abstractmethod
     async def show_more(self, session: Session) -> None:
         """Let the IUT send more of what its role sends."""
 

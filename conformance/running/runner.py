@@ -170,6 +170,8 @@ class Runner:
         self._wrong += bool(held.result.findings)
         if not held.held:
             return
+        if self.role.serves and not self.configuration.command:
+            await Iut(testbed, "").look_whether_it_turns_away()
         items = sorted(session.items, key=self._place)
         tests = [functools.partial(self._case, testbed, item) for item in items]
         found = await width(testbed, len(tests))

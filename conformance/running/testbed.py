@@ -16,6 +16,7 @@ from conformance.harness.links import reason
 from conformance.harness.transports import AnyListener, listen, transport
 from conformance.running.patience import Patience
 from conformance.running.transcripts import Written
+from conformance.session import Session
 from conformance.verdicts import Conclusion
 
 SPARES = 2  # instances that wait at most: of the program in use, and of the one before
@@ -40,6 +41,10 @@ class Testbed:
         self.written = Written()
         self.busy = False
         """An instance is in use; where its address is fixed there can be no other beside it."""
+        self.turns_away = False
+        """It ends a connection that comes too soon after another, and takes a later one."""
+        self.held: list[Session] = []
+        """The sessions that tests hold at the moment."""
         self._finding: dict[str, asyncio.Lock] = {}
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}

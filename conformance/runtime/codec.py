@@ -31,17 +31,20 @@ _ESCAPED = "surrogateescape"
 
 
 class Decoder:
-    """One direction of one stream, or of one datagram; `read` has the last word on each frame."""
+    """One direction of one stream, or of one datagram; `read` has the last word on each frame.
+
+    `lost`: why nothing can be decoded any more, else empty.
+    """
 
     def __init__(self, read: Callable[[Frame], Frame] = lambda frame: frame) -> None:
         self._standard = read
         self._held = bytearray()
         self._ending = Ending()
-        self._lost = False
+        self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take the next bytes; where one object cannot be read, nothing behind it can be."""
-        if self._lost:
+        if self.lost:
             return [Frame(data, error="bytes that follow what is not MessagePack")]
         self._held += data
         frames = []
@@ -51,8 +54,8 @@ class Decoder:
                 del self._held[:end]
                 self._ending = Ending()
         except Malformed as error:
-            self._lost = True
-            frames.append(Frame(bytes(self._held), error=str(error)))
+            self.lost = str(error)
+            frames.append(Frame(bytes(self._held), error=self.lost))
             self._held.clear()
         return frames
 

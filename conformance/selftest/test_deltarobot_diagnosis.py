@@ -6,6 +6,15 @@ import struct
 import pytest
 
 from conformance.deltarobot.diagnosis import in_fours, meant
+from conformance.selftest.driving import Place
+
+RUBBISH = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as server:
+    server.sendall(bytes.fromhex(sys.argv[3]))
+    while server.recv(4096):
+        pass
+"""
 
 CIRCLE = [value for turn in range(24) for value in (math.cos(turn / 4), math.sin(turn / 4), 0.25)]
 
@@ -43,3 +52,25 @@ def test_fours() -> None:
     assert in_fours(words("<f", [value for point in points for value in (*point, 0.0)]))
     assert not in_fours(words("<f", CIRCLE))
     assert not in_fours(words("<f", [0.0] * 48))
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        pytest.param(b"D \x822<\xfd\xe6\xf1\xc2k0\xf9", id="binary"),
+        pytest.param(b"GET / HTTP/1.1\r\n\r\n", id="another protocol"),
+        pytest.param(b"hello, server\n", id="text"),
+    ],
+)
+def test_rubbish_of_a_client(rubbish: bytes, place: Place) -> None:
+    """Whatever it is, the first line says that no message began, and shows the bytes."""
+    iut = [*place.program(RUBBISH), "{host}", "{port}", rubbish.hex()]
+    times = ("--timing", "startup=2", "--timing", "response=0.5")
+    done = place.run("deltarobot/client", *times, iut=iut)
+    assert done.code == 1
+    assert [cause["requirement"] for cause in done.report["causes"]] == ["handshake.first"]
+    assert (
+        f"what came first, {rubbish!r}, begins no known message" in done.report["causes"][0]["what"]
+    )
+    told = done.out[done.out.index("FAIL") :].splitlines()
+    assert repr(rubbish) in told[1]

@@ -1,14 +1,19 @@
-"""An IUT that is started by a command and has its address compiled in: one of it at a time."""
+"""An IUT whose address is fixed, as it is compiled in or as the IUT runs already: one at a time."""
 
+import contextlib
 import socket
 import sys
+import threading
+from collections.abc import Iterator
 
 import pytest
 
 from conformance.harness.links import free_port
 from conformance.selftest.driving import Place
+from mocks.testing import mock
 
 MOCK = [sys.executable, "-m", "mocks"]
+MOMENT = 0.1  # seconds in which a server notices that its last client is gone
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,62 @@ def test_several_at_a_time_cannot_be(place: Place) -> None:
     words = ("vexide/simulator", "--connect", "127.0.0.1:9", "-n", "4")
     done = place.run(*words, iut=[*MOCK, "vexide/simulator"])
     assert (done.code, done.err.count("has a fixed address")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("role", "requirement"),
+    [
+        ("deltarobot/server", "end.abrupt"),
+        ("runtime/rpc-server", "rpc.each-answered"),
+        ("vexide/simulator", "ready.once"),
+    ],
+)
+def test_busy_for_a_moment(role: str, requirement: str, place: Place) -> None:
+    """One that runs, serves a single client and turns the next away for a moment is tried again."""
+    with mock(role, process=True) as server, doorkeeper(server.address) as (address, turned_away):
+        done = place.run(role, "--connect", address, "--requirement", requirement)
+    assert turned_away
+    assert (done.code, done.verdict(requirement)) == (0, "pass"), done.out + done.err
+    assert "warn" not in done.tests.values()
+
+
+@contextlib.contextmanager
+def doorkeeper(server: str) -> Iterator[tuple[str, list[str]]]:
+    """Stands before a server: its address, and a list that grows with each one it turns away."""
+    free, turned_away = threading.Event(), []
+    free.set()
+    host, _, port = server.rpartition(":")
+
+    def serve(client: socket.socket) -> None:
+        with client, socket.create_connection((host, int(port))) as behind:
+            back = threading.Thread(target=_pass_on, args=(behind, client))
+            back.start()
+            _pass_on(client, behind)
+            back.join()
+        threading.Timer(MOMENT, free.set).start()
+
+    def keep(door: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, whence = door.accept()
+                if free.is_set():
+                    free.clear()
+                    threading.Thread(target=serve, args=(client,)).start()
+                else:
+                    turned_away.append(str(whence))
+                    client.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        keeping = threading.Thread(target=keep, args=(door,))
+        keeping.start()
+        yield f"127.0.0.1:{door.getsockname()[1]}", turned_away
+        door.shutdown(socket.SHUT_RDWR)
+        keeping.join()
+
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    """All that one side says, until it has said all or either is gone."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)

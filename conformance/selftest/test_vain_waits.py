@@ -134,6 +134,36 @@ def test_what_is_looked_for_is_awaited_in_full_once(monkeypatch: Any) -> None:
     assert concluded == [Violation, Violation]
 
 
+class Rubbish(NoWire):
+    """Brings a byte that begins no message, and then nothing."""
+
+    async def read(self) -> bytes:
+        if self.first:
+            self.first = False
+            return b"\xc1"
+        return await super().read()
+
+    first = True
+
+
+def test_nothing_is_waited_for_where_no_message_can_be_found_any_more() -> None:
+    """However long the deadline is; what is told is what came."""
+
+    async def hold() -> Violation:
+        configuration = Configuration(ROLE, connect="127.0.0.1:1", timing={"response": 3600})
+        instance = Instance(configuration, "tcp")
+        with mock.patch.object(instance, "link", return_value=Rubbish(asyncio.Event().wait)):
+            async with Iut(Testbed(configuration), ANSWERED).connect(instance) as session:
+                with pytest.raises(Violation) as raised:
+                    await session.expect("Response")
+        assert session.missed == []
+        return raised.value
+
+    violation = asyncio.run(asyncio.wait_for(hold(), 60))
+    assert violation.expected == "Response"
+    assert violation.came.startswith(r"came bytes that are not a message (b'\xc1'), then nothing")
+
+
 def lagging(monkeypatch: Any, lag: float, factor: float) -> tuple[list[type], list[float]]:
     """How sessions end, on a machine that busy, with one that answers each request so late.
 

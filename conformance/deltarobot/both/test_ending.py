@@ -6,7 +6,7 @@ import pytest
 
 from conformance.cases import absent, check, requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, encode
+from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, begun, encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
 from conformance.deltarobot.service import REASON, habits, kept, ordinary, unharmed
@@ -16,7 +16,6 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _END = "EndOfTransmission"
-_IDENTIFIER = encode(end())[:2]
 
 
 async def shut_down(iut: Iut) -> Session:
@@ -115,19 +114,19 @@ async def test_length_of_a_refusal(iut: Iut) -> None:
 
 def _fits(session: Session) -> None:
     """Raise Violation unless an end of transmission, if there is one, is as long as it says."""
-    begun = False
+    ending = False
     # Out of step before, it does not begin where it seems to.
     astray = any(found.requirement == "frame.fixed-lengths" for found in session.judge.findings)
     for event in session.theirs:
-        begun = begun or (event.data or b"").startswith(_IDENTIFIER)
-        if begun and event.message == OVERSIZED:
+        ending = ending or begun(event.data or b"") == _END
+        if ending and event.message == OVERSIZED:
             came = f"a length of {event.value['length']} came"
             raise Violation("the length of the reason", came, explains=not astray)
         # One that breaks off before has said no length yet.
         said = event.message is None or (
             event.message == TRUNCATED and len(event.data or b"") >= SAID
         )
-        if begun and event.data is not None and said:
+        if ending and event.data is not None and said:
             came = f"there are more or fewer bytes than it says: {event.data[:60]!r}"
             raise Violation("the length of the reason", came, explains=not astray)
 

@@ -27,6 +27,7 @@ from conformance.deltarobot.service import (
     goes_on,
     habits,
     in_many_reads,
+    lengths_turned,
     ordinary,
     refused,
     script,
@@ -66,6 +67,21 @@ async def _understands(iut: Iut, form: Form) -> bool:
     async with iut.session() as session:
         await session.send_bytes(b"".join(map(form, HANDSHAKE)))
         return await tester.of(session).served_in_form(session, form)
+
+
+@requirement("frame.byte-order")
+async def test_lengths_in_little_endian(iut: Iut) -> None:
+    """The length of a message is read with its least significant byte first."""
+    async with opened(iut) as session:
+        await session.send(*(m for m in await script(iut) if m["identifier"].startswith("0xf")))
+        try:
+            await goes_on(iut, session, "messages of variable length")
+        except Violation as lost:
+            if await lengths_turned(iut):
+                expected = "lengths to be read with their least significant byte first"
+                came = "256 bytes of contents were taken for 65536: they are read in reverse order"
+                raise Violation(expected, came) from lost
+            raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost
 
 
 @requirement("frame.segmentation")

@@ -1,6 +1,6 @@
 """Test cases for a client: the suite plays the server."""
 
-from conformance.deltarobot.client.tester import misread
+from conformance.deltarobot.client.exercise import misread
 from conformance.deltarobot.handshake import shake_hands
 from conformance.iut import Iut
 

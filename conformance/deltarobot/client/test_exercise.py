@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.deltarobot.client.tester import STATE_OF, sees, sees_vector, told
+from conformance.deltarobot.client.exercise import STATE_OF, sees, sees_laid, sees_next_curve, told
 from conformance.deltarobot.codec import frame
 from conformance.deltarobot.floats import DENORMAL, EDGES, NO_NUMBERS
 from conformance.deltarobot.handshake import opened
@@ -54,7 +54,7 @@ async def test_curve(iut: Iut) -> None:
         # In a session each: that a curve replaces another is not a must.
         async with in_many_reads(iut), opened(iut) as session:
             await session.send(curve(*points))
-            await sees(session, "curve", points)
+            await sees_laid(iut, session, "curve", points)
 
 
 @requirement("exercise.curve-replaced")
@@ -63,7 +63,7 @@ async def test_next_curve(iut: Iut) -> None:
     async with opened(iut) as session:
         for points in (POINTS, POINTS[1:2], many(20)):
             await session.send(curve(*points))
-            await sees(session, "curve", points)
+            await sees_next_curve(iut, session, points)
             await session.send(*(vector(name, 1.0, 0.0, 0.0) for name in PROGRESS))
 
 
@@ -129,8 +129,8 @@ async def test_unused_value(iut: Iut) -> None:
         for number, u in enumerate(odd):
             await session.send(*(vector(name, number, 0.5, -0.5, u) for name in PROGRESS))
             await serves(iut, session, f"the value {u} in U")
-            for what in await told(session) & STATE_OF.keys():
-                await sees_vector(iut, session, what, [number, 0.5, -0.5])
+            for what in (await told(session)).keys() & STATE_OF.keys():
+                await sees_laid(iut, session, what, [number, 0.5, -0.5])
 
 
 @requirement("frame.floats")
@@ -138,7 +138,7 @@ async def test_floats_of_a_curve(iut: Iut) -> None:
     """Zeros, denormals and the largest numbers are seen as such."""
     async with opened(iut) as session:
         await session.send(curve(*EDGES))
-        await sees(session, "curve", EDGES)
+        await sees_laid(iut, session, "curve", EDGES)
 
 
 @requirement("frame.floats")
@@ -152,7 +152,7 @@ async def test_curve_of_no_numbers(iut: Iut) -> None:
     """Infinities and NaN in a curve are seen as such."""
     async with opened(iut) as session:
         await session.send(curve(*NO_NUMBERS))
-        await sees(session, "curve", NO_NUMBERS)
+        await sees_laid(iut, session, "curve", NO_NUMBERS)
 
 
 @requirement("frame.not-finite")
@@ -166,7 +166,7 @@ async def _vectors_seen(iut: Iut, vectors: list[list[Any]]) -> None:
         for wanted in vectors:
             for what, name in STATE_OF.items():
                 await session.send(vector(name, *wanted))
-                await sees_vector(iut, session, what, wanted)
+                await sees_laid(iut, session, what, wanted)
 
 
 @requirement("frame.segmentation")
@@ -175,9 +175,9 @@ async def test_cut_exercise(iut: Iut) -> None:
     async with opened(iut) as session:
         sent = [curve(*POINTS), vector(POSITION, *POINTS[1]), vector(DESIRED, *POINTS[2])]
         await session.send(*sent, segmentation=split_at(range(3, 90, 3)))
-        await sees(session, "curve", POINTS)
-        await sees_vector(iut, session, "position", POINTS[1])
-        await sees_vector(iut, session, "desired", POINTS[2])
+        await sees_laid(iut, session, "curve", POINTS)
+        await sees_laid(iut, session, "position", POINTS[1])
+        await sees_laid(iut, session, "desired", POINTS[2])
 
 
 @requirement("messages.type-identifier")
@@ -203,9 +203,9 @@ async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:
     await session.send(curve(*POINTS), *(vector(name, *point) for name, point in vectors))
     await session.send(*messages)
     await serves(iut, session, "messages that only look like known ones")
-    await sees(session, "curve", POINTS)
+    await sees_laid(iut, session, "curve", POINTS)
     for what, point in zip(STATE_OF, POINTS, strict=True):
-        await sees_vector(iut, session, what, point)
+        await sees_laid(iut, session, what, point)
 
 
 @requirement("end.no-storm")

@@ -5,10 +5,10 @@ from typing import Any
 from conformance import generation
 from conformance.cases import absent, check, explore, however_cut, requirement
 from conformance.deltarobot import strategies
-from conformance.deltarobot.client.tester import all_answered, lengths_turned, sees_the_latest
+from conformance.deltarobot.client.exercise import sees_the_latest
+from conformance.deltarobot.client.tester import all_answered
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
 from conformance.deltarobot.messages import (
-    DESIRED,
     HANDSHAKE,
     POSITION,
     PROGRESS,
@@ -94,7 +94,7 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
             numbers = [value["number"] for value in plan if value["identifier"] == "0x3004"]
             await all_answered(session, numbers, f" among {len(plan)} messages")
             await serves(iut, session, f"{len(plan)} messages")
-            await sees_the_latest(session, plan)
+            await sees_the_latest(iut, session, plan)
 
     await however_cut(iut, cuts, "frame.segmentation", play)
 
@@ -133,18 +133,3 @@ async def test_foreign_messages(iut: Iut) -> None:
     async with opened(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
         await goes_on(iut, session, "pongs from a server")
-
-
-@requirement("frame.byte-order")
-async def test_lengths_in_little_endian(iut: Iut) -> None:
-    """The length of a message is read with its least significant byte first."""
-    async with opened(iut) as session:
-        await session.send(curve((0.0, 0.0, 0.0)), vector(DESIRED, 1, 0, 0))
-        try:
-            await goes_on(iut, session, "messages of variable length")
-        except Violation as lost:
-            if await lengths_turned(iut):
-                expected = "lengths to be read with their least significant byte first"
-                came = "the client reads them in reverse order: in 65536 bytes it found a ping"
-                raise Violation(expected, f"{came} behind 256") from lost
-            raise Violation(lost.expected, lost.came, "frame.variable-length", lost.event) from lost

@@ -2,7 +2,8 @@
 
 from conformance.cases import requirement
 from conformance.deltarobot import tester
-from conformance.deltarobot.client.tester import all_answered, sees
+from conformance.deltarobot.client.exercise import sees_laid
+from conformance.deltarobot.client.tester import all_answered
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import curve, ping
 from conformance.iut import Iut
@@ -32,4 +33,4 @@ async def test_shows_again(iut: Iut) -> None:
         await shake_hands(session)
         points = [[4.0, 5.0, 6.0], [-1.0, 0.5, 0.25]]
         await session.send(curve(*points))
-        await sees(session, "curve", points)
+        await sees_laid(iut, session, "curve", points)

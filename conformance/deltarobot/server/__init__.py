@@ -1,7 +1,8 @@
 """Test cases for a server: the suite plays the client."""
 
-from conformance.deltarobot.handshake import opened, shake_hands
-from conformance.deltarobot.server.exercise import begin
+from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.server.exercise import plain
+from conformance.deltarobot.service import habits, lengths_turned
 from conformance.iut import Iut
 
 SMOKE = "handshake.magic-sent"
@@ -14,9 +15,9 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates whose curve has a length behind which nothing can be read."""
-    async with opened(iut) as session:
-        if session.instance.upper.offers("exercise"):
-            oversized = (await begin(session)).name == "Oversized"
-            return "frame.variable-length" if oversized else ""
-    return ""
+    """What it violates whose plainest curve is wrong, all of its numbers, or how it reads lengths.
+
+    One that reads them in reverse order understands an end without a reason, and none with it.
+    """
+    turned = (await habits(iut)).closing == "" and await lengths_turned(iut)
+    return "frame.byte-order" if turned else (await plain(iut)).about

@@ -1,16 +1,31 @@
 """How the tester brings a server to run an exercise, and what it looks for in one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot.floats import same, turned
+from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION
 from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
+from conformance.iut import Iut
+from conformance.running.patience import Left
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
+MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
+ABOUT = {
+    POSITION: "progress.position",
+    CURRENT: "progress.current-direction",
+    DESIRED: "progress.desired-direction",
+}
+"""By message of progress, which requirement says what that is to be."""
+_PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.0]]
+_VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
+_REVERSE = "in reverse order of bytes, "
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 
@@ -59,20 +74,81 @@ async def _first(session: Session) -> Message | None:
     return await session.watch(*EXERCISE, "Oversized", within=within)
 
 
-async def seen(session: Session, name: str, wanted: Sequence[Any], coordinates: str) -> None:
+@dataclass(frozen=True)
+class Plain:
+    """What is wrong with the plainest exercise.
+
+    ``about`` is what its curve violates, or all of its numbers; else empty. ``changed`` are the
+    messages of progress with other numbers than were set, where the rest of it is right.
+    """
+
+    about: str = ""
+    changed: frozenset[str] = frozenset()
+
+
+async def plain(iut: Iut) -> Plain:
+    """What is wrong with the plainest exercise, found out once in a run."""
+
+    async def found() -> Plain:
+        try:
+            return await _plain(Iut(iut.testbed, ""))
+        except Conclusion:
+            return Plain()
+
+    return await iut.once("plain exercise", found)
+
+
+async def _plain(iut: Iut) -> Plain:
+    async with opened(iut) as session:
+        upper = session.instance.upper
+        first = await begin(session, _PLAIN) if upper.offers("exercise") else None
+        curve = await next_curve(session, first) if first else None
+        if curve is None or curve.name not in ("Curve", "Oversized"):
+            return Plain()
+        if curve.name == "Oversized":
+            return Plain("frame.variable-length")
+        if "rest" in curve.value:
+            return Plain("exercise.curve-structure")
+        if len(points := curve.value["points"]) != len(_PLAIN):
+            return Plain(_VALUES)
+        changed = set()
+        if upper.offers("progress"):
+            await upper("progress", **STATE)
+            left = session.left("response")
+            for what, name in MEANS.items():
+                latest = await _latest(session, name, STATE[what], left)
+                changed |= {name} if latest and not same(STATE[what], latest) else set()
+        if same(_PLAIN, points):
+            return Plain("", frozenset(changed))
+        return Plain(_VALUES if changed < {*MEANS.values()} else _FLOATS, frozenset(changed))
+
+
+async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:
     """Wait until a vector has these coordinates. Raises Violation with what it has instead.
 
-    Where none comes at all, that is one of progress.continuous.
+    Where none comes at all, that is one of progress.continuous; what the plainest exercise shows,
+    too, is laid to that.
     """
-    left = session.left("exercise", "response")
-    latest: Any = None
-    while message := await session.watch(name, within=left):
-        latest = [message.value[axis] for axis in coordinates]
-        if same(wanted, latest):
-            return
+    latest = await _latest(session, name, wanted, session.left("exercise", "response"))
     if latest is None:
         raise Violation(f"{name} again and again", "none came at all", "progress.continuous")
-    raise Violation(f"{name} with {list(wanted)}", f"{latest} came")
+    if same(wanted, latest):
+        return
+    known, reverse = await plain(iut), same(turned(wanted), latest)
+    about = ABOUT[name] if name in known.changed else None
+    if reverse or known.about == _FLOATS:
+        about = _FLOATS
+    raise Violation(f"{name} with {list(wanted)}", f"{_REVERSE * reverse}{latest} came", about)
+
+
+async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left) -> Any:
+    """The latest coordinates of a vector, at the time when it has those that are wanted."""
+    latest: Any = None
+    while message := await session.watch(name, within=left):
+        latest = [message.value[axis] for axis in "xyz"]
+        if same(wanted, latest):
+            break
+    return latest
 
 
 async def stopped(session: Session) -> None:
@@ -93,33 +169,33 @@ async def next_curve(session: Session, first: Message) -> Message:
     return await session.watch(*names, within=within) or first
 
 
-async def shows_curve(session: Session, points: Sequence[Sequence[float]]) -> Message:
-    """The curve of an exercise with these points. Raises Violation with what came instead."""
+async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:
+    """Begin an exercise with these points. Raises Violation with what came instead of its curve.
+
+    What the plainest curve shows, too, is laid to that.
+    """
     before = len(session.received)
     await begin(session, points)
     came = [message for message in session.received[before:] if message.name == "Curve"]
     left = session.left("exercise", "response")
     while True:
-        for message in came:
-            if same(points, message.value["points"]):
-                return message
+        if any(same(points, message.value["points"]) for message in came):
+            return
         following = await session.watch("Curve", within=left)
         if following is None:
             break
         came.append(following)
     if not came:
         raise Inconclusive("no curve came (exercise.curve-first)")
-    latest = came[-1]
-    shown = latest.value["points"]
+    shown = came[-1].value["points"]
+    reverse = same(turned(points), shown)
     # Points that are lost are no matter of their numbers, and bytes in reverse are one of theirs.
-    about = "exercise.curve-values" if len(shown) != len(points) else None
-    if reverse := same(turned(points), shown):
-        about = "frame.floats"
+    own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     raise Violation(
         f"a curve of {len(points)} points, {str(list(points))[:80]}",
-        f"{'in reverse order of bytes, ' * reverse}{len(shown)} came, {str(shown)[:80]}",
-        about,
-        latest.event,
+        f"{_REVERSE * reverse}{len(shown)} came, {str(shown)[:80]}",
+        (await plain(iut)).about or own,
+        came[-1].event,
     )
 
 

@@ -66,6 +66,11 @@ class ServerTester(Tester):
         for _ in range(3):
             await session.watch("Ping", within=session.seconds("ping"))
 
+    async def in_step(self, iut: Iut, session: Session) -> bool:
+        """Whether it closes upon an end: it goes on talking whatever it hears."""
+        closing = (await habits(iut)).closing
+        return closing is not None and await closes_upon(session, closing)
+
     async def occupy(self, session: Session) -> None:
         upper = session.instance.upper
         if upper.offers("exercise"):

@@ -100,7 +100,7 @@ class LaterMagicReversed(Server):
             self.send(message("ProtocolMagic", magic="rVRatleD"))
 
 
-@fault("later-version-big-endian", violates="handshake.version-value", subtle=True)
+@fault("later-version-big-endian", violates="frame.byte-order", subtle=True)
 class LaterVersionBigEndian(Server):
     """Sends its version in big-endian, from the second connection on."""
 
@@ -221,4 +221,16 @@ class LaterCurvesUnseen(Client):
 
     def curve(self, value: Any) -> None:
         if self.number == 1:
+            super().curve(value)
+
+
+@fault("first-curve-ever", violates="exercise.curve-shown", subtle=True)
+class FirstCurveEver(Client):
+    """Shows the first curve of all its connections, and no other."""
+
+    seen: ClassVar[list[Vector]] = []
+
+    def curve(self, value: Any) -> None:
+        if not self.seen:
+            self.seen.extend(value["points"])
             super().curve(value)

@@ -94,7 +94,7 @@ class UnknownVectorsAreThree(Session):
             return 12 if strange else super().fixed(identifier)
 
 
-@fault("big-endian-lengths", violates="frame.variable-length")
+@fault("big-endian-lengths", violates="frame.byte-order")
 class BigEndianLengths(Session):
     """Reads lengths with the most significant byte first."""
 

@@ -18,7 +18,7 @@ class NoPongs(Client):
         pass
 
 
-@fault("last-ping-of-a-read", violates="pong.each", subtle=True)
+@fault("last-ping-of-a-read", violates="frame.segmentation", subtle=True)
 class LastPingOfARead(Client):
     """Answers only the last of pings that come together."""
 

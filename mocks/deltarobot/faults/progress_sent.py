@@ -43,6 +43,28 @@ class BigEndianFloats(Server):
         self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
 
 
+@fault("signs-lost", violates="frame.floats")
+class SignsLost(Server):
+    """Sends every float without its sign."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([[abs(c) for c in point] for point in curve])
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        super().send_vector(name, [abs(c) for c in vector])
+
+
+@fault("three-decimals", violates="frame.floats", subtle=True)
+class ThreeDecimals(Server):
+    """Sends every float with three decimals."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([[round(c, 3) for c in point] for point in curve])
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        super().send_vector(name, [round(c, 3) for c in vector])
+
+
 @fault("no-denormals", violates="frame.floats", subtle=True)
 class NoDenormals(Server):
     """Sends zero for denormals."""
@@ -51,7 +73,7 @@ class NoDenormals(Server):
         super().send_curve([[c if abs(c) >= 2.0**-126 else 0.0 * c for c in p] for p in curve])
 
 
-@fault("whole-directions", violates="frame.floats", subtle=True)
+@fault("whole-directions", violates="progress.desired-direction", subtle=True)
 class WholeDirections(Server):
     """Sends the desired direction as integers of 32 bits."""
 

@@ -1,0 +1,188 @@
+"""What a client's application shows of an exercise, and what is wrong with the plainest one."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.definitions.keywords import shown
+from conformance.deltarobot.client.tester import PLAIN, TESTER
+from conformance.deltarobot.codec import layouts
+from conformance.deltarobot.floats import same, turned
+from conformance.deltarobot.handshake import opened, shake_hands
+from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve, vector
+from conformance.deltarobot.service import lengths_turned
+from conformance.harness.upper import Answer
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
+
+STATE_OF = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
+
+ABOUT = {
+    "curve": "exercise.curve-shown",
+    "position": "progress.position",
+    "current": "progress.current-direction",
+    "desired": "progress.desired-direction",
+}
+"""By what the application sees, which requirement says what that is to be."""
+
+_PLAINLY: dict[str, Sequence[Any]] = {
+    "curve": PLAIN,
+    "position": (1.0, 2.0, -3.0),
+    "current": (3.0, -1.0, 2.0),
+    "desired": (-2.0, 3.0, 1.0),
+}
+"""What it is to see of the plainest exercise."""
+
+
+async def sees(
+    session: Session, what: str, wanted: Sequence[Any], requirement: str | None = None
+) -> None:
+    """Raise Violation unless the application sees this in time.
+
+    ``requirement`` is what it violates otherwise, if not the one that the test decides.
+    """
+    state = Answer(ok=False)
+    facts: Mapping[str, Any] = {}
+    right = False
+    # Bytes in reverse order have arrived as well: nothing else is to be waited for.
+    backwards = functools.cache(lambda: turned(wanted))
+
+    async def decided() -> bool:
+        nonlocal state, facts, right
+        state = await session.instance.upper("state")
+        facts = state.result if state.ok and isinstance(state.result, dict) else {}
+        right = what in facts and same(wanted, facts[what])
+        return right or (what in facts and same(backwards(), facts[what]))
+
+    await session.shows(decided, f"the {what} shown", "response", requirement)
+    if right:
+        return
+    if not state.ok or not isinstance(state.result, dict):
+        raise Inconclusive(f"the operation 'state' tells nothing: {state.error or state.result}")
+    if what not in facts:
+        raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
+    seen = facts[what]
+    reverse = same(backwards(), seen)
+    expected = f"{what} to be {shown(list(wanted), 40 if reverse else 120)}"
+    why = "its bytes are read in reverse order: " if reverse else ""
+    raise Violation(expected, f"{why}it is {shown(seen, 120)}", requirement)
+
+
+async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
+    """As `sees`, and what the plainest exercise shows, too, is laid to that value.
+
+    A client that scales directions has understood the messages around them.
+    """
+    try:
+        await sees(session, what, wanted)
+    except Violation as wrong:
+        wrong.shown_in(session)
+        if what in await _changed(iut):
+            wrong.requirement = ABOUT[what]
+        raise
+
+
+async def _changed(iut: Iut) -> set[str]:
+    """What a client shows otherwise than it came, also in the plainest exercise.
+
+    Nothing where it does so with all that it shows: that is about floats as such, unless points are
+    lost.
+    """
+
+    async def found() -> set[str]:
+        changed = set()
+        async with opened(Iut(iut.testbed, "")) as session:
+            await session.send(curve(*PLAIN))
+            vectors = {what: at for what, at in _PLAINLY.items() if what in STATE_OF}
+            await session.send(*(vector(STATE_OF[what], *at) for what, at in vectors.items()))
+            facts = await told(session)
+            for what in facts.keys() & ABOUT.keys():
+                try:
+                    await sees(session, what, _PLAINLY[what])
+                except Violation as wrong:
+                    changed |= {what} if wrong.came != "it is None" else set()
+            seen = (await told(session)).get("curve")
+        lost = "curve" in changed and not (isinstance(seen, list) and len(seen) == len(PLAIN))
+        return changed if lost or changed < facts.keys() & ABOUT.keys() else set()
+
+    return await iut.once("changed values", found)
+
+
+async def misread(iut: Iut) -> str:
+    """Which requirement a client violates that reads the plainest exercise wrong; else empty."""
+    async with opened(iut) as session:
+        await session.send(curve(*PLAIN))
+        if not await TESTER.served(session):
+            return "frame.byte-order" if await lengths_turned(iut) else "frame.variable-length"
+        await session.send(vector(POSITION, *PLAIN[1]))
+        seen = await told(session)
+        for what, wanted in (("curve", PLAIN), ("position", PLAIN[1])):
+            try:
+                if what in seen:
+                    await sees(session, what, wanted)
+            except Violation as wrong:
+                if wrong.came == "it is None":
+                    return ""
+                return ABOUT[what] if what in await _changed(iut) else "frame.floats"
+    return ""
+
+
+async def told(session: Session) -> Mapping[str, Any]:
+    """The values of the exercise that its application shows: it need not keep all of them."""
+    if not session.instance.upper.offers("state"):
+        return {}
+    state = await session.instance.upper("state")
+    return state.result if state.ok and isinstance(state.result, dict) else {}
+
+
+def _finite(value: Mapping[str, Any]) -> bool:
+    """Whether all numbers of a message are finite; another is decoded as a text."""
+    points = value.get("points") or [[value.get(axis) for axis in "xyz"]]
+    return not any(isinstance(number, str) for point in points for number in point)
+
+
+async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> None:
+    """Raise Violation unless the application sees a curve that is not the first.
+
+    One that sees none in a later connection either shows a single curve ever.
+    """
+    try:
+        await sees(session, "curve", points, "exercise.curve-replaced")
+    except Violation as wrong:
+        wrong.shown_in(session)
+        if await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
+            wrong.requirement = "exercise.curve-shown"
+        raise
+
+
+async def _one_curve_ever(iut: Iut) -> bool:
+    try:
+        async with TESTER.later(iut) as session:
+            await shake_hands(session)
+            await session.send(curve(*PLAIN))
+            await sees(session, "curve", PLAIN)
+    except Conclusion as none:
+        return isinstance(none, Violation)
+    return False
+
+
+async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> None:
+    """Raise Violation unless the application sees the last curve, and the last vectors behind it.
+
+    With a new curve a new exercise begins, of which nothing is known yet; it is not the first. What
+    a client makes of numbers that are not finite is its own affair.
+    """
+    seen = await told(session)
+    curves = [number for number, entry in enumerate(sent) if "points" in entry]
+    latest = sent[curves[-1] :] if curves else sent
+    for value in {entry["identifier"]: entry for entry in latest}.values():
+        if not _finite(value):
+            continue
+        if "points" in value and "curve" in seen:
+            await sees_next_curve(iut, session, value["points"])
+        elif "u" in value:
+            name = layouts()[int(value["identifier"], 16)].name
+            what = next(what for what, of in STATE_OF.items() if of == name)
+            if what in seen:
+                await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
