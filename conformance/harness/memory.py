@@ -130,7 +130,7 @@ def remove(name: str) -> None:
 
 def _path(name: str) -> Path:
     """The file of an object. Raises NoObject where the name, which may be the IUT's, is invalid."""
-    plain = name.removeprefix("/")
+    plain = name.removeprefix(f"{FOLDER}/").removeprefix("/")
     if not FOLDER.is_dir():
         raise NoObject(f"there is no {FOLDER} on this platform")
     if not plain or "/" in plain or "\0" in plain or plain in (".", "..") or len(plain) > 255:

@@ -180,7 +180,15 @@ class Tester:
                 layout = declared(answer.result, peripheral)
             except LayoutError as error:
                 raise Inconclusive(f"the layout of {type_} is wrong: {error}") from error
-            check_layout(layout, peripheral, access)
+            try:
+                check_layout(layout, peripheral, access)
+            except Violation as wrong:
+                role, protocol = self.session.role, self.session.protocol
+                if role.name in protocol.requirement(wrong.requirement or "").binds:
+                    raise
+                # Of a role that is not asked for more: it is no C structure.
+                about = "buffers.shared-memory"
+                raise Violation(wrong.expected, wrong.came, about, wrong.event) from wrong
             self._layouts[type_] = layout
         return self._layouts[type_]
 

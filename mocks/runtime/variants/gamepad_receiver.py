@@ -7,6 +7,7 @@ from mocks.deviations import variant
 from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.mapped import FOLDER
 from mocks.runtime.memory.peer import Buffer
+from mocks.upper_tester import Operation, Warned
 
 
 @variant("buttons-elsewhere", of="receiver.buttons")
@@ -35,6 +36,20 @@ class NamedByIndex(Receiver):
     def create(self, name: str, type_: str) -> Buffer:
         (FOLDER / name).unlink(missing_ok=True)  # left by one that was killed
         return super().create(name, type_)
+
+
+@variant("told-by-path", of="buffers.shared-memory")
+class ToldByPath(Receiver):
+    """Tells the paths of its objects for their names."""
+
+    def operations(self) -> dict[str, Operation]:
+        async def buffers(args: dict[str, Any]) -> Any:
+            told = await plain["buffers"](args)
+            paths = {index: str(FOLDER / name) for index, name in told.result.items()}
+            return Warned(paths, told.warnings)
+
+        plain = super().operations()
+        return {**plain, "buffers": buffers}
 
 
 @variant("absent-is-gone", of="lifecycle.created-valid")

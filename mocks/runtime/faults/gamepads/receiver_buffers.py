@@ -1,8 +1,11 @@
 """Faults of the receiver in its buffers."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
+from conformance.runtime.memory.catalog import Peripheral
+from conformance.runtime.memory.layout import Layout
 from mocks.deviations import fault
 from mocks.runtime.gamepad_receiver import Receiver
 from mocks.runtime.memory.peer import Buffer
@@ -43,6 +46,20 @@ class SecondIsInvalid(Receiver):
 
     def check_valid(self, buffer: Buffer) -> None:
         pass
+
+
+@fault("time-beside-an-axis", violates="buffers.shared-memory")
+class TimeBesideAnAxis(Receiver):
+    """Keeps the time of the latest input in the place of an axis."""
+
+    def layout(self, peripheral: Peripheral) -> Layout:
+        layout = super().layout(peripheral)
+        name, axis = "read.timestamp", layout.fields.get("read.params.lx")
+        if axis is None:
+            return layout
+        return Layout(
+            layout.size, {**layout.fields, name: replace(layout[name], offset=axis.offset)}
+        )
 
 
 @fault("buttons-for-all", violates="buffers.one-each", subtle=True)
