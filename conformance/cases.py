@@ -18,8 +18,8 @@ from conformance.wire import Message
 
 SLOW = 10  # examples that one counts for which waits for a deadline, or ends the IUT, in shrinking
 
-LASTING = "__lasting__"
-"""What is true of a test case that takes longer than most, whatever the IUT does."""
+LASTING, DRAWN = "__lasting__", "__drawn__"
+"""What is true of test cases in which a time has to pass, and of those with drawn examples."""
 
 requirement = pytest.mark.requirement
 """Names the one requirement that a test case decides; its docstring is the test's purpose."""
@@ -36,7 +36,7 @@ TestCase = Callable[..., Awaitable[None]]
 
 
 def lasting(test: TestCase) -> TestCase:
-    """Tell of a test case that a time has to pass in it: it is started before most others."""
+    """Tell of a test case that a time has to pass in it: it is started before all others."""
     setattr(test, LASTING, True)
     return test
 
@@ -147,7 +147,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
 
         # Drawn arguments are not fixtures, which pytest would have to provide.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
-        return lasting(search)
+        setattr(search, DRAWN, True)
+        return search
 
     return decorate
 

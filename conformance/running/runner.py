@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import LASTING
+from conformance.cases import DRAWN, LASTING
 from conformance.conclusions.following import presumes
 from conformance.conclusions.outcome import Run
 from conformance.conclusions.report import build
@@ -187,16 +187,18 @@ class Runner:
             other = await other_role.inverted(Iut(testbed, ""))
             self._run.lost = self._run.lost or str(other or "")
 
-    def _place(self, item: pytest.Item) -> tuple[int, bool]:
-        """Test cases that others rest on come first, in order: what fails there is known then.
+    def _place(self, item: pytest.Item) -> tuple[bool, int, bool]:
+        """Test cases in which a time has to pass come first: started last, one would end alone.
 
-        Of the others, those come first that take long: one that is started last would end alone.
+        Then come those that others rest on, in order: what fails there is known then. Of the others
+        those with drawn examples, which take long as well.
         """
         presumed = {name for one in self.protocol.requirements.values() for name in one.presumes}
         decides = self._decides(item).id
         rests_on = len(presumes(decides, self.protocol))
         own = rests_on if decides in presumed else len(self.protocol.requirements)
-        return own, not getattr(item.obj, LASTING, False)  # type: ignore[attr-defined]
+        case = item.obj  # type: ignore[attr-defined]
+        return not getattr(case, LASTING, False), own, not getattr(case, DRAWN, False)
 
     def _stopped(self, session: pytest.Session) -> bool:
         # pytest counts failed tests; a finding in a session that a test passed is as bad.
