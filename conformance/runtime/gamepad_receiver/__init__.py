@@ -1,7 +1,7 @@
 """Test cases for a receiver of gamepad input: the suite sends it, and looks at the buffers."""
 
 from conformance.iut import Iut
-from conformance.runtime.gamepad_receiver.tester import gamepad_tester, pad
+from conformance.runtime.gamepad_receiver.tester import AXES, gamepad_tester, pad
 
 SMOKE = "lifecycle.created-valid"
 
@@ -14,7 +14,8 @@ async def smoke(iut: Iut) -> set[str]:
 
 
 async def basis(iut: Iut) -> None:
-    """Raise Violation where a plain message of one gamepad does not show in its buffer."""
-    axes = {"lx": 0.5, "ly": -0.25, "rx": 0.125, "ry": 0.75}
+    """Raise Violation where plain messages of one gamepad do not show in its buffer."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(**axes)}, "0", axes)
+        for positions in ((0.5, -0.25, 0.125, 0.75), (1.0, 0.0, 0.0, -1.0), (0.0,) * 4):
+            axes = dict(zip(AXES, positions, strict=True))
+            await tester.plays({"0": pad(**axes)}, "0", axes)

@@ -91,7 +91,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
     async with gamepad_tester(iut) as tester:
         for index in both:
             await tester.plays(both, index, {"lx": 0.5})
-        for index, lx in (("0", 0.25), ("1", -0.25), ("0", -0.125)):
+        for index, lx in (("0", 0.75), ("1", -0.75), ("0", -0.5)):
             async with (await tester.made(index)).held():
                 await tester.play({**both, index: pad(1, lx=lx)})
                 # Until it waits for the mutex, which nothing tells.

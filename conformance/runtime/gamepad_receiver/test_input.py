@@ -43,7 +43,7 @@ async def test_form(iut: Iut) -> None:
 
 @requirement("receiver.axes")
 async def test_axes(iut: Iut) -> None:
-    """Each axis of a message is put into the parameter of its name, to the ends of its range."""
+    """Each axis is put into the parameter of its name, to the ends of its range, in any order."""
     at_rest = dict.fromkeys(AXES, 0.0)
     async with gamepad_tester(iut) as tester:
         for number in range(6):
@@ -55,6 +55,20 @@ async def test_axes(iut: Iut) -> None:
             for end in (-1.0, 1.0):
                 await tester.plays({"0": pad(**{axis: end})}, "0", at_rest | {axis: end})
         await tester.plays({"0": pad()}, "0", at_rest)
+        turned = {"btn": 0, "ry": 0.75, "rx": -0.25, "ly": 0.5, "lx": -0.125}
+        axes = {axis: turned[axis] for axis in AXES}
+        await tester.plays({"0": turned}, "0", axes)
+
+
+@requirement("receiver.axes")
+async def test_long_play(iut: Iut) -> None:
+    """The last of hundreds of messages counts like the first."""
+    async with gamepad_tester(iut) as tester:
+        for number in range(1, 16):
+            # No more at once than it has room for.
+            for step in range(20):
+                await tester.play({"0": pad(step % 2, ly=step / 32)})
+            await tester.plays({"0": pad(lx=number / 16)}, "0", {"lx": number / 16, "ly": 0.0})
 
 
 @requirement("receiver.buttons")
@@ -74,9 +88,14 @@ async def test_several(iut: Iut) -> None:
     pads |= {str(index): index / 64 for index in range(4, 12)}
     async with gamepad_tester(iut) as tester:
         for sign in (1, -1):
-            await tester.play({index: pad(lx=sign * lx) for index, lx in pads.items()})
-            for index, lx in pads.items():
-                await tester.shows(index, {"lx": sign * lx}, None)
+            axes = {
+                index: {axis: sign * lx / part for part, axis in enumerate(AXES, 1)}
+                for index, lx in pads.items()
+            }
+            await tester.play({index: pad(**axes[index]) for index in pads})
+            for index in pads:
+                stored = {axis: single(value) for axis, value in axes[index].items()}
+                await tester.shows(index, stored, None)
         inodes = [(await tester.made(index)).object.inode for index in pads]
         check(len({*inodes}) == len(pads), "a buffer for each gamepad", f"inodes {inodes}")
         first = await tester.made("0")

@@ -244,8 +244,11 @@ async def test_values(iut: Iut) -> None:
             try:
                 await told.comes_to(values)
             except Violation as missing:
-                came = told.values()
-                if all(equal(came.get(n), before[n]) for n in values if came.get(n) != values[n]):
+                came = {**before, **told.values()}
+                if all(
+                    equal(came[name], before[name]) or equal(came[name], values[name])
+                    for name in values
+                ):
                     # What is not as it should be has not changed at all.
                     about = "update.changed"
                     raise Violation(missing.expected, missing.came, about) from missing

@@ -1,7 +1,7 @@
 """The tester of an update publisher: connects devices, and finds what the updates say of them."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.definitions.keywords import equal, shown
@@ -126,8 +126,19 @@ class Told:
                 told |= _members(devices(message).get(self.uid))
         return told
 
+    def _given(self, param: str) -> Iterator[Any]:
+        """The values that a parameter of the device was given."""
+        for event in self.session.events:
+            given = event.details.get("arguments", {})
+            if given.get("uid") == self.uid:
+                values = {**given.get("params", {}), **given.get("values", {})}
+                yield from [values[param]] if param in values else []
+
     async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
-        """Raise Violation unless these parameters are sent with these values in time."""
+        """Raise Violation unless these parameters are sent with these values in time.
+
+        Of update.values, whatever it is laid to, where all that is wrong it was never given.
+        """
 
         def holds(message: Message) -> bool:
             told = self.values()
@@ -138,5 +149,8 @@ class Told:
             await until(self.session, expected, holds, requirement)
         except Violation as missing:
             told = self.values()
+            wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
+            if all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong):
+                requirement = "update.values"
             came = shown({name: told[name] for name in wanted if name in told})
             raise Violation(expected, f"{came} was", requirement) from missing

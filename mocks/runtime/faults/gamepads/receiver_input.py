@@ -8,7 +8,7 @@ from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import fault
-from mocks.runtime.gamepad_receiver import Receiver
+from mocks.runtime.gamepad_receiver import AXES, Receiver
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -18,6 +18,40 @@ class BufferOf512Bytes(Receiver):
 
     async def received(self, data: bytes) -> None:
         await super().received(data[:512])
+
+
+@fault("tired-of-input", violates="receiver.axes", subtle=True)
+class TiredOfInput(Receiver):
+    """Takes no message after the two hundredth."""
+
+    taken = 0
+
+    async def received(self, data: bytes) -> None:
+        self.taken += 1
+        if self.taken <= 200:
+            await super().received(data)
+
+
+@fault("axes-in-order", violates="receiver.axes", subtle=True)
+class AxesInOrder(Receiver):
+    """Takes the numbers of a gamepad in their order, whatever their names are."""
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        known = [axis for axis in pad if axis in AXES]
+        super().axes({**pad, **dict(zip(AXES, map(pad.get, known), strict=False))}, params, into)
+
+
+@fault("last-axis-of-one-alone", violates="receiver.several", subtle=True)
+class LastAxisOfOneAlone(Receiver):
+    """Overlooks the last axis where there are several gamepads."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        return [
+            {i: {**pad, "ry": None} if isinstance(pad, dict) else pad for i, pad in pads.items()}
+            if len(pads) > 1
+            else pads
+            for pads in super().messages(data)
+        ]
 
 
 @fault("wrapped-only", violates="receiver.form", needs={"envelope": "update_gamepads"})
