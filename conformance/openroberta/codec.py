@@ -238,7 +238,7 @@ class _Message:
 
     def end(self) -> Frame | None:
         """The stream has ended; that may be the end of a body."""
-        if not self._raw.strip(b"\r\n"):
+        if not self._raw.strip(b"\r\n") or self._interim:
             return None
         if self._http and self._head:
             self._http.receive_data(b"")
@@ -246,6 +246,11 @@ class _Message:
             if frame:
                 return frame
         return self._wrong("the stream ended inside a message")
+
+    @property
+    def _interim(self) -> bool:
+        """Whether all that has come is what may come before a message, and needs none behind it."""
+        return bool(self._http and not self._head and not self._http.trailing_data[0])
 
     def _advance(self) -> tuple[Frame | None, bytes]:
         assert self._http is not None

@@ -213,6 +213,13 @@ def test_interim_answers() -> None:
     assert frame.name == "Repeat"
 
 
+@pytest.mark.parametrize(("behind", "wrong"), [(b"", False), (b"HTTP/1.1 2", True)])
+def test_a_lab_may_close_upon_its_interim_answer(behind: bytes, wrong: bool) -> None:
+    decoder = Decoder()
+    assert decoder.feed(b"HTTP/1.1 102 Processing\r\n\r\n" + behind) == []
+    assert bool(decoder.end()) is wrong
+
+
 def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
     """Once, and only where the body did not come along."""
     value = request("POST", naming.PUSHCMD, {"expect": "100-continue"}, {"cmd": "register"})
