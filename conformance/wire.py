@@ -186,7 +186,7 @@ class Wire:
             self.told += [frame.name or NOISE for frame in frames] or [PART]
         if len(data) > ONE_READ:
             self.apart.add(LONG)
-        if len(pieces) > 1 or not frames:
+        if len(pieces) > 1 or sum(len(frame.raw) for frame in frames) < len(data):
             self.apart.add(IN_PIECES)
         elif len(frames) > 1:
             self.apart.add(TOGETHER)

@@ -12,6 +12,7 @@ from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message
 
+_FIRST = "handshake.first"
 _SENT = {"ProtocolMagic": "handshake.magic-sent", "ProtocolVersion": "handshake.version-sent"}
 
 
@@ -62,6 +63,10 @@ async def greeted(
             if explained := diagnosis.opening(said(session)):
                 about, reason = explained
                 raise Violation(none.expected, reason, about, explains=True) from none
+            if len(missing) == len(_SENT) and any(
+                f.requirement == _FIRST for f in session.judge.findings
+            ):
+                about = _FIRST
             raise Violation(none.expected, none.came, about) from none
         del missing[message.name]
         found.append(message)

@@ -215,7 +215,13 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
         side = self._sides[sender]
+        half = _HALVES.get(side.phase) if name == END else None
         found = side.walk.step(sender, name)
+        if half:
+            # It was not to come after that: the other half has never come.
+            missing, requirement = half
+            what = f"the {sender} ended the transmission without its {missing}"
+            found = [Finding(requirement, what)]
         # A side that insists on the usual order of the handshake has a reason, right or wrong.
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
         yield from found
