@@ -13,7 +13,7 @@ it is about. Rules for this module:
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -108,6 +108,8 @@ class _Side:
     closed: bool = False
     disturbed: bool = False
     """It has given the other one a reason to end the connection without a word."""
+    strays: list[Finding] = field(default_factory=list)
+    """What has come between the halves of its handshake, where the second is still to come."""
     ragged: bool = False
     """The contents of its latest message do not end where their parts do: their end is in doubt."""
 
@@ -181,7 +183,9 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True
-        if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
+        if side.strays:
+            yield _lacking(sender, _HALVES[side.phase])
+        elif not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
             yield from self._never_came(sender, side, peer)
         if side.phase in (Phase.OPEN, Phase.ENDED):
             self.exercised.add("frame.whole-messages")
@@ -194,8 +198,7 @@ class Oracle:
     def _never_came(self, sender: str, side: _Side, peer: _Side) -> Iterator[Finding]:
         """What one side still had to send when it ended the stream, and nothing had kept it."""
         if peer.phase is Phase.OPEN and side.phase in _HALVES:
-            missing, requirement = _HALVES[side.phase]
-            yield Finding(requirement, f"the {sender} closed the connection without its {missing}")
+            yield _lacking(sender, _HALVES[side.phase])
         if sender == CLIENT:
             first = min((places[0] for places in self._unanswered.values()), default=self._pinged)
             if first < self._ponged:
@@ -215,15 +218,15 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
         side = self._sides[sender]
-        half = _HALVES.get(side.phase) if name == END else None
+        half = side.phase in _HALVES
         found = side.walk.step(sender, name)
-        if half:
-            # It was not to come after that: the other half has never come.
-            missing, requirement = half
-            what = f"the {sender} ended the transmission without its {missing}"
-            found = [Finding(requirement, what)]
         # A side that insists on the usual order of the handshake has a reason, right or wrong.
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
+        if half and name in (*_SERVICE, "Pong", END):
+            # Where the other half never comes, that is what is wrong, and not what came instead.
+            side.strays, found = side.strays or found, []
+        elif side.phase is Phase.OPEN:
+            found, side.strays = [*found, *side.strays], []
         yield from found
         if side.phase is Phase.OPEN:
             self.exercised |= {
@@ -329,6 +332,11 @@ _RULES = {
 def _types() -> set[int]:
     """The known types, without their sizes."""
     return {identifier & 0xFFF for identifier in layouts()}
+
+
+def _lacking(sender: str, half: tuple[str, str]) -> Finding:
+    missing, requirement = half
+    return Finding(requirement, f"the {sender} ended the session without its {missing}")
 
 
 def _other(sender: str) -> str:

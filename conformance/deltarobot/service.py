@@ -15,7 +15,8 @@ from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 
-_LONG = unknown(0xF321, "ff" * 70_000)
+_LONG = unknown(0xF321, "ff" * 0x1_8FF0)
+"""The lower bytes of its length are negative numbers to who takes bytes for signed."""
 
 REASON = "bye"
 """The usual reason of our end of transmission."""

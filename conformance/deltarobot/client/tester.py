@@ -25,8 +25,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violat
 NUMBERS = (0x0012_3456_789A_BCDE, 0x1A2B_3C4D, 0x7FED_CBA9)
 """Of the pings of the script: a client that loses bits of large ones answers these."""
 
-PLAIN = ((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))
-"""The points of the plainest curve."""
+PLAIN = tuple((float(number), 0.5 * number, -3.0) for number in range(11))
+"""The points of the plainest curve, of as many bytes as are negative in a signed one."""
 
 _STAYS_AWAY = "it connects once only"
 
