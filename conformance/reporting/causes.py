@@ -49,12 +49,6 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
     shown = [tests[name] for name in cause["tests"] if name in tests]
     best = next((test for test in shown if test["transcript"] == cause["transcript"]), None)
     best = best or next(iter(shown), None)
-    paths = (
-        tuple(found.get("path", ()))
-        for found in report["findings"]
-        if (found["requirement"], found["transcript"], found["event"])
-        == (cause["requirement"], cause["transcript"], cause["event"])
-    )
     return Cause(
         cause["requirement"] or f"death-{number}",
         cause["verdict"],
@@ -64,12 +58,23 @@ def _cause(report: Report, cause: Entry, number: int) -> Cause:
         best,
         cause["transcript"],
         cause["event"],
-        next(filter(None, paths), ()),
+        path_of(report, cause),
         tuple(test["id"] for test in shown if test is not best),
         tuple(dict.fromkeys(entry["requirement"] for entry in cause["consequences"])),
         cause["reproduce"],
         cause["replay"],
     )
+
+
+def path_of(report: Report, cause: Entry) -> tuple[str | int, ...]:
+    """What leads to the wrong member of the message that shows a cause; nothing if unknown."""
+    about = cause["requirement"], cause["transcript"], cause["event"]
+    paths = (
+        tuple(found.get("path", ()))
+        for found in report["findings"]
+        if (found["requirement"], found["transcript"], found["event"]) == about
+    )
+    return next(filter(None, paths), ())
 
 
 def _known(report: Report) -> Iterator[dict[str, Any]]:

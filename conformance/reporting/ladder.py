@@ -7,6 +7,7 @@ finds no room is still in the file.
 """
 
 import base64
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from conformance.reporting.text import hexdump, hexdump_size, in_hexdump, one_li
 
 MOST_EVENTS = 200  # shown of one session
 AROUND_MARK = 15  # events kept on either side of an offending one in a longer session
+BEFORE_MARK = 32  # bytes or characters of a long message that are shown before what is wrong in it
+PREVIEW = 160  # bytes of a message, about, that stand beside its name
 MOST_BYTES = 2048  # of one message, in hex
 MOST_DECODED = 4096  # characters of one decoded form
 ROOM = 120_000  # characters of the bytes and decoded forms of one session
@@ -226,30 +229,33 @@ def _step(
     sender = event.get("from")
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}
-    decoded, preview, cut = "", "", ""
-    several: list[tuple[Any, Any]] = []
-    kind, label = "event", str(event.get("event", ""))
+    several = _messages(event)
+    kind, label, brief = "event", str(event.get("event", "")), ""
     if data is not None:
         named = isinstance(event.get("message"), str)
-        several = _messages(event)
         kind = "message" if named or several else "bytes"
         label = event["message"] if named else f"{len(data):,} bytes"
         if several:
             label = f"{len(several)} messages: {', '.join(str(name) for name, _ in several)}"
         brief = _brief(event["value"], reading) if named and "value" in event else ""
-        preview = brief or data[:160].decode("utf-8", "backslashreplace").strip()
-    shown = (data or b"")[:MOST_BYTES]
-    # To decode what finds no room would take most of the time of a page.
-    bare = not marks and hexdump_size(len(shown)) > room
-    if data is None:
-        decoded = _pretty(rest) if rest else ""
-    elif not bare:
-        decoded = _pretty(event["value"]) if "value" in event else ""
-        if several:
-            decoded = _cut("\n".join(f"{name}: {_compact(value)}" for name, value in several))
-        if len(data) > MOST_BYTES:
-            cut = f"the first {MOST_BYTES:,} of {len(data):,} bytes"
     paths = [mark.path for mark in marks if mark.path]
+    whole = data or b""
+    found = _ranges(at for path in paths if (at := reading.place(whole, path)))
+    first, _ = _window(len(whole), found, MOST_BYTES)
+    first -= first % 16
+    end = min(first + MOST_BYTES, len(whole))
+    preview = brief or _preview(whole, found)
+    # To decode what finds no room would take most of the time of a page.
+    bare = not marks and hexdump_size(end - first) > room
+    decoded, decoded_marks = "", tuple[Range, ...]()
+    if data is None:
+        decoded = _cut(_pretty(rest)) if rest else ""
+    elif several and not bare:
+        decoded = _cut("\n".join(f"{name}: {_compact(value)}" for name, value in several))
+    elif "value" in event and not bare:
+        decoded, decoded_marks = _decoded(event["value"], paths)
+    dump = "" if bare else hexdump(whole[first:end], first)
+    shown = f"{first:,} to {end:,}" if first else f"the first {end:,}"
     return Step(
         kind=kind,
         label=one_line(label, 60),
@@ -258,17 +264,14 @@ def _step(
         at=f"{at:.3f}" if isinstance(at, int | float) else "",
         sender=one_line(sender, 30) if sender is not None else "",
         preview=_of_connection(event) + one_line(preview or (_compact(rest) if rest else ""), 120),
-        dump="" if bare else hexdump(shown),
+        dump=dump,
         decoded=decoded,
-        cut=cut,
+        cut=f"{shown} of {len(whole):,} bytes" if not bare and end - first < len(whole) else "",
         marks=marks,
         dump_marks=_ranges(
-            range_
-            for path in paths
-            if (found := reading.place(shown, path))
-            for range_ in in_hexdump(*found)
+            marked for part in _clipped(found, first, end) for marked in in_hexdump(dump, *part)
         ),
-        decoded_marks=_ranges(found for path in paths if (found := places.in_text(decoded, path))),
+        decoded_marks=decoded_marks,
         bare=bare,
     )
 
@@ -279,6 +282,40 @@ def _brief(value: Any, reading: _Reading) -> str:
         return reading.brief(value) if reading.brief else ""
     except (ValueError, TypeError, AttributeError, RecursionError):
         return ""  # no message of the protocol has that form, whatever the file says
+
+
+def _window(size: int, found: Sequence[Range], most: int) -> Range:
+    """From where to where a text is shown: its beginning, or around the first mark behind that."""
+    first = 0
+    if size > most and found and found[0][1] > most:
+        first = max(0, min(found[0][0] - BEFORE_MARK, size - most))
+    return first, min(first + most, size)
+
+
+def _clipped(found: Iterable[Range], first: int, end: int) -> Iterator[Range]:
+    """Where these ranges stand in a part of their text, as far as they do."""
+    for start, stop in found:
+        if start < end and stop > first:
+            yield max(start, first) - first, min(stop, end) - first
+
+
+def _preview(data: bytes, found: Sequence[Range]) -> str:
+    """The beginning of a message, or what is wrong in it."""
+    first, end = _window(len(data), found, PREVIEW)
+    text = data[first:end].decode("utf-8", "backslashreplace").strip()
+    return f"… {text}" if first else text
+
+
+def _decoded(value: Any, paths: Iterable[places.Path]) -> tuple[str, tuple[Range, ...]]:
+    """The decoded form, or so much of it as is shown, and where in that the marks are."""
+    text = _pretty(value)
+    found = _ranges(at for path in paths if (at := places.in_text(text, path)))
+    first, end = _window(len(text), found, MOST_DECODED)
+    if not first:
+        return _cut(text), tuple(_clipped(found, first, end))
+    before = f"[{first:,} characters before] … "
+    shown = before + _cut(text[first:])
+    return shown, tuple((a + len(before), b + len(before)) for a, b in _clipped(found, first, end))
 
 
 def _messages(event: Mapping[str, Any]) -> list[tuple[Any, Any]]:
@@ -328,14 +365,12 @@ def _compact(value: Any) -> str:
 
 
 def _pretty(value: Any) -> str:
-    """The decoded form: on one line if it fits, indented if that stays short, and cut if not."""
+    """The decoded form: on one line if it fits, or is too long to be indented."""
     compact = _compact(value)
     if 88 < len(compact) <= MOST_DECODED:
-        try:
-            return _cut(json.dumps(value, ensure_ascii=False, indent=2))
-        except RecursionError:
-            pass
-    return _cut(compact)
+        with contextlib.suppress(RecursionError):
+            return json.dumps(value, ensure_ascii=False, indent=2)
+    return compact
 
 
 def _cut(text: str) -> str:

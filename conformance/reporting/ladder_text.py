@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.definitions.keywords import place
 from conformance.definitions.protocol import Protocol
 from conformance.judging.captures import Event
 from conformance.judging.judge import Finding
@@ -93,10 +94,13 @@ def marks(findings: Sequence[Finding], protocol: Protocol) -> dict[int, list[str
 
 
 def told(finding: Finding, protocol: Protocol) -> str:
-    """A finding in words, with its requirement and its level."""
+    """A finding in words, with its requirement, its level and its place in the message."""
     level = protocol.requirement(finding.requirement).level
     level = "inconclusive" if finding.inconclusive else level
-    return f"{finding.requirement} ({level}): {finding.message}"
+    where = place(finding.path)
+    # Of what does not fit a schema the words begin with it.
+    at = f" (at {where})" if where and not finding.message.startswith(where) else ""
+    return f"{finding.requirement} ({level}): {finding.message}{at}"
 
 
 def _rung(event: Event, name: str, from_iut: bool) -> str:

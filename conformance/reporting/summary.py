@@ -5,7 +5,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.definitions.keywords import place
 from conformance.reporting import changes, ladder
+from conformance.reporting.causes import path_of
 from conformance.reporting.text import one_line
 from conformance.reporting.wording import (
     Report,
@@ -129,14 +131,15 @@ def _shown(cause: Report, report: Report, folder: Path | None, width: int) -> It
     if path and cause["event"] is None:
         yield f"      its session: {one_line(f'conformance show {shlex.quote(str(path))}', 500)}"
     elif path:
-        event = cause["event"]
+        event, member = cause["event"], path_of(report, cause)
         role = report["iut"]["role"].rpartition("/")[2]
-        drawn = ladder.read(path, role, {event: [ladder.Mark("")]})
+        drawn = ladder.read(path, role, {event: [ladder.Mark("", member)]})
         for step in drawn.steps:
             if step.index == event:
                 whose = f"{step.sender} sent " if step.sender and step.kind != "event" else ""
                 text = f"{whose}{step.label} {step.preview}"
-                at = f"event {event} of {cause['transcript']}"
+                at = f"{place(member)} of " if member else ""
+                at += f"event {event} of {cause['transcript']}"
                 yield f"      {one_line(text, width)} ({one_line(at, width)})"
     again = cause["replay"] or cause["reproduce"]
     yield f"      again: {one_line(again, 500)}"

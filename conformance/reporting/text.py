@@ -33,36 +33,40 @@ def one_line(text: object, limit: int = 200) -> str:
     return visible(folded, keep="")
 
 
-def in_hexdump(start: int, end: int) -> list[tuple[int, int]]:
-    """Where in a dump the bytes from ``start`` to before ``end`` stand, as hex and as characters.
+def in_hexdump(dump: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Where in a dump its bytes from ``start`` to before ``end`` stand, as hex and as characters.
 
     Ranges of characters of the dump, in order.
     """
     ranges = []
+    digits = dump.find(" ")
+    hexes, characters = digits + 2, digits + _DUMPED
     for row in range(start // 16, (end + 15) // 16):
-        line = row * (_DUMPED + 17)  # each line before is full, and has a newline
+        line = row * (characters + 17)  # each line before is full, and has a newline
         first, last = max(start - 16 * row, 0), min(end - 16 * row, 16) - 1
-        ranges.append((line + _hex_column(first), line + _hex_column(last) + 2))
-        ranges.append((line + _DUMPED + first, line + _DUMPED + last + 1))
+        ranges.append((line + hexes + _column(first), line + hexes + _column(last) + 2))
+        ranges.append((line + characters + first, line + characters + last + 1))
     return ranges
 
 
-_DUMPED = 56  # characters of a line of a dump before its characters
+_DIGITS = 4  # of an offset, unless the last one has more
+_DUMPED = 52  # characters of a line of a dump between its offset and its characters
 
 
-def _hex_column(place: int) -> int:
-    return 6 + 3 * place + (1 if place >= 8 else 0)
+def _column(place: int) -> int:
+    return 3 * place + (1 if place >= 8 else 0)
 
 
-def hexdump(data: bytes) -> str:
-    """Sixteen bytes a line: offset, hex, and the printable ASCII characters."""
+def hexdump(data: bytes, first: int = 0) -> str:
+    """Sixteen bytes a line: offset, from ``first`` on, hex, and the printable ASCII characters."""
     lines = []
+    digits = max(_DIGITS, len(f"{first + len(data):x}"))
     characters = data.translate(_PRINTABLE).decode("ascii")
     for offset in range(0, len(data), 16):
         left = data[offset : offset + 8].hex(" ")
         right = data[offset + 8 : offset + 16].hex(" ")
         row = characters[offset : offset + 16]
-        lines.append(f"{offset:04x}  {left:<23}  {right:<23}  {row}")
+        lines.append(f"{first + offset:0{digits}x}  {left:<23}  {right:<23}  {row}")
     return "\n".join(lines)
 
 
@@ -70,9 +74,10 @@ _PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(2
 
 
 def hexdump_size(count: int) -> int:
-    """How many characters a dump of so many bytes has."""
+    """How many characters a dump of so many bytes has, if its offsets have no more than usual."""
     rows, rest = divmod(count, 16)
-    return rows * (_DUMPED + 17) + (_DUMPED + rest if rest else -1) if count else 0
+    before = _DIGITS + _DUMPED
+    return rows * (before + 17) + (before + rest if rest else -1) if count else 0
 
 
 def _escape(character: str) -> str:

@@ -51,6 +51,26 @@ def test_an_expression_is_marked_in_its_bytes(tmp_path: Path) -> None:
         assert "".join(text for text in marked[1::2]) == expected
 
 
+def test_what_is_wrong_far_inside_a_long_message_is_shown(tmp_path: Path) -> None:
+    """The part of it that is shown is the one that is wrong: of 100 kB nobody finds it else."""
+    nodes: list[Any] = [["nd", "TRF", ["SLT", *"1000010000100001"]] for _ in range(2500)]
+    nodes[2400][2][13] = "wrong"
+    value = [[["time", "0"]], ["RSG", "0", "1"], nodes]
+    event = {"at": 0, "from": "server", "hex": encode(value).hex(), "message": "FullState"}
+    path = write_transcript(tmp_path, {**event, "value": value}, protocol="simspark")
+    members = (2, 2400, 2, 13)
+    [step] = ladder.read(path, "server", {0: [Mark("x", members)]}).steps
+    assert "wrong" in step.preview and step.preview.startswith("… ")
+    assert "".join(step.dump[a:b] for a, b in step.dump_marks[1::2]) == "wrong"
+    assert [step.decoded[a:b] for a, b in step.decoded_marks] == ['"wrong"']
+    first = int(step.dump.split(" ")[0], 16)
+    assert bytes.fromhex("".join(step.dump.split("  ")[1:3])) == encode(value)[first : first + 16]
+    assert step.cut == f"{first:,} to {first + ladder.MOST_BYTES:,} of {len(encode(value)):,} bytes"
+    assert len(step.decoded) < 2 * ladder.MOST_DECODED
+    [unmarked] = ladder.read(path, "server", {}).steps
+    assert "wrong" not in unmarked.dump + unmarked.decoded and not unmarked.preview.startswith("…")
+
+
 def test_a_field_is_found_in_a_binary_frame() -> None:
     vector = deltarobot.message("DesiredDirectionVector", x=1.0, y=2.0, z=3.0, u=4.0)
     data = deltarobot.encode(vector)
@@ -106,7 +126,7 @@ def test_what_is_not_in_messagepack_is_not_found() -> None:
 
 def test_bytes_are_found_in_a_dump() -> None:
     dump = hexdump(bytes(range(0x41, 0x41 + 40)))
-    assert [dump[start:end] for start, end in in_hexdump(6, 33)] == [
+    assert [dump[start:end] for start, end in in_hexdump(dump, 6, 33)] == [
         "47 48  49 4a 4b 4c 4d 4e 4f 50",
         "GHIJKLMNOP",
         "51 52 53 54 55 56 57 58  59 5a 5b 5c 5d 5e 5f 60",

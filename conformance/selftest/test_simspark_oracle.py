@@ -8,10 +8,12 @@ from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
+from conformance.simspark import sexp
 from conformance.simspark.clock import KEPT
 from conformance.simspark.nodes import LEAVES
 from conformance.simspark.oracle import Conversation, Oracle
 from conformance.simspark.scene import Scene
+from conformance.simspark.sexp import read
 
 FOLDER = locate.folder("captures", "simspark") or Path()
 VIOLATIONS = sorted(FOLDER.glob("violation-*.jsonl"))
@@ -49,6 +51,40 @@ def test_the_schemas_of_nodes_know_what_the_oracle_knows(path: Path) -> None:
         for node in graph if graph[:1] != ["nd"] else [graph]:
             if kind == "PartialState":
                 assert update.errors(node) == []
+
+
+PLACE = "(SLT 1 0 0 0 0 1 0 0 0 0 1 0 1 2 3 1)"
+LAMP = "(nd Light (setDiffuse 1 1 1 1)(setAmbient 1 1 1 1)(setSpecular 1 1 1 1))"
+
+
+@pytest.mark.parametrize("root", ["", "nd BN"])
+@pytest.mark.parametrize(
+    ("full", "partial", "wrong"),
+    [
+        (f"(nd TRF {PLACE.replace('2', 'x')}{LAMP})", "", "x"),
+        (f"(nd TRF {PLACE.replace('2 3', '3')}{LAMP})", "", PLACE.replace("2 3", "3")),
+        (f"(nd TRF {PLACE}(nd BN)(nd SMN (load Foo)(sSc 1 1 1)(sMat a)))", "", "(load Foo)"),
+        ("(nd BN foo)", "", "foo"),
+        (f"(nd TRF {PLACE} (nd BN (nd Lamp)))", "", "(nd Lamp)"),
+        (f"(nd BN)(nd TRF {PLACE}{LAMP})", "(nd)(nd (SLT 7)(nd))", "(SLT 7)"),
+        (f"(nd BN)(nd TRF {PLACE}{LAMP})", "(nd)(nd (nd (nd)))", "(nd (nd))"),
+        (f"(nd BN)(nd TRF {PLACE}{LAMP})", "(nd)(nd (nd Light))", "(nd Light)"),
+    ],
+)
+def test_a_finding_leads_to_what_is_wrong_in_a_graph(
+    full: str, partial: str, wrong: str, root: str
+) -> None:
+    below = root.removesuffix(" BN")
+    texts = [f"((play_modes A))(RSG 0 1)({root}{LAMP}{full})"]
+    texts += [f"((time 1))(RDS 0 1)({below}(nd){partial})"] if partial else []
+    oracle = Oracle()
+    found = [
+        text[slice(*place)]
+        for text in texts
+        for finding in oracle.message("server", "FullState", read(text.encode()))
+        if finding.path and (place := sexp.place(text.encode(), finding.path))
+    ]
+    assert found == [wrong]
 
 
 def test_a_deep_graph_takes_no_stack() -> None:

@@ -163,7 +163,11 @@ def _frame(raw: bytes, following: bytes) -> Frame:
             why = "the length counts too few bytes: the text goes on behind it"
             return Frame(raw, error=why, requirement=_PREFIX)
         requirement = _TEXT if error.ascii else _ASCII
-        return Frame(raw, error=f"{error} of the text {_shown(payload)}", requirement=requirement)
+        return Frame(
+            raw,
+            error=f"{error} of the text {_shown(payload, error.offset)}",
+            requirement=requirement,
+        )
     if deepest > DEEP:
         return Frame(raw, TOO_DEEP, {"depth": deepest, "bytes": len(payload)})
     if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):
@@ -212,5 +216,8 @@ def _why_huge(size: int, begins: bytes) -> str:
     return f"the length {size} came, more than any message has"
 
 
-def _shown(data: bytes) -> str:
-    return repr(data[:60].decode("latin-1")) + ("…" if len(data) > 60 else "")
+def _shown(data: bytes, about: int = 0) -> str:
+    """The beginning of some bytes, or those around one that is farther on."""
+    first = about - 20 if about > 40 else 0
+    text = repr(data[first : first + 60].decode("latin-1"))
+    return ("…" if first else "") + text + ("…" if len(data) > first + 60 else "")

@@ -5,13 +5,13 @@ form that is quick enough for every message of a session.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import hypot
 from typing import Any
 
 from conformance.judging.judge import Finding
-from conformance.simspark.scene import IDENTITY, Matrix, Node, finite, numbers
+from conformance.simspark.scene import IDENTITY, Matrix, Node, finite, number, numbers, path
 
 LOOSE = 0.02  # how far an axis may be from a unit at right angles: some write two decimals
 
@@ -84,17 +84,28 @@ NO_CHILDREN = {
 
 
 def _wrong_leaves(node: Node, kind: str) -> Iterator[Finding]:
+    """What is wrong with what stands in a node; paths lead from there."""
     known = LEAVES[kind]
     seen = set()
     for leaf in node.leaves:
         name = leaf[0]
         if name in seen and name in known:
-            yield Finding(known[name].requirement, f"a node {kind} has {name} twice")
+            what = f"a node {kind} has {name} twice"
+            yield _in(node.items, leaf, Finding(known[name].requirement, what))
         seen.add(name)
         if not _sound(kind, leaf):
-            yield from _wrong_leaf(kind, leaf)
+            for finding in _wrong_leaf(kind, leaf):
+                yield _in(node.items, leaf, finding)
     for item in node.stray:
-        yield Finding("graph.nodes", f"{_shown(item)} stands in a node {kind}, and is not a node")
+        what = f"{_shown(item)} stands in a node {kind}, and is not a node"
+        yield _in(node.items, item, Finding("graph.nodes", what))
+
+
+def _in(items: Sequence[Any], part: Any, finding: Finding) -> Finding:
+    """A finding about a part, as one about the items among which it stands."""
+    # None, where an atom stands in the place of the whole graph.
+    at = [place for place, item in enumerate(items) if item is part][:1]
+    return replace(finding, path=(*at, *finding.path))
 
 
 def _sound(kind: str, leaf: list[Any]) -> bool:
@@ -119,13 +130,21 @@ def _wrong_leaf(kind: str, written: Sequence[Any]) -> Iterator[Finding]:
         at = "nodes.base" if kind == "BN" else "graph.leaves"
         yield Finding(at, f"a node {kind} has the leaf {name}")
     elif not leaf.holds(values):
-        what = f"{name} of a node {kind} has {_shown(values)} where {leaf.words} belongs"
-        yield Finding(leaf.requirement, what)
+        odd = _odd(values)
+        has = f"{values[odd[0] - 1]} among its {len(values)} values" if odd else _shown(values)
+        what = f"{name} of a node {kind} has {has}, not {leaf.words}"
+        yield Finding(leaf.requirement, what, path=odd)
     elif name == "SLT":
         yield from _wrong_matrix(finite(tuple(values)) or IDENTITY)
     elif values[:1] == ["StdUnitCylinder"] and not numbers(values[1:], 2):
         what = f"a StdUnitCylinder has the parameters {_shown(values[1:])}, not two numbers"
         yield Finding("nodes.cylinder", what)
+
+
+def _odd(values: Sequence[Any]) -> tuple[int, ...]:
+    """The place in its leaf of the only value that is no number, where the others are."""
+    odd = [place for place, value in enumerate(values, 1) if number(value) is None]
+    return tuple(odd) if len(odd) == 1 < len(values) else ()
 
 
 def _wrong_matrix(m: Matrix) -> Iterator[Finding]:
@@ -152,52 +171,66 @@ def _wrong_matrix(m: Matrix) -> Iterator[Finding]:
 
 
 def wrong(nodes: Sequence[Node]) -> Iterator[Finding]:
-    """What is wrong with a full graph."""
-    for node in nodes:
-        if node.kind is None:
-            yield Finding("header.full-is-complete", "a node of a full graph has no type")
-            continue
-        if node.kind not in LEAVES:
-            yield Finding("graph.types", f"a node has the type {node.kind!r:.60}")
-            continue
-        yield from _wrong_leaves(node, node.kind)
-        if node.children and node.kind in NO_CHILDREN:
-            yield Finding(NO_CHILDREN[node.kind], f"a node {node.kind} has nodes below it")
-        names = {leaf[0] for leaf in node.leaves}
-        for name, requirement in NEEDED[node.kind].items():
-            if name not in names:
-                at = "header.full-is-complete" if not names else requirement
-                yield Finding(at, f"a node {node.kind} of a full graph has no {name}")
-        material = MATERIALS.get(node.kind)
-        if names and material is not None and material not in names:
-            what = f"a node {node.kind} of a full graph has no {material}"
-            yield Finding("nodes.materials-given", what)
+    """What is wrong with a full graph; paths lead from its root, or from the list that lacks it."""
+    for place, node in enumerate(nodes):
+        for finding in _wrong(node):
+            yield _of(nodes, place, finding)
+
+
+def _of(nodes: Sequence[Node], place: int, finding: Finding) -> Finding:
+    """A finding about one of the nodes, as one about all of them."""
+    return replace(finding, path=(*path(nodes, place), *finding.path))
+
+
+def _wrong(node: Node) -> Iterator[Finding]:
+    """What is wrong with a node of a full graph."""
+    if node.kind is None:
+        yield Finding("header.full-is-complete", "a node of a full graph has no type")
+        return
+    if node.kind not in LEAVES:
+        yield Finding("graph.types", f"a node has the type {node.kind!r:.60}")
+        return
+    yield from _wrong_leaves(node, node.kind)
+    if node.children and node.kind in NO_CHILDREN:
+        yield Finding(NO_CHILDREN[node.kind], f"a node {node.kind} has nodes below it")
+    names = _names(node)
+    for name, requirement in NEEDED[node.kind].items():
+        if name not in names:
+            at = "header.full-is-complete" if not names else requirement
+            yield Finding(at, f"a node {node.kind} of a full graph has no {name}")
+    material = MATERIALS.get(node.kind)
+    if names and material is not None and material not in names:
+        what = f"a node {node.kind} of a full graph has no {material}"
+        yield Finding("nodes.materials-given", what)
 
 
 def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
-    """What of an update does not fit the full graph before it."""
-    fits = "header.partial-fits"
-    typed = next((new.kind for new in update if new.written and new.kind), None)
+    """What of an update does not fit the full graph before it; paths lead as in that."""
+    typed = next((at for at, new in enumerate(update) if new.written and new.kind), None)
     if typed is not None:
-        yield Finding(
-            "header.updates-bare", f"nodes keep their types in an update, such as {typed!r:.40}"
-        )
+        what = f"nodes keep their types in an update, such as {update[typed].kind!r:.40}"
+        yield _of(update, typed, Finding("header.updates-bare", what))
     for place, (node, new) in enumerate(zip(full, update, strict=False)):
-        if len(node.children) != len(new.children):
-            what = f"node {place} ({node.kind}) has {len(new.children)} nodes below it"
-            yield Finding(fits, f"{what} in an update, and {len(node.children)} in the full graph")
-            return
-        if new.kind is not None and new.kind != node.kind:
-            yield Finding(
-                fits, f"node {place} is {new.kind!r:.60} in an update, and was {node.kind}"
-            )
-            return
-        if "SLT" in _names(new) - _names(node) and node.kind != "TRF":
-            what = f"node {place}, which was {node.kind}, has the SLT of a TRF in an update"
-            yield Finding(fits, what)
+        if what := _misfit(node, new):
+            yield _of(update, place, Finding("header.partial-fits", f"node {place} {what}"))
             return
         if (new.leaves or new.stray) and node.kind in LEAVES:
-            yield from _wrong_leaves(new, node.kind)
+            for finding in _wrong_leaves(new, node.kind):
+                yield _of(update, place, finding)
+
+
+def _misfit(node: Node, new: Node) -> str:
+    """Why a node of an update cannot be that of the full graph; empty if it can."""
+    if len(node.children) != len(new.children):
+        below, before = len(new.children), len(node.children)
+        return (
+            f"({node.kind}) has {below} nodes below it in an update, and {before} in the full graph"
+        )
+    if new.kind is not None and new.kind != node.kind:
+        return f"is {new.kind!r:.60} in an update, and was {node.kind}"
+    if node.kind != "TRF" and "SLT" in _names(new) - _names(node):
+        return f"was {node.kind}, and has the SLT of a TRF in an update"
+    return ""
 
 
 def _names(node: Node) -> set[str]:

@@ -12,6 +12,7 @@ kept, so that each update is held against the last full one. Rules for this modu
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -226,7 +227,8 @@ class Oracle:
         yield from self._introduced(name, items, full)
         yield from self._values(items)
         if len(value) == 3 and header[:1] in (["RSG"], ["RDS"]):
-            yield from self._graph(value[2], full)
+            for finding in self._graph(value[2], full):
+                yield replace(finding, path=(2, *finding.path))
 
     def _introduced(self, name: str, items: dict[str, Any], full: bool) -> Iterator[Finding]:
         """What a message is in the course of the connection."""

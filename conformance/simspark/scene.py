@@ -61,8 +61,11 @@ class Node:
     """Whether it stands in the text; a root may be left out."""
     stray: list[Any] = field(default_factory=list)
     """What is neither a leaf nor a node: further words, empty lists, lists of lists."""
+    items: Sequence[Any] = ()
+    """The list that it is written as; of a root that is left out, the list of what is below it."""
 
 
+_NODE = "nd"
 _BARE = Node(None, [])
 """Most nodes of an update; nothing is ever put into it."""
 
@@ -71,10 +74,10 @@ def parse(graph: Any) -> list[Node]:
     """All nodes of a graph, each behind the one above it; the first is the root, written or not."""
     if not isinstance(graph, list):
         return [Node("BN", [], stray=[graph])]
-    written = graph[:1] == ["nd"]
+    written = graph[:1] == [_NODE]
     nodes: list[Node] = []
     waiting: list[tuple[list[Any], Node | None]] = [
-        (graph if written else ["nd", "BN", *graph], None)
+        (graph if written else [_NODE, "BN", *graph], None)
     ]
     while waiting:
         items, above = waiting.pop()
@@ -84,13 +87,14 @@ def parse(graph: Any) -> list[Node]:
                 nodes.append(_BARE)
                 continue
         kind = items[1] if len(items) > 1 and isinstance(items[1], str) else None
-        node = Node(kind, [], [], written or above is not None, [])
+        stands = written or above is not None
+        node = Node(kind, [], [], stands, [], items if stands else graph)
         nodes.append(node)
         below = []
         for item in items[1 if kind is None else 2 :]:
             if not isinstance(item, list) or not item or not isinstance(item[0], str):
                 node.stray.append(item)
-            elif item[0] == "nd":
+            elif item[0] == _NODE:
                 below.append((item, node))
             else:
                 node.leaves.append(item)
@@ -98,6 +102,18 @@ def parse(graph: Any) -> list[Node]:
             below.reverse()
             waiting += below
     return nodes
+
+
+def path(nodes: Sequence[Node], number: int) -> tuple[int, ...]:
+    """What leads from the root, or from the list that lacks it, to where a node is written."""
+    steps: list[int] = []
+    for above in range(number - 1, -1, -1):
+        node = nodes[above]
+        if number in node.children:
+            below = (place for place, item in enumerate(node.items) if item[:1] == [_NODE])
+            steps.append(list(below)[node.children.index(number)])
+            number = above
+    return (*reversed(steps),)
 
 
 def matrix(node: Node) -> Matrix:
