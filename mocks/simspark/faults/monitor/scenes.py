@@ -8,11 +8,29 @@ from mocks.deviations import fault
 from mocks.simspark.faults.monitor.following import Viewing
 
 
-class _NoUpdates(View):
+class _Changing(View):
+    """Takes the graphs behind one name of headers, list by list, for something else."""
+
+    behind: str
+
     def take(self, value: Any) -> None:
-        scene = self.scene
-        super().take([*value[:2], []] if value[1:2] and value[1][:1] == ["RDS"] else value)
-        self.scene = self.scene or scene
+        if value[1:2] and value[1][:1] == [self.behind]:
+            value = [*value[:2], self._changed(value[2])]
+        super().take(value)
+
+    def _changed(self, graph: Any) -> Any:
+        return self.change([*map(self._changed, graph)]) if isinstance(graph, list) else graph
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        """What it takes a list for, whose parts are changed already."""
+        raise NotImplementedError
+
+
+class _NoUpdates(_Changing):
+    behind = "RDS"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return []
 
 
 @fault("updates-not-applied", violates="header.partial-applied")
@@ -42,16 +60,11 @@ class EmptyNodesReset(Viewing):
     view_of_its_own = _Resetting
 
 
-class _PassingOver(View):
-    def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == ["RDS"]:
-            value = [*value[:2], self._empty_last(value[2])]
-        super().take(value)
+class _PassingOver(_Changing):
+    behind = "RDS"
 
-    def _empty_last(self, graph: Any) -> Any:
-        if not isinstance(graph, list):
-            return graph
-        return sorted(map(self._empty_last, graph), key=lambda part: part == ["nd"])
+    def change(self, parts: list[Any]) -> list[Any]:
+        return sorted(parts, key=lambda part: part == ["nd"])
 
 
 @fault("empty-nodes-passed-over", violates="header.partial-applied", subtle=True)
@@ -103,16 +116,11 @@ class SumsOfPlaces(Viewing):
     view_of_its_own = _Sums
 
 
-class _Unlit(View):
-    def take(self, value: Any) -> None:
-        if value[1:2] and value[1][:1] == ["RSG"]:
-            value = [*value[:2], self._dark(value[2])]
-        super().take(value)
+class _Unlit(_Changing):
+    behind = "RSG"
 
-    def _dark(self, graph: Any) -> Any:
-        if not isinstance(graph, list):
-            return graph
-        return [self._dark(part) for part in graph if part[:2] != ["nd", "Light"]]
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if part[:2] != ["nd", "Light"]]
 
 
 @fault("lights-not-counted", violates="header.partial-applied", subtle=True)
