@@ -9,10 +9,11 @@ from conformance.harness.upper import Answer
 from conformance.running.patience import CLOSED, LESS_LATE, Left
 from conformance.verdicts import Late, Violation
 from conformance.waiting import Wait, Waiting, Within
-from conformance.wire import Message
+from conformance.wire import IN_PIECES, Message
 
 _POLL = 0.02  # seconds between two looks at what shows; at first
 _SOON = 0.005
+_DENIED = 10  # answers without what is awaited: who had time for them had time to show it
 RESET = "reset the connection"
 
 
@@ -23,6 +24,8 @@ def _any(_: Message) -> bool:
 class Session(Waiting):
     """One connection to the IUT, with what is awaited of it."""
 
+    denied = False
+    """The IUT has answered again and again, to the last, and what was awaited did not show."""
     _cursor = 0  # of what was received: what nothing has looked at begins there
 
     def took(self, what: str, seconds: float) -> None:
@@ -214,7 +217,7 @@ class Session(Waiting):
 
         ``what``, ``within`` and ``requirement`` are as of ``expect``.
         """
-        pause = _SOON
+        pause, self.denied, before = _SOON, False, self.instance.upper.answers
         with contextlib.suppress(TimeoutError), self.awaiting(what, within, requirement) as left:
             while not await look():
                 if left() < 0:
@@ -222,6 +225,9 @@ class Session(Waiting):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _POLL)
             return True
+        # Who is sent pieces may have given up what came too late.
+        gone = self._ended or IN_PIECES in self.apart
+        self.denied = not gone and self.instance.upper.answers >= before + _DENIED
         return False
 
     @contextlib.contextmanager

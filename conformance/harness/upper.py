@@ -71,6 +71,8 @@ class UpperTester:
         self._standard = standard
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self.answers = 0
+        """How many operations the IUT itself has answered, on its standard streams."""
         self._other = b""
         """The last line on its standard output that was no answer."""
         self._reader = asyncio.create_task(self._read(standard)) if standard else None
@@ -227,6 +229,7 @@ class UpperTester:
         if isinstance(outcome, Inconclusive):
             future.set_exception(outcome)
         else:
+            self.answers += 1
             future.set_result(outcome)
 
     def _broken(self, error: Exception) -> Inconclusive:

@@ -3,7 +3,7 @@
 An IUT has deadlines of its own, which a busy tester may miss: it ends a session whose handshake
 comes too late, or asks no more. A test that fails for something that did not come is therefore
 held again, when hardly any other is under way, and what it then finds counts. What came stands as
-it is.
+it is, and so does what an IUT has answered until the last.
 """
 
 from conformance.iut import Iut
@@ -51,8 +51,8 @@ class Doubt:
 
 def _came(error: Violation, iut: Iut) -> bool:
     """Whether a violation is something that has come; the end of a session is nothing."""
-    if error.event is None:
-        return False
     session = error.session or next(reversed(iut.sessions), None)
+    if error.event is None:
+        return session is not None and session.denied
     shown = session.events[error.event :] if session else ()
     return not shown or shown[0].data is not None

@@ -12,9 +12,9 @@ from conformance.verdicts import NotExercised, Violation
 _EVENTS = (Event(0.1, "robot", b"something came"), Event(0.2, "robot", event="closed"))
 
 
-def iut() -> Any:
+def iut(denied: bool = False) -> Any:
     """What a test has seen of an IUT."""
-    session = SimpleNamespace(events=_EVENTS)
+    session = SimpleNamespace(events=_EVENTS, denied=denied)
     return SimpleNamespace(sessions=[session], concluded=lambda error, sessions: error, remark="")
 
 
@@ -35,6 +35,10 @@ def test_what_is_missed_on_a_busy_machine_is_doubted(event: int | None) -> None:
 )
 def test_nothing_else_is(error: Exception | None, lost: float) -> None:
     assert not Doubt().arises(error, iut(), lost)
+
+
+def test_what_an_iut_has_denied_until_the_last_is_not_owed_to_the_machine() -> None:
+    assert not Doubt().arises(Violation("a value", "another"), iut(denied=True), LOST)
 
 
 def test_what_fails_again_and_again_is_not_owed_to_the_machine() -> None:
