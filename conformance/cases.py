@@ -91,6 +91,8 @@ async def compared(
         await play(unusual)
     except Violation as violation:
         violation.shown_in(next(reversed(iut.sessions), None))
+        # What has not come for that before is not waited for in full.
+        iut.blamed = known
         try:
             await play(plain)
         except Violation as also:
@@ -98,10 +100,10 @@ async def compared(
             raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
         if not iut.hasty:
             raise
-        iut.hasty = False
+        iut.hasty, iut.blamed = False, ""
         await play(unusual)
     finally:
-        iut.hasty = False
+        iut.hasty, iut.blamed = False, ""
 
 
 def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]:

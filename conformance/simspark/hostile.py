@@ -2,7 +2,7 @@
 
 from conformance.cases import check
 from conformance.session import Session
-from conformance.simspark.codec import frame
+from conformance.simspark.codec import LENGTH, frame
 
 GIBIBYTE = 1 << 30
 _DEPTH = 100_000
@@ -26,6 +26,11 @@ LENGTHS = {
     "missing": _TEXT,
 }
 """Messages by what is wrong with their lengths."""
+
+
+def padded(message: bytes, size: int) -> bytes:
+    """A message with so many blanks behind its text that it has that many bytes, if it has less."""
+    return frame(message[LENGTH.size :].ljust(size - LENGTH.size))
 
 
 def memory(session: Session) -> int:

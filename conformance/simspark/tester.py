@@ -46,6 +46,12 @@ async def in_one_session(
         raise Inconclusive(early)
 
 
+def kept(session: Session) -> set[str]:
+    """The names of the values that the IUT keeps: that its states have told in the run."""
+    names: set[str] = session.memory.setdefault("kept", set())
+    return names
+
+
 async def asked(session: Session, operation: str) -> Answer:
     """Run an operation of the upper tester. Raises Violation where the IUT has died meanwhile."""
     try:

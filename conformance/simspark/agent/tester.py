@@ -1,18 +1,18 @@
 """The server that the suite plays against an agent: it sends perceptors, and sees the agent act."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from conformance.cases import compared
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.simspark import messages
+from conformance.simspark import hostile, messages
 from conformance.simspark.codec import encode
-from conformance.simspark.tester import asked, expressions
+from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
@@ -67,16 +67,17 @@ class Tester:
         number = asked_for if asked_for.isdecimal() and int(asked_for) else "1"
         await self.session.send(self.group(own=f"(unum {number}) (team left) "))
 
-    async def is_told(self, effectors: str) -> None:
-        """Let it send these effectors, and wait until they have come, if they do in time."""
+    async def is_told(self, effectors: str, within: str) -> bool:
+        """Let it send these effectors; whether they have come within a declared time."""
         wanted = expressions(effectors)
         await self.session.operate("act", effectors=effectors)
         await self.tell()
-        left = self.session.left("response")
+        left = self.session.left(within)
         while message := await self.session.watch(*ACTS, within=left):
             if all(item in message.value for item in wanted):
-                break
+                return True
             await self.tell()
+        return False
 
     async def takes(self, angle: float, after: str, how: Segmentation) -> None:
         """Send it an angle in pieces, which it must know if it knows angles; and it must go on."""
@@ -89,10 +90,22 @@ class Tester:
     ) -> None:
         """Raise Violation unless it still takes part, as it does in a plain session.
 
-        It must know the angle that it is sent now, or act. Raises Inconclusive where a plain
-        session shows neither. With `may_close` it may close the connection instead.
+        It must know the angle that it is sent now, and act, as far as it does there. Raises
+        Inconclusive where that shows neither. With `may_close` it may close the connection instead.
         """
-        acts = await self.acts(20)
+        usual = await habit(self.iut)
+        wrong: Violation | Inconclusive | None = None
+        acts: Message | None = None
+        try:
+            if usual.knows:
+                await self.knows(after, requirement)
+            if usual.acts:
+                acts = await self.acts(20)
+            if not (usual.knows or usual.acts):
+                await self.session.until_closed(self.session.seconds("quiet"))
+        except (Violation, Inconclusive) as raised:
+            # It may have ended with its connection, and the upper tester with it.
+            wrong = raised
         await self.session.unharmed(after)
         if self.session.ended and may_close:
             return
@@ -103,10 +116,9 @@ class Tester:
                 requirement,
                 explains=True,
             )
-        usual = await habit(self.iut)
-        if usual.knows:
-            await self.knows(after, requirement)
-        if acts is None and usual.acts:
+        if wrong:
+            raise wrong
+        if usual.acts and acts is None:
             raise Violation(f"the agent to act on after {after}", "it sends nothing", requirement)
         if not usual.knows and (acts is None or usual.alone):
             how = "sends nothing" if acts is None else "acts whether it is sent anything or not"
@@ -129,19 +141,23 @@ class Tester:
     async def knows_angle(self, angle: float, after: str, requirement: str | None = None) -> None:
         """Raise Violation unless it gets to know an angle that it was sent before.
 
-        Raises NotExercised where its state leaves this hinge out: it need not keep what it has no
+        Raises NotExercised where its states leave this hinge out: it need not keep what it has no
         use for.
         """
-        left = self.session.left("response")
-        while True:
-            hinges = await self.hinges()
-            seen = hinges.get(self.hinge)
-            if isinstance(seen, int | float) and abs(seen - angle) < 0.01:
-                return
-            if left() < 0:
-                break
-            await asyncio.sleep(0.02)
-        if self.hinge not in hinges:
+        seen: Any = None
+
+        def right() -> bool:
+            return isinstance(seen, int | float) and abs(seen - angle) < 0.01
+
+        async def told() -> bool:
+            nonlocal seen
+            seen = (await self.hinges()).get(self.hinge)
+            return right() or self.session.ended
+
+        await self.session.shows(told, f"{self.hinge} known", "response", requirement)
+        if right():
+            return
+        if self.hinge not in kept(self.session):
             raise NotExercised(f"the agent keeps no angle of {self.hinge}: its state leaves it out")
         raise Violation(
             f"the agent to know that {self.hinge} is at {angle:g} degrees, sent after {after}",
@@ -158,6 +174,7 @@ class Tester:
             raise Inconclusive(
                 f"the operation 'state' failed: {answer.error or answer.result}"[:300]
             )
+        kept(self.session).update(hinges)
         return hinges
 
 
@@ -231,11 +248,16 @@ async def _observe(iut: Iut) -> Habit:
         return Habit(acts, alone, knows=True)
 
 
-async def survives(iut: Iut, data: bytes, what: str) -> None:
-    """Raise Violation unless the agent closes upon these bytes, or follows what comes next."""
-    async with established(iut) as tester:
-        await tester.session.send_bytes(data)
-        await tester.goes_on(what, may_close=True)
+async def survives(iut: Iut, text: bytes, what: str) -> None:
+    """Raise Violation unless the agent closes upon this message, or follows what comes next."""
+
+    async def play(malformed: bool) -> None:
+        async with established(iut) as tester:
+            usual = hostile.padded(bytes_of(tester.group()), len(text))
+            await tester.session.send_bytes(text if malformed else usual)
+            await tester.goes_on(what if malformed else "a long message", may_close=malformed)
+
+    await compared(iut, play, True, False, "frame.length-prefix")
 
 
 def bytes_of(*groups: list[Any]) -> bytes:

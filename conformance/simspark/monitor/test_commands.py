@@ -55,11 +55,12 @@ async def _quiet(session: Session) -> None:
     await session.until_closed(session.seconds("quiet"))
 
 
-async def _received(session: Session, count: int) -> None:
-    """Wait until that many messages have come."""
+async def _received(session: Session, count: int) -> bool:
+    """Wait until that many messages have come; whether they have."""
     for _ in range(count):
         if await session.watch(*COMMANDS, within="response") is None:
-            break
+            return False
+    return True
 
 
 async def _judge_unfinished(tester: Tester) -> None:
@@ -153,4 +154,5 @@ async def test_play_mode_of_another_list(iut: Iut) -> None:
             )
         for mode in ("KickIn_Left", "free_kick_right", "GameOver"):
             await tester.session.instance.upper("command", command=f"(playMode {mode})")
-            await _received(tester.session, 1)
+            if not await _received(tester.session, 1):
+                break

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from conformance.cases import explore, requirement
+from conformance.cases import compared, explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
@@ -51,11 +51,17 @@ async def test_introduction_in_one_list(iut: Iut) -> None:
 @requirement("monitors.published-forms")
 async def test_types_in_updates(iut: Iut) -> None:
     """The monitor applies updates in which nodes keep their types."""
-    async with introduced(iut) as tester:
-        typed = f"(nd TRF (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd StaticMesh))"
-        graph = f"((nd TRF (nd Light))(nd TRF (nd StaticMesh)){typed})"
-        await tester.tick(graph=graph, more="(score_left 5)")
-        await tester.knows(ball=[-3, 4, 0.5], score_left=5)
+
+    async def play(types: tuple[str, str, str]) -> None:
+        transform, light, mesh = types
+        async with introduced(iut) as tester:
+            moved = f"(nd{transform} (SLT {messages.UPRIGHT} -3 4 0.5 1 )(nd{mesh}))"
+            graph = f"((nd{transform} (nd{light}))(nd{transform} (nd{mesh})){moved})"
+            await tester.tick(graph=graph, more="(score_left 5)")
+            await tester.knows(ball=[-3, 4, 0.5], score_left=5)
+
+    typed = (" TRF", " Light", " StaticMesh")
+    await compared(iut, play, typed, ("", "", ""), "header.partial-applied")
 
 
 @requirement("monitors.published-forms")
@@ -72,12 +78,16 @@ async def test_meshes_in_another_order(iut: Iut) -> None:
 @requirement("monitors.published-forms")
 async def test_exponents(iut: Iut) -> None:
     """The monitor takes numbers with an exponent."""
-    async with introduced(iut) as tester:
-        turned = "1 0 0 0 0 1 -8.74228e-08 0 0 8.74228e-08 1 0"
-        moved = messages.update(1e-05, 2, 0.042, "(nd)", turned=turned)
-        graph = f"((nd (nd))(nd (nd)){moved})"
-        await tester.say(messages.partial("(time 1e-05)(score_left 3)", graph))
-        await tester.knows(time=0.00001, score_left=3, ball=[0, 2, 0.042])
+
+    async def play(small: str) -> None:
+        async with introduced(iut) as tester:
+            turned = f"1 0 0 0 0 1 -{small} 0 0 {small} 1 0"
+            moved = f"(nd (SLT {turned} {small} 2 0.042 1 )(nd))"
+            graph = f"((nd (nd))(nd (nd)){moved})"
+            await tester.say(messages.partial(f"(time {small})(score_left 3)", graph))
+            await tester.knows(time=0.00001, score_left=3, ball=[0, 2, 0.042])
+
+    await compared(iut, play, "1e-05", "0.00001", "header.partial-applied")
 
 
 @requirement("monitors.understood")
@@ -102,7 +112,7 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
     async with introduced(iut) as tester:
         for index in (3, len(messages.MODES) - 1, 0):
             await tester.tick(more=f"(play_mode {index})")
-            await tester.knows(play_mode=messages.MODES[index])
+            await tester.knows(play_mode=messages.MODES[index], time=tester.time)
     short, long = ("Waiting", "Penalty", "Running", "Over"), (*messages.MODES, "Penalty", "Over")
     for modes in (short, long):
         environment = messages.ENVIRONMENT.replace(" ".join(messages.MODES), " ".join(modes))
@@ -111,7 +121,7 @@ async def test_play_modes_are_those_that_were_sent(iut: Iut) -> None:
             await tester.say(messages.full(messages.state(0, mode=1), messages.scene(0, 0)))
             await tester.knows(play_mode=modes[1])
             await tester.tick(more=f"(play_mode {len(modes) - 1})")
-            await tester.knows(play_mode=modes[-1])
+            await tester.knows(play_mode=modes[-1], time=tester.time)
 
 
 @requirement("header.partial-applied")
@@ -203,18 +213,27 @@ async def test_a_long_path(iut: Iut) -> None:
 @requirement("text.unknown-ignored")
 async def test_unknown_parts(iut: Iut) -> None:
     """Parameters, values and leaves that it does not know are passed over."""
-    async with connected(iut) as tester:
-        fancy = "(nd SMN (setFancy 1 2)(load StdUnitBox)(sSc 1 1 1))"
-        graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
-        odd = "(Gravity -9.81)(sponsor (name x) (level (gold)))()"
-        environment = f"{odd}{messages.ENVIRONMENT}(odd)"
-        await tester.say(messages.full(environment, graph))
-        await tester.say(messages.full(f"(wind 0.5 0 0){messages.state(0)}(team_left A)", graph))
-        await tester.tick(graph=messages.moved(2, 1, more="(nd (nd))"), more="(foul 1 2 1 5)(new)")
-        await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
-        # What follows is of the usual scene.
-        await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
-        await tester.follows("unknown parts")
+
+    async def play(unknown: bool) -> None:
+        def perhaps(text: str) -> str:
+            return text if unknown else ""
+
+        async with connected(iut) as tester:
+            fancy = f"(nd SMN {perhaps('(setFancy 1 2)')}(load StdUnitBox)(sSc 1 1 1))"
+            graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
+            odd = perhaps("(Gravity -9.81)(sponsor (name x) (level (gold)))()")
+            environment = f"{odd}{messages.ENVIRONMENT}{perhaps('(odd)')}"
+            await tester.say(messages.full(environment, graph))
+            state = f"{perhaps('(wind 0.5 0 0)')}{messages.state(0)}{perhaps('(team_left A)')}"
+            await tester.say(messages.full(state, graph))
+            moved = messages.moved(2, 1, more="(nd (nd))")
+            await tester.tick(graph=moved, more=perhaps("(foul 1 2 1 5)(new)"))
+            await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
+            # What follows is of the usual scene.
+            await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
+            await tester.follows("unknown parts")
+
+    await compared(iut, play, True, False, "header.partial-applied")
 
 
 @requirement("monitors.understood")
@@ -223,7 +242,13 @@ async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
     """In any course of a game the monitor knows the latest of everything."""
     async with introduced(iut) as tester:
         known: dict[str, Any] = {"play_mode": "BeforeKickOff"}
+        about = "graph.poses-known"
         for move in moves:
             await tester.say(move.message(tester.time))
             known |= move.values()
+            if move.full or move.ball:
+                about = "graph.poses-known" if move.full else "header.partial-applied"
+        ball = known.pop("ball", None)
         await tester.knows(**known)
+        if ball:
+            await tester.knows(about, ball=ball)

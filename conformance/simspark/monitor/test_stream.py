@@ -25,10 +25,9 @@ async def test_cut_in_two(iut: Iut) -> None:
 async def test_byte_by_byte(iut: Iut) -> None:
     """A message that comes byte by byte counts."""
     async with introduced(iut) as tester:
-        await tester.say(
-            messages.partial("(time 9)", messages.moved(7, 8)), segmentation=byte_by_byte
-        )
-        await tester.knows_if_it_can(ball=[7, 8, 0.042])
+        text = messages.partial("(time 9)(score_left 7)", messages.moved(7, 8))
+        await tester.say(text, segmentation=byte_by_byte)
+        await tester.knows_if_it_can(time=9, score_left=7)
         await tester.follows("a message that came byte by byte")
 
 
@@ -48,10 +47,11 @@ async def test_all_in_one_write(iut: Iut) -> None:
             ),
         )
         last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
+        told = {"time": tester.time, "score_right": 27, "score_left": 31}
         await tester.session.send_bytes(data + last[:2])
         await tester.session.taken()
         await tester.session.send_bytes(last[2:])
-        await tester.knows_if_it_can(ball=[13, 0, 0.042], score_right=27, score_left=31)
+        await tester.knows_if_it_can(**told)
         await tester.follows("everything in one write")
 
 

@@ -2,18 +2,21 @@
 
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
+from conformance.cases import compared
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.simspark import messages
+from conformance.simspark import hostile, messages
 from conformance.simspark.codec import encode
-from conformance.simspark.tester import asked, expressions
+from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 COMMANDS = ("Commands", "Expressions")
+GAME = {"half", "score_left", "score_right", "play_mode"}
+"""What stands in one list with the time, and is taken with it."""
 _goals = itertools.count(1)
 
 
@@ -58,37 +61,62 @@ class Tester:
         self.time = round(self.time + 0.04, 2)
         return messages.partial(f"(time {self.time:g}){more}", graph)
 
-    async def knows(self, requirement: str | None = None, **wanted: Any) -> None:
+    async def knows(
+        self, requirement: str | None = None, *, timed: Collection[str] = GAME, **wanted: Any
+    ) -> None:
         """Raise Violation unless the monitor gets to know these values; numbers nearly.
 
-        `requirement` is what that violates, if not what the test decides. What its state leaves out
-        it does not keep, and need not know; null is not known yet. Raises NotExercised where it
-        keeps none of them, or there is no operation `state`.
+        `requirement` is what that violates, if not what the test decides. Where it knows the time,
+        it has taken what that came with: values that are `timed` are then not waited for. What its
+        states leave out it does not keep, and need not know; null is not known yet. Raises
+        NotExercised where it keeps none of them, or there is no operation `state`.
         """
-        kept: dict[str, Any] = {}
-        wrong: dict[str, Any] = {}
-
-        async def told() -> bool:
-            nonlocal kept, wrong
-            state = await self.state()
-            kept = {name: value for name, value in wanted.items() if name in state}
-            wrong = {
-                name: state[name] for name, value in kept.items() if not _same(state[name], value)
-            }
-            return not wrong or self.session.ended
-
-        await self.session.shows(told, f"{', '.join(wanted)} known", "response", requirement)
-        if wrong:
-            name, came = next(iter(wrong.items()))
-            await self.session.unharmed("what it was sent")
-            raise Violation(
-                f"the monitor to know that {name} is {wanted[name]}",
-                f"it says {came!r:.80}",
-                requirement,
-            )
-        if not kept:
+        for what in ("game", "scene"):
+            part = {n: value for n, value in wanted.items() if (n == "ball") is (what == "scene")}
+            if not part:
+                continue
+            at_once = timed if wanted.get("time") else ()
+            for name, came in (await self._wrong(part, what, requirement, at_once)).items():
+                await self.session.unharmed("what it was sent")
+                raise Violation(
+                    f"the monitor to know that {name} is {wanted[name]}",
+                    f"it says {came!r:.80}",
+                    requirement,
+                )
+        if not wanted.keys() & kept(self.session):
             names = ", ".join(wanted)
             raise NotExercised(f"the monitor keeps no {names}: its state leaves that out")
+
+    async def _wrong(
+        self,
+        wanted: Mapping[str, Any],
+        what: str,
+        requirement: str | None,
+        timed: Collection[str],
+    ) -> dict[str, Any]:
+        """What it says of those values that it keeps and does not get to know.
+
+        The run knows by ``what`` they are of whether they have not come before.
+        """
+        wrong: dict[str, Any] = {}
+        taken: float | None = None
+
+        async def told() -> bool:
+            nonlocal wrong, taken
+            state = await self.state()
+            wrong = {
+                name: state.get(name)
+                for name, value in wanted.items()
+                if name in kept(self.session) and not _same(state.get(name), value)
+            }
+            in_time = "time" in kept(self.session) and wrong.keys() <= {*timed}
+            taken = (taken or self.session.now) if in_time else None
+            over = taken is not None and self.session.now > taken + quiet
+            return not wrong or over or self.session.ended
+
+        quiet = self.session.seconds("quiet")
+        await self.session.shows(told, f"the {what} known", "response", requirement)
+        return wrong
 
     async def knows_if_it_can(self, **wanted: Any) -> None:
         """The same, where there is an operation `state` that tells any of these values."""
@@ -101,6 +129,7 @@ class Tester:
         if not answer.ok or not isinstance(answer.result, dict):
             why = answer.error or answer.result
             raise Inconclusive(f"the operation 'state' failed: {why}"[:300])
+        kept(self.session).update(answer.result)
         return answer.result
 
     async def follows(
@@ -169,9 +198,14 @@ async def _understands_roots(iut: Iut) -> bool:
             async with iut.session() as session:
                 tester = Tester(session, rooted)
                 await tester.introduce(graph=messages.scene(3, -2))
+                await tester.say(messages.partial("(time 1)", messages.STILL))
                 with contextlib.suppress(Violation, Inconclusive):
-                    await tester.knows(ball=[3, -2, 0.042])
+                    await tester.knows(ball=[3, -2, 0.042], time=1, timed=["ball"])
                     return rooted
+                # Where it does not know the time either, roots are not why.
+                with contextlib.suppress(Inconclusive):
+                    if not _same((await tester.state()).get("time", 1), 1):
+                        break
     return True
 
 
@@ -205,14 +239,19 @@ async def _right(tester: Tester, **values: Any) -> list[bool]:
     """Of each value that the monitor keeps, whether it knows it."""
     with contextlib.suppress(NotExercised):
         with contextlib.suppress(Violation):
-            await tester.knows(None, **values)
+            await tester.knows("monitors.understood", **values)
         state = await tester.state()
         return [_same(state[name], value) for name, value in values.items() if name in state]
     return []
 
 
-async def survives(iut: Iut, data: bytes, what: str) -> None:
-    """Raise Violation unless the monitor closes upon these bytes, or follows what comes next."""
-    async with introduced(iut) as tester:
-        await tester.session.send_bytes(data)
-        await tester.follows(what, may_close=True)
+async def survives(iut: Iut, text: bytes, what: str) -> None:
+    """Raise Violation unless the monitor closes upon this message, or follows what comes next."""
+
+    async def play(malformed: bool) -> None:
+        async with introduced(iut) as tester:
+            usual = hostile.padded(tester.bytes_of(tester.partial()), len(text))
+            await tester.session.send_bytes(text if malformed else usual)
+            await tester.follows(what if malformed else "a long message", may_close=malformed)
+
+    await compared(iut, play, True, False, "frame.length-prefix")

@@ -100,11 +100,11 @@ class Recursive(Decoder):
 
 
 class Trusting(Decoder):
-    """Dies of a message that cannot be read."""
+    """Dies of a text that cannot be read."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
-        if any(frame.name is None for frame in frames):
+        if any(frame.error and frame.requirement != "frame.length-prefix" for frame in frames):
             die()
         return frames
 
