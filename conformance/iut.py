@@ -79,6 +79,8 @@ class Iut:
         self.exercised: set[str] = set()
         self.served = 0
         """The greatest number of a connection, with one instance, upon which it said something."""
+        self.at_once = 0
+        """The greatest number of connections open at a time, upon the last of which it did."""
         self.unmet = 0
         """The number of the connection that an instance did not accept after others, if any."""
         self.got: set[str] = set()
@@ -195,6 +197,7 @@ class Iut:
             finally:
                 await instance.stop()
                 self.served = max(self.served, instance.served)
+                self.at_once = max(self.at_once, instance.at_once)
         finally:
             self.testbed.busy = False
 

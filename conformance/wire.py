@@ -106,6 +106,9 @@ class Wire:
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
         self._answering: list[asyncio.Task[None]] = []
+        self.crowded = 0
+        """The IUT has said nothing upon it, and it was the second, third … of those then open."""
+        instance.open.add(self.number)
         self._record(Event(0.0, None, event="connected", details={"transport": instance.kind}))
         self._reader = asyncio.create_task(self._read())
 
@@ -241,6 +244,7 @@ class Wire:
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
         await self.stop_answering()
+        self._leave()
         self._finished = True
         self._record(Event(self.now, self.peer, event="closed"))
         for frame in self.judge.rest(self.peer):
@@ -257,6 +261,7 @@ class Wire:
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""
         self._leaving = True
+        self._leave()
         await self.stop_answering()
         latest = next((each.at for each in reversed(self.events) if each.sender == self.peer), 0.0)
         if self.now - latest > self.instance.configuration.seconds("quiet"):
@@ -277,6 +282,12 @@ class Wire:
                     details={"how": self.instance.process.exit, **({"said": said} if said else {})},
                 )
             )
+
+    def _leave(self) -> None:
+        """From now on it is no longer one of those that are open."""
+        if self.unserved and self.number in self.instance.open:
+            self.crowded = self.instance.rank(self.number)
+        self.instance.open.discard(self.number)
 
     async def stop_answering(self) -> None:
         """From now on nothing is answered by itself any more."""
@@ -299,6 +310,8 @@ class Wire:
             for some in [data] if self._link.datagrams else self._bits(data):
                 self._size += len(some)
                 self.instance.served = max(self.instance.served, self.number)
+                rank = self.instance.rank(self.number)
+                self.instance.at_once = max(self.instance.at_once, rank)
                 if self._floods():
                     self._news.set()
                     return
@@ -322,6 +335,7 @@ class Wire:
             self._patience.came(CLOSED)
             self.deserted = not self._finished
         self._ended = True
+        self._leave()
         self._news.set()
 
     def _floods(self) -> bool:

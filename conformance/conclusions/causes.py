@@ -179,10 +179,9 @@ def _floods(results: Results, configuration: Configuration) -> Iterator[dict[str
 
 def _limits(results: Results, configuration: Configuration) -> Iterator[dict[str, Any]]:
     """That the IUT serves only so many connections, if it does: one cause."""
-    served, met = unserved(results)
+    most, met = unserved(results)
     if met:
-        number = "one connection" if served == 1 else f"{served} connections"
-        what = f"one run of the IUT serves only {number}: it said nothing upon any later one"
+        what = f"one run of the IUT serves {most}: it said nothing upon any further one"
         first = sorted(met, key=lambda result: _ORDER.index(result["verdict"]))
         yield _met("limit", what, first, configuration, _worst(met))
 

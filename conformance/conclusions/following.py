@@ -11,7 +11,7 @@ elsewhere, too, has failed there by itself, and is never hidden.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.definitions.protocol import Protocol
 from conformance.harness import last_words
@@ -131,7 +131,8 @@ def _demote(result: dict[str, Any], follows: str, said: str) -> None:
 
 def _settle_unserved(results: Results) -> None:
     """Of the tests whose connections were too many for the IUT, one requirement fails."""
-    served, met = unserved(results)
+    limit = unserved(results)
+    met = limit.met
     bad = [result for result in met if result["verdict"] in VIOLATIONS]
     if not bad:
         return
@@ -152,18 +153,32 @@ def _settle_unserved(results: Results) -> None:
                 finding["follows"] = finding["follows"] or stands
     for result in bad:
         if result["requirement"] != stands:
-            _demote(result, stands, f"no connection after the first {served} is served")
+            _demote(result, stands, f"{limit.most} are served")
 
 
-def unserved(results: Results) -> tuple[int, Results]:
-    """How many connections one instance serves at most, and what was decided by later ones.
+class Limit(NamedTuple):
+    """How many connections one instance serves ``most``, in words, and what further ones decided.
+
+    ``met`` is empty where there is no limit.
+    """
+
+    most: str
+    met: Results
+
+
+def unserved(results: Results) -> Limit:
+    """The limit of an IUT that serves only so many connections, or so many at a time.
 
     It is known where none was ever served that came later, and where two requirements show it: in
     a single test the cause may be what was done in the connections before.
     """
-    served = max((result["served"] for result in results), default=0)
-    met = [result for result in results if result["unserved"] > served > 0]
-    return (served, met) if len({result["requirement"] for result in met}) > 1 else (0, [])
+    for served, further, when in (("served", "unserved", ""), ("at_once", "crowded", " at a time")):
+        most = max((result[served] for result in results), default=0)
+        met = [result for result in results if result[further] > most > 0]
+        if len({result["requirement"] for result in met}) > 1:
+            number = "one connection" if most == 1 else f"{most} connections"
+            return Limit(f"only {number}{when}", met)
+    return Limit("", [])
 
 
 def _settle_deaths(results: Results, protocol: Protocol) -> None:
@@ -198,7 +213,7 @@ def alike(results: Results) -> list[list[dict[str, Any]]]:
     """The tests that met the same death, which is told to be after the message that they share."""
     survived = Counter(kind for one in results if not one["death"] for kind in set(one["told"]))
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    apart = {result["id"] for result in unserved(results)[1]}
+    apart = {result["id"] for result in unserved(results).met}
     for result in results:
         if result["id"] in apart:
             continue

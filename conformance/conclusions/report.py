@@ -142,6 +142,7 @@ def _public(result: Mapping[str, Any]) -> dict[str, Any]:
     internal = {"findings", "exercised", "problem", "unreached", "explains", "at_end"}
     internal |= {"rests", "follows", "apart", "shown"}
     internal |= {"missing", "got", "told", "death", "late", "flooded", "served", "unserved"}
+    internal |= {"at_once", "crowded"}
     optional = ("expected", "came")
     return {
         key: value

@@ -45,6 +45,10 @@ class Instance:
         self.spoke = False
         """It has sent a message, and so has started."""
         self.connections = 0
+        self.open: set[int] = set()
+        """The numbers of those that are open."""
+        self.at_once = 0
+        """The most that were open at a time when it said something upon the last of them."""
         """How many there have been with it."""
         self.served = 0
         """The number of the last of them upon which it said something."""
@@ -57,6 +61,10 @@ class Instance:
         self._listeners: dict[str, AnyListener] = {}
         self._upper: UpperTester | None = None
         self._taken = False
+
+    def rank(self, number: int) -> int:
+        """Whether the connection of this number is the first, second … of those that are open."""
+        return sum(other <= number for other in self.open)
 
     @property
     def upper(self) -> UpperTester:

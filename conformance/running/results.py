@@ -50,7 +50,8 @@ class Result:
     ``late`` is how many seconds a message took that came later than declared, and ``flooded``
     how many bytes the IUT wrote where that was more than is followed, else 0.
     ``served`` is the greatest number of a connection with an instance upon which it said something,
-    and ``unserved`` that of a later one upon which it did not, where that decides the test, else 0.
+    and ``unserved`` that of a later one upon which it did not, where that decides the test, else 0;
+    ``at_once`` and ``crowded`` are the same of those connections only that were open at a time.
     """
 
     id: str
@@ -79,6 +80,8 @@ class Result:
     flooded: int = 0
     served: int = 0
     unserved: int = 0
+    at_once: int = 0
+    crowded: int = 0
     exercised: list[str] = field(default_factory=list)
     shown: bool = False
     problem: str = ""
@@ -137,7 +140,11 @@ def conclude(
         and result.verdict in VIOLATIONS
     ):
         _say_how(result)
-    result.served, result.unserved = iut.served, _unserved(result, iut, tried)
+    result.served, result.at_once = iut.served, iut.at_once
+    if iut.role.serves and _decides_by_absence(result):
+        silent = (session.number for session in tried if session.unserved)
+        result.unserved = max(silent, default=0) or iut.unmet
+        result.crowded = max((session.crowded for session in tried), default=0)
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
@@ -150,13 +157,10 @@ def conclude(
     _tell_findings(result, files, iut, tried)
 
 
-def _unserved(result: Result, iut: Iut, sessions: tuple[Session, ...]) -> int:
-    """The number of a connection that was not served, where nothing that came decides; else 0."""
+def _decides_by_absence(result: Result) -> bool:
+    """Whether nothing that came decides it."""
     decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
-    if not iut.role.serves or not decided or not (result.offending is None or result.at_end):
-        return 0
-    silent = (session.number for session in sessions if session.unserved)
-    return max(silent, default=0) or iut.unmet
+    return decided and (result.offending is None or result.at_end)
 
 
 def _say_how(result: Result) -> None:

@@ -225,6 +225,20 @@ def test_what_serves_only_so_many_connections_is_one_cause() -> None:
     assert violation["requirement"] == ON_IT
 
 
+def test_what_serves_only_so_many_connections_at_a_time_is_one_cause() -> None:
+    """Others are served once they have ended."""
+    results = [
+        result("a", FAR, served=3, unserved=2, at_once=1, crowded=2),
+        result("b", OTHER, "warn", served=1, unserved=2, at_once=1, crowded=2),
+        result("c", ROOT, "pass", served=4, at_once=1),
+    ]
+    settle(results)
+    [limit] = made(results)
+    assert limit["what"].startswith("one run of the IUT serves only one connection at a time")
+    results[2]["at_once"] = 2
+    assert not any(cause["kind"] == "limit" for cause in made(results))
+
+
 @pytest.mark.parametrize(
     "others",
     [[("pass", 4, 0)], [], [("fail", 3, 3)]],

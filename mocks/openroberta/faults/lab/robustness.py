@@ -75,16 +75,40 @@ class DiesOfMalformed(Lab):
         return await super().answer(frame, served)
 
 
-@fault("one-at-a-time", violates="robustness.half-requests")
+@fault("one-at-a-time", violates="register.repeat")
 class OneAtATime(Lab):
-    """Reads no other connection until a request has come as a whole."""
+    """Serves no other connection until one has ended."""
+
+    serving: asyncio.Lock | None = None
+
+    async def connection(self, stream: Stream) -> None:
+        self.serving = self.serving or asyncio.Lock()
+        async with self.serving:
+            await super().connection(stream)
+
+
+@fault("reads-one-at-a-time", violates="robustness.half-requests")
+class ReadsOneAtATime(Lab):
+    """Reads no other connection until the first request of one has come as a whole."""
 
     reading: asyncio.Lock | None = None
 
-    async def connection(self, stream: Stream) -> None:
+    def served(self, stream: Stream) -> Served:
         self.reading = self.reading or asyncio.Lock()
-        async with self.reading:
-            await super().connection(stream)
+        return _InTurn(stream, self.reading)
+
+
+class _InTurn(Served):
+    def __init__(self, stream: Stream, reading: asyncio.Lock) -> None:
+        super().__init__(stream)
+        self._first: asyncio.Lock | None = reading
+
+    async def request(self) -> Frame | None:
+        reading, self._first = self._first, None
+        if reading is None:
+            return await super().request()
+        async with reading:
+            return await super().request()
 
 
 @fault("dies-of-gigabytes", violates="robustness.half-requests", subtle=True)
