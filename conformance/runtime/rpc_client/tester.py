@@ -96,7 +96,8 @@ class Caller(Connections):
         except Violation as missing:
             if not (self.received or running.done() or await self._operated()):
                 raise needed from missing
-            raise Violation(missing.expected, f"{missing.came}{_outcome(running)}") from missing
+            came, about = f"{missing.came}{_outcome(running)}", missing.requirement
+            raise Violation(missing.expected, came, about, missing.event) from missing
         self._memory[_OPERATED] = True
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
@@ -163,7 +164,8 @@ class Caller(Connections):
         try:
             return await self._ended(self._running[-1], "the operation 'notify' to end at once")
         except Violation as missing:
-            if self.received or await self._operated():
+            spoke = any(message.name != OTHER for message in self.received)
+            if spoke or await self._operated():
                 raise
             raise Unoperated("needs the operation 'notify', which nothing answers") from missing
 

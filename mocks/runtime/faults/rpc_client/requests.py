@@ -27,6 +27,14 @@ class EndsLongRequests(Client):
         self.stream.write(data + b"\xc1" if len(data) > 300 else data)
 
 
+@fault("header-turned-round", violates="encoding.messagepack")
+class HeaderTurnedRound(Client):
+    """Writes how many elements an array has in two bytes, the lower one first."""
+
+    def send(self, value: Any) -> None:
+        self.stream.write(b"\xdc" + len(value).to_bytes(2, "little") + encode(value)[1:])
+
+
 @fault("names-as-bytes", violates="encoding.strings")
 class NamesAsBytes(Client):
     """Writes the name of a procedure as a bin."""
