@@ -124,6 +124,21 @@ class StartsAtOnce(Frontend):
         self.start_if_wanted()
 
 
+@fault("log-overrules-ready", violates="start.waits-for-ready", subtle=True)
+class LogOverrulesReady(Frontend):
+    """Takes a Log that speaks of Ready for one, once the user wants to start."""
+
+    mentioned = False
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        self.mentioned = self.mentioned or "Ready" in content["message"]
+
+    async def user_starts(self, args: dict[str, Any]) -> Any:
+        self.is_ready = self.is_ready or self.mentioned
+        await super().user_starts(args)
+
+
 @fault("any-event-is-ready", violates="start.waits-for-ready", subtle=True)
 class AnyEventIsReady(Frontend):
     """Takes the first event after the handshake for Ready, whatever it is."""
