@@ -236,7 +236,7 @@ async def lives_on(iut: Iut, session: Session, after: str, lines: int = 1) -> No
         served = await _started(session, lines) is not None or session.ended
         ignored = "" if served else f"it hangs{session.instance.describe_end()}"
     else:
-        await session.until_closed("quiet" if lines < _MANY else _reading(session, lines))
+        await session.until_closed("quiet")
         ignored = "" if session.ended else await _ignored(iut, session, after, lines)
     await session.unharmed(after)
     check(not ignored, f"the frontend to serve its session after {after}", ignored)
