@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.iut import Iut
+from conformance.running.patience import Left
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -14,10 +15,12 @@ from conformance.vexide.commands import PORTS, START, competition, hello, motor,
 from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.reading import (
     EXECUTION,
+    MOVES,
     motors_reported,
     printed_as_log,
     runs,
     serial_bytes,
+    surely,
 )
 from conformance.vexide.tester import received
 
@@ -51,6 +54,10 @@ class Driving:
     program: str | None
     configured: tuple[int, ...]
     reporting: tuple[int, ...]
+
+    def left(self, session: Session) -> Left:
+        """Counts down the time for updates of them all: a program of ours moves them at once."""
+        return surely(session, MOVES) if self.program else session.left("program")
 
 
 @contextlib.asynccontextmanager
@@ -297,15 +304,10 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: one of our own goes on for ever, another may end."""
-    left, soon, asked = session.left("program"), session.left("response"), session.now
+    left, asked = session.left("program"), session.now
     if program is not None:
-
-        def surely() -> float:
-            # Where another of these sessions has shown its program, this one is hardly slower.
-            longest = session.pace(SHOWING, session.instance.configuration.seconds("program"))
-            return min(left(), max(soon(), asked + longest - session.now))
-
-        if not await session.watch(*EXECUTION, within=surely):
+        # Where another of these sessions has shown its program, this one is hardly slower.
+        if not await session.watch(*EXECUTION, within=surely(session, SHOWING)):
             return
         session.took(SHOWING, session.now - asked)
         left = session.left("response")

@@ -18,6 +18,7 @@ from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
 UPDATES = "devices.update-on-change"  # what is violated where no DeviceUpdate comes
+MOVES = "an update of each motor that is driven at once with others"
 SPEAKS = "whether the probe program writes"
 _AS_LOG = "what a program prints comes as Log"
 
@@ -70,6 +71,17 @@ def smart(port: object) -> object:
     """The number of a Smart port, in either form."""
     number = port.get("Smart") if isinstance(port, dict) else port
     return number if isinstance(number, int) else None
+
+
+def surely(session: Session, what: str) -> Left:
+    """Counts down a program's time, or less where the run has shown that this comes sooner."""
+    left, soon, asked = session.left("program"), session.left("response"), session.now
+
+    def seconds() -> float:
+        longest = session.pace(what, session.instance.configuration.seconds("program"))
+        return min(left(), max(soon(), asked + longest - session.now))
+
+    return seconds
 
 
 async def goes_on(session: Session) -> None:

@@ -12,7 +12,7 @@ from conformance.vexide.simulator.plain import (
     driving,
     opened,
 )
-from conformance.vexide.simulator.reading import UPDATES, smart
+from conformance.vexide.simulator.reading import MOVES, UPDATES, smart
 from conformance.vexide.simulator.tester import either, make_ready, start
 from conformance.vexide.tester import received
 
@@ -49,13 +49,15 @@ async def _report(session: Session, known: Driving) -> None:
     """Each of these ports reports that its motor is driven, and not only that there is one."""
     left: set[object] = set(known.reporting)
     reported: set[object] = set()
-    time = session.left("program")
+    time, asked = known.left(session), session.now
     while left and (update := await session.watch("DeviceUpdate", within=time)):
         number = smart(update.value["DeviceUpdate"]["port"])
         reported.add(number)
         # What a program of its own does to its motors is not known.
-        if known.program is None or _is_driven(update.value["DeviceUpdate"]["status"]):
+        driven = known.program is None or _is_driven(update.value["DeviceUpdate"]["status"])
+        if driven and number in left:
             left.discard(number)
+            session.took(MOVES, session.now - asked)
     came = [
         f"{'only the state at rest' if number in reported else 'none'} came for {number}"
         for number in known.reporting

@@ -3,7 +3,6 @@
 import base64
 import json
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from conformance.vexide.commands import START, competition, hello, motor, port
 from conformance.vexide.cuts import CUTS, inside_characters
 from conformance.vexide.simulator.plain import Driving, driving, opened, shows, visible_program
 from conformance.vexide.simulator.reading import (
+    MOVES,
     UPDATES,
     blank,
     check_written,
@@ -126,10 +126,14 @@ async def test_cut_text(iut: Iut) -> None:
 @pytest.mark.parametrize("separator", SEPARATORS)
 async def test_other_line_separators(iut: Iut, separator: str) -> None:
     """Only a newline ends a line: other separators may stand in a text, as they are."""
-    async with opened(iut) as session:
-        line = json.dumps(hello(extensions=[f"x-{SEPARATORS[separator]}"]), ensure_ascii=False)
-        await session.send_bytes(f"{line}\n".encode())
-        await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
+
+    async def play(text: str) -> None:
+        async with opened(iut) as session:
+            line = json.dumps(hello(extensions=[f"x-{text}"]), ensure_ascii=False)
+            await session.send_bytes(f"{line}\n".encode())
+            await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
+
+    await compared(iut, play, SEPARATORS[separator], "ab", "handshake.answered")
 
 
 @requirement("framing.segmentation")
@@ -254,16 +258,20 @@ async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
 async def test_long_lines(iut: Iut, size: int) -> None:
     """A line of more than a mebibyte is read like any other, in setup as in the handshake."""
     program = await visible_program(iut)
-    filler = base64.b64encode(bytes(size * 3 // 4)).decode()
-    async with opened(iut, program=program) as session:
-        await session.send(hello(extensions=[filler]))
-        await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
-        longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
-        await session.send_bytes(longer)
-        await session.send(competition())
-        await session.expect("Ready", to=f"after a line of {size} bytes")
-        await session.send(START)
-        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+
+    async def play(size: int) -> None:
+        filler = base64.b64encode(bytes(size * 3 // 4)).decode()
+        async with opened(iut, program=program) as session:
+            await session.send(hello(extensions=[filler]))
+            await session.expect("Handshake", to=f"in answer to a Handshake of {size} bytes")
+            longer = encode(motor(session, 1)).replace(b":", b":" + b" " * size, 1)
+            await session.send_bytes(longer)
+            await session.send(competition())
+            await session.expect("Ready", to=f"after a line of {size} bytes")
+            await session.send(START)
+            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+
+    await compared(iut, play, size, 4, "handshake.answered")
 
 
 @requirement("transport.standard-streams")
@@ -294,12 +302,12 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
 
     Raises Inconclusive where one is not in a session without any peculiarity either.
     """
-    left = await _not_driven(session, known.reporting)
+    left = await _not_driven(session, known)
     if not left:
         return
     async with opened(iut, program=known.program) as plain:
         await start(plain, *(motor(plain, number) for number in known.configured))
-        always = left & await _not_driven(plain, known.reporting)
+        always = left & await _not_driven(plain, known)
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
         raise Inconclusive(
@@ -311,11 +319,14 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     )
 
 
-async def _not_driven(session: Session, numbers: Iterable[int]) -> set[int]:
+async def _not_driven(session: Session, known: Driving) -> set[int]:
     """The ports of which no update comes."""
-    wanted = set(numbers)
-    left = session.left("program")
-    while missing := wanted.difference(motors_reported(session)):
+    left, asked = known.left(session), session.now
+    missing = set(known.reporting).difference(motors_reported(session))
+    while missing:
         if not await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
             break
+        before, missing = missing, missing.difference(motors_reported(session))
+        if missing != before:
+            session.took(MOVES, session.now - asked)
     return missing
