@@ -5,6 +5,7 @@ import asyncio
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, TYPE, gamepad_tester, pad
+from conformance.verdicts import Violation
 
 
 @requirement("lifecycle.created-valid")
@@ -80,7 +81,11 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
             # While it waits for the mutex it may answer nothing, so that no event ends this.
             await asyncio.sleep(tester.session.seconds("quiet"))
             buffer.peek().only(before, ())
-        await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25}, "format.mutex")
+        try:
+            await tester.plays({"0": pad(2, lx=-0.25)}, "0", {"lx": -0.25})
+        except Violation as stuck:
+            # It has waited, and does not go on.
+            raise Violation(stuck.expected, stuck.came, "format.mutex", stuck.event) from stuck
 
 
 @requirement("format.mutex")

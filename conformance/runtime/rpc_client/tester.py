@@ -98,10 +98,10 @@ class Caller(Connections):
                 raise needed from missing
             came, about = f"{missing.came}{_outcome(running)}", missing.requirement
             raise Violation(missing.expected, came, about, missing.event) from missing
-        self._memory[_OPERATED] = True
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
+        self._memory[_OPERATED] = True
         self._count(message)
         return message
 
