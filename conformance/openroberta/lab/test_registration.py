@@ -235,11 +235,16 @@ async def test_case_of_tokens(iut: Iut) -> None:
 
 
 @requirement("token.before-programs")
-async def test_run_before_the_token(iut: Iut) -> None:
-    """Running a program on a robot whose token was not entered does not reach it."""
+@pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
+async def test_run_before_the_token(iut: Iut, known: bool) -> None:
+    """Running a program on a robot whose token was not entered does not reach it.
+
+    Nor does it reach one that was linked before, by another token.
+    """
     async with playing(iut) as tester:
         await tester.needs("run")
-        robot = tester.robot()
+        before = await tester.linked() if known else None
+        robot = tester.robot(**({"macaddr": before.data["macaddr"]} if before else {}))
         exchange = await robot.register()
         await exchange.taken()
         running = asyncio.create_task(tester.upper("run", token=robot.token))

@@ -197,8 +197,10 @@ class Robot:
         exchange = await self.download()
         message = await exchange.answer(requirement="run.bytes")
         if message.name != "File":
-            refused = message.name == "Refusal" or "json" in message.value
-            raise exchange.wrong("File", message, "run.bytes" if refused else "run.filename")
+            if message.name == "Refusal" or "json" in message.value:
+                raise exchange.wrong("File", message, "run.bytes")
+            what = "the header field Filename in the answer to DownloadRequest"
+            raise exchange.failed(what, "there is none", "run.filename", message.event)
         return told.result, message
 
 

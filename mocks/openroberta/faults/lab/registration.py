@@ -275,6 +275,19 @@ class RunLinks(Lab):
         return super().linked(token)
 
 
+@fault("known-address-links", violates="token.before-programs", subtle=True)
+class KnownAddressLinks(Lab):
+    """Serves a robot whose token was never entered, if one of its address is linked."""
+
+    def linked(self, token: str) -> KnownRobot:
+        robot = self.robots.get(token)
+        if robot and robot.step is Step.REGISTERING:
+            linked = (one for one in self.robots.values() if one.step is not Step.REGISTERING)
+            if any(one.data["macaddr"] == robot.data["macaddr"] for one in linked):
+                robot.step = Step.LINKED
+        return super().linked(token)
+
+
 @fault("serves-strangers", violates="robustness.unknown-token")
 class ServesStrangers(Lab):
     """Answers repeat to a push of an unregistered robot."""
