@@ -70,16 +70,20 @@ async def _plain(iut: Iut) -> tuple[Session, Habits]:
     async with opened(iut) as session:
         served = await tester.of(session).served(session)
         await tester.of(session).show_more(session)
-        # Of one that ends its sessions soon by itself, only a short one shows what it closes upon.
-        closes = not session.ended and await closes_upon(session, REASON)
-        found = Habits(served, REASON if closes else await _closing(iut))
+        if session.ended:
+            # It ends soon by itself: only a short session shows what it closes upon.
+            closing = await _closing(iut, REASON, "")
+        else:
+            closes = await closes_upon(session, REASON)
+            closing = REASON if closes else await _closing(iut, "")
+        found = Habits(served, closing)
         await session.finish()
         await session.until_closed()
         return session, found
 
 
-async def _closing(iut: Iut) -> str | None:
-    for reason in (REASON, ""):
+async def _closing(iut: Iut, *reasons: str) -> str | None:
+    for reason in reasons:
         async with opened(iut) as session:
             if await closes_upon(session, reason):
                 return reason
