@@ -185,4 +185,16 @@ async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> No
             name = layouts()[int(value["identifier"], 16)].name
             what = next(what for what, of in STATE_OF.items() if of == name)
             if what in seen:
-                await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
+                await _sees_whatever_u(session, what, value)
+
+
+async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]) -> None:
+    """As `sees`; that a vector is only seen with another unused value is laid to that value."""
+    wanted = [value[axis] for axis in "xyz"]
+    try:
+        await sees(session, what, wanted, ABOUT[what])
+    except Violation as wrong:
+        await session.send({**value, "u": 0.0})
+        await sees(session, what, wanted, ABOUT[what])
+        wrong.requirement = "progress.unused-value"
+        raise

@@ -93,10 +93,16 @@ async def test_ragged_curves(iut: Iut, what: str) -> None:
 
 
 async def _shown(iut: Iut, what: str) -> None:
-    """The application sees the latest vector of this kind; the others change nothing about it."""
+    """The application sees the latest vector of this kind; the others change nothing about it.
+
+    So it does in the next exercise.
+    """
     others = [name for name in PROGRESS if name != STATE_OF[what]]
     async with exercising(iut) as session:
-        for wanted in ([1.0, -2.5, 0.125], [0.0, 0.0, -1.0]):
+        for wanted in ([1.0, -2.5, 0.125], [0.0, 0.0, -1.0], None, [0.5, 0.25, -8.0]):
+            if wanted is None:
+                await session.send(curve(*POINTS[1:]))
+                continue
             await session.send(
                 vector(STATE_OF[what], *wanted), *(vector(name, 9.0, 9.0, 9.0) for name in others)
             )

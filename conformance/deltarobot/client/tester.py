@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
+from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     OF_EACH_SIZE,
@@ -20,7 +21,7 @@ from conformance.deltarobot.tester import Form, Tester
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
 NUMBERS = (0x0012_3456_789A_BCDE, 0x1A2B_3C4D, 0x7FED_CBA9)
 """Of the pings of the script: a client that loses bits of large ones answers these."""
@@ -94,6 +95,29 @@ class ClientTester(Tester):
 
     @contextlib.asynccontextmanager
     async def later(
+        self, iut: Iut, segmentation: Segmentation | None = None
+    ) -> AsyncIterator[Session]:
+        async with self._later(iut, segmentation) as session:
+            try:
+                yield session
+            except Violation as wrong:
+                wrong.shown_in(session)
+                # Where it answers nothing there, nothing else is to be expected.
+                if not await iut.once("serves later", lambda: self._serves_later(iut)):
+                    wrong.requirement = "pong.each"
+                raise
+
+    async def _serves_later(self, iut: Iut) -> bool:
+        """Whether it answers a ping in a later connection as well, if there is one."""
+        try:
+            async with self._later(Iut(iut.testbed, "")) as session:
+                await shake_hands(session)
+                return await self.served(session)
+        except Conclusion:
+            return True
+
+    @contextlib.asynccontextmanager
+    async def _later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
         if iut.memory.get(_STAYS_AWAY):

@@ -206,3 +206,26 @@ class CurveAtRestOnly(Client):
     def curve(self, value: Any) -> None:
         if self.view.position is None:
             super().curve(value)
+
+
+@fault("later-directions-swapped", violates="progress.current-direction", subtle=True)
+class LaterDirectionsSwapped(Client):
+    """Takes each direction for the other one from the second exercise of a connection on."""
+
+    begun = 0
+
+    def curve(self, value: Any) -> None:
+        super().curve(value)
+        self.begun += 1
+
+    def current(self, value: Any) -> None:
+        if self.begun > 1:
+            super().desired(value)
+        else:
+            super().current(value)
+
+    def desired(self, value: Any) -> None:
+        if self.begun > 1:
+            super().current(value)
+        else:
+            super().desired(value)
