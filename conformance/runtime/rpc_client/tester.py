@@ -69,6 +69,7 @@ class Caller(Connections):
         self._memory = memory
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
+        self._notified = {PROMPT}
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Have a procedure called; `more` are further arguments of the operation."""
@@ -102,6 +103,9 @@ class Caller(Connections):
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._memory[_OPERATED] = True
+        if len(message.value) > 2 and self._method(message) in self._notified:
+            expected, came = "a notification, which has no id", f"{shown(message.value)} came"
+            raise Violation(expected, came, "rpc.notification-form", message.event)
         self._count(message)
         return message
 
@@ -159,6 +163,7 @@ class Caller(Connections):
 
     async def notify(self, method: str, *params: Any) -> Answer:
         """Notify a procedure. Raises Violation where that does not end, and Unoperated."""
+        self._notified.add(method)
         operation = self.session.operate("notify", method=method, params=list(params))
         self._running.append(asyncio.create_task(operation))
         try:
