@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import each_of, explore, requirement
+from conformance.cases import each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
 from conformance.simspark.agent.tester import bytes_of, established
@@ -32,6 +32,7 @@ async def _ordinary(iut: Iut) -> str | None:
     return None
 
 
+LONG = 400  # groups, each after a cycle of 20 ms
 FIRST = ("agents.create-first", "agents.init-second")
 """What an agent shows at once, however short the session is."""
 COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
@@ -66,6 +67,17 @@ async def test_what_it_perceives(iut: Iut) -> None:
         group = tester.group(angle=33.25)
         await tester.session.send(group[::-1])
         await tester.knows_angle(33.25, "a group in the reverse order")
+
+
+@requirement("agents.understood")
+@lasting
+async def test_for_long(iut: Iut) -> None:
+    """The agent takes what comes for eight seconds of a simulation, and still knows the latest."""
+    async with established(iut) as tester:
+        await tester.knows("a first group of perceptors")
+        for _ in range(LONG):
+            await tester.tell()
+        await tester.knows(f"{LONG} groups of perceptors")
 
 
 @requirement("text.unknown-ignored")

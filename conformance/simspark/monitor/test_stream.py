@@ -79,7 +79,9 @@ async def test_empty_messages(iut: Iut) -> None:
     async with introduced(iut) as tester:
         await tester.session.send([])
         await tester.follows("an empty message")
-        await tester.session.send_bytes(bytes(400))
+        behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
+        await tester.session.send_bytes(bytes(400) + behind)
+        await tester.knows_if_it_can(time=tester.time, score_right=35)
         await tester.follows("a hundred empty messages")
 
 
@@ -145,7 +147,10 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
         if not early:
             await tester.say(ODD[kind])
         await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
+        await tester.say(tester.partial(messages.moved(2, 2)))
         await tester.follows(kind, may_close=True)
+        if not tester.session.ended:
+            await tester.knows_if_it_can(ball=[2, 2, 0.042])
 
 
 @requirement("text.white-space")

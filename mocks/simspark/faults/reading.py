@@ -87,3 +87,10 @@ class EmptyEnds(Endpoint):
     """Takes an empty message for the end of the stream."""
 
     Reader = decoders.EmptyEnds
+
+
+@fault("empty-skips", violates="robustness.empty-message", subtle=True, roles=CLIENTS)
+class EmptySkips(Endpoint):
+    """Loses what one read brings behind several empty messages."""
+
+    Reader = decoders.EmptySkips

@@ -61,3 +61,12 @@ class HingesWithoutSign(Agent):
 
     def perceive_hinge(self, name: str, text: Any) -> None:
         super().perceive_hinge(name, str(text).lstrip("-"))
+
+
+@fault("three-hundred-groups", violates="agents.understood", subtle=True)
+class ThreeHundredGroups(Agent):
+    """Takes in no more than three hundred groups, and acts on."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if self.groups < 300:
+            super().perceive_hinge(name, text)

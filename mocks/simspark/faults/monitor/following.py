@@ -1,6 +1,7 @@
 """Faults of the monitor in what it takes from the states that it is sent."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from conformance.codec import Frame
@@ -101,6 +102,21 @@ class StopsAtMisfits(Monitor):
             self.stopped |= len(Scene(frame.value[2]).nodes) != len(scene.nodes)
         if not self.stopped:
             super().take_state(frame)
+
+
+@fault("no-updates-after-misfits", violates="robustness.odd-scenes", subtle=True)
+class NoUpdatesAfterMisfits(Monitor):
+    """Takes full graphs only after an update that does not fit."""
+
+    misfit = False
+
+    def take_state(self, frame: Frame) -> None:
+        scene = self.view.scene
+        if frame.name == "PartialState" and scene is not None:
+            self.misfit |= len(Scene(frame.value[2]).nodes) != len(scene.nodes)
+            if self.misfit:
+                frame = replace(frame, value=[*frame.value[:2], []])
+        super().take_state(frame)
 
 
 @fault("dies-beyond-the-list", violates="robustness.odd-scenes")
