@@ -202,10 +202,6 @@ async def _understands_roots(iut: Iut) -> bool:
                 with contextlib.suppress(Violation, Inconclusive):
                     await tester.knows(ball=[3, -2, 0.042], time=1, timed=["ball"])
                     return rooted
-                # Where it does not know the time either, roots are not why.
-                with contextlib.suppress(Inconclusive):
-                    if not _same((await tester.state()).get("time", 1), 1):
-                        break
     return True
 
 
