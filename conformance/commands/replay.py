@@ -1,7 +1,7 @@
 """Play one capture against an implementation.
 
 Our side of the capture is sent as it stands there; what the implementation answers is judged.
-Several connections are played one after another.
+Several connections are played one after another, in the order in which it opens them.
 With --mock it is the reference mock that answers. Exit 0 if nothing of level must is violated, 1 if
 something is, 3 if nothing could be tried.
 """
@@ -14,17 +14,21 @@ from pathlib import Path
 
 from conformance.commands import options as options_of_iut
 from conformance.configuration import Configuration, ConfigurationError
+from conformance.definitions.protocol import Protocol
 from conformance.exits import CONFORMANT, INCONCLUSIVE, NONCONFORMANT
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.judging import recordings
 from conformance.judging.captures import Capture, CaptureError
 from conformance.judging.recordings import Recording
 from conformance.reporting import ladder_text
 from conformance.reporting.text import one_line
-from conformance.running.replay import replay
+from conformance.running.replay import begun, due, replay
 from conformance.running.testbed import Testbed
 from conformance.session import Session
 from conformance.verdicts import VIOLATIONS, Conclusion, Verdict, Violation, violated
+
+_OTHERS = 100  # connections of an IUT that are none of those in the capture
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -66,21 +70,42 @@ async def _play(played: Recording, chosen: Configuration, args: argparse.Namespa
         async with Testbed(chosen) as testbed:
             iut = Iut(testbed, "")
             sessions = iut.sessions
-            await _connections(played.capture, iut)
+            await _connections(played, iut)
     except Conclusion as raised:
         conclusion = raised
     return _tell(played, sessions, conclusion, args)
 
 
-async def _connections(capture: Capture, iut: Iut) -> None:
+async def _connections(played: Recording, iut: Iut) -> None:
     """Play one connection after another, each with the instance of the IUT that it was with."""
+    capture = played.capture
     program = capture.extra.get("program")
     for _, numbers in groupby(capture.connections, key=capture.instance):
         async with iut.instance(program) as instance:
-            for number in numbers:
-                part = capture.only(number)
-                async with iut.connect(instance, channel=_channel(part, iut)) as session:
-                    await replay(session, part)
+            parts = [capture.only(number) for number in numbers]
+            if iut.role.serves or len(parts) == 1:
+                for part in parts:
+                    async with iut.connect(instance, channel=_channel(part, iut)) as session:
+                        await replay(session, part)
+            else:
+                await _opened_by(iut, instance, parts, played.protocol)
+
+
+async def _opened_by(
+    iut: Iut, instance: Instance, parts: list[Capture], protocol: Protocol
+) -> None:
+    """Play those that an IUT opens, as it opens them, until no more has to come."""
+    waited = [part for part in parts if due(protocol, part, iut.role.name)] or [*parts]
+    others = 0
+    while waited:
+        async with iut.connect(instance) as session:
+            part = await begun(session, parts) if others < _OTHERS else waited[0]
+            if part is None:
+                others += 1
+                continue
+            parts.remove(part)
+            waited = [each for each in waited if each is not part]
+            await replay(session, part)
 
 
 def _channel(capture: Capture, iut: Iut) -> str:

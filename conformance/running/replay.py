@@ -1,7 +1,7 @@
 """Plays one capture against an IUT: our side as it was captured, the IUT's side as it comes."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -64,6 +64,44 @@ async def replay(session: Session, capture: Capture) -> None:
     await session.unharmed("this")
     if captured.undecided and _repeats(session, capture, captured):
         raise Violation(str(capture.extra["expected"]), f"again {capture.extra.get('came')}")
+
+
+async def begun(session: Session, parts: Sequence[Capture]) -> Capture | None:
+    """Which of the captured connections that are left one is that an IUT has just opened.
+
+    Its first message tells, where all begin with one: which is opened first may be chance. None
+    where it is none of them: whatever else the IUT sends is its own choice, and what it has given
+    up before we came to it nobody reads the answer of.
+    """
+    iut = session.role.name
+    kinds = [_begins(part, iut) for part in parts]
+    within = session.seconds("startup") + session.seconds("response")
+    if None in kinds or not (message := await session.watch(within=within)):
+        return parts[0]
+    if message.name not in kinds:
+        return None
+    part = parts[kinds.index(message.name)]
+    if _leaves(part, iut):
+        return part
+    return None if await session.until_closed(session.seconds("quiet")) else part
+
+
+def _leaves(capture: Capture, iut: str) -> bool:
+    """Whether the IUT closes its side of a captured connection before it is told anything."""
+    ours = (e.sender not in (iut, None) or e.event == "closed" for e in capture.events)
+    first = next((e for e, counts in zip(capture.events, ours, strict=True) if counts), None)
+    return first is None or first.sender == iut
+
+
+def due(protocol: Protocol, capture: Capture, iut: str) -> bool:
+    """Whether a captured connection has a message of the IUT that paces the protocol."""
+    return bool(_captured(protocol, capture, iut, protocol.roles[iut].peer).pace)
+
+
+def _begins(capture: Capture, iut: str) -> str | None:
+    """The message that a captured connection begins with, if that is one of the IUT."""
+    spoken = next((event for event in capture.events if event.data), None)
+    return spoken.message if spoken and spoken.sender == iut else None
 
 
 async def _send(session: Session, events: list[Event]) -> None:

@@ -1,5 +1,6 @@
 """Several connections of one conversation: in one capture, in several, and as they are shown."""
 
+import asyncio
 import dataclasses
 import json
 from pathlib import Path
@@ -14,6 +15,7 @@ from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
 from conformance.reporting import ladder
+from conformance.running.replay import begun
 from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
 from conformance.selftest.driving import Place
 
@@ -96,6 +98,31 @@ def test_a_robot_with_a_connection_for_each_request(
     steps = ladder.read(path, "robot", {}).steps
     assert any(step.preview.startswith(f"#{asked[-1].connection} ") for step in steps)
     assert place.conformance("replay", str(path), *robot).code == 0
+
+
+@pytest.mark.parametrize("first", ["Register", "Push"])
+def test_which_connection_is_opened_first_may_be_chance(first: str) -> None:
+    """A robot that sends its sensors' data while it polls opens either before the other."""
+    capture = by_request("session-pushes")
+    parts = [capture.only(number) for number in capture.connections]
+
+    given_up = asyncio.Event()
+
+    async def watch(within: float) -> SimpleNamespace:
+        return SimpleNamespace(name=first)
+
+    async def until_closed(within: float) -> bool:
+        return given_up.is_set()
+
+    session: Any = SimpleNamespace(
+        role=LAB.roles["robot"], seconds=lambda name: 1.0, watch=watch, until_closed=until_closed
+    )
+    one = next(part for part in parts if part.events[0].message == first)
+    assert asyncio.run(begun(session, parts)) is one
+    others = [part for part in parts if part.events[0].message != first]
+    assert asyncio.run(begun(session, others)) is None
+    given_up.set()
+    assert asyncio.run(begun(session, parts)) is None
 
 
 def test_what_was_wrong_is_found_in_its_own_connection() -> None:

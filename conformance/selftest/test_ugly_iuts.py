@@ -100,11 +100,12 @@ def test_listens_elsewhere(family: str, host: str, place: Place) -> None:
     assert f"it listens at {shown}:{port}" in done.smoke["detail"]
 
 
-THREE_SESSIONS = """
+# The smoke session, the look at how it takes the next connection, and two tests
+FOUR_SESSIONS = """
 import socket
 server = socket.create_server(("127.0.0.1", 0))
 print(server.getsockname()[1], flush=True)
-for left in (2, 1, 0):
+for left in (3, 2, 1, 0):
     connection, _ = server.accept()
     if not left:
         server.close()
@@ -120,7 +121,7 @@ for left in (2, 1, 0):
 
 def test_one_that_is_gone_in_the_middle(place: Place) -> None:
     """How one ended that others have started nobody knows: what was not tried is not green."""
-    words = place.simulator(THREE_SESSIONS)
+    words = place.simulator(FOUR_SESSIONS)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout
         address = f"127.0.0.1:{int(serving.stdout.readline())}"
