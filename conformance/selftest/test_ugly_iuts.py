@@ -1,136 +1,19 @@
 """IUTs that misbehave as badly as programs can: each gets a truthful verdict and leaves nothing."""
 
 import json
-import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Done, Place
-
-MEBIBYTE = 1024 * 1024
-MOST_MEMORY = 300 * MEBIBYTE
-LAST_WORDS = "no licence: see the manual"
-
-
-def judged(place: Place, source: str, *words: str) -> Done:
-    """Run one test against a simulator; whatever came of it, nothing of it is left."""
-    done = place.run(SIMULATOR, *BRIEF, *(words or ONE_TEST), iut=place.simulator(source))
-    assert_clean(done)
-    return done
-
-
-def assert_clean(done: Done) -> None:
-    assert "Traceback" not in done.out + done.err
-    assert not done.left
-    assert not done.litter
-    assert done.memory < MOST_MEMORY
-    assert not done.report["problems"]
-
-
-def failed(done: Done) -> list[str]:
-    return [entry["id"] for entry in done.report["requirements"] if entry["verdict"] == "fail"]
-
-
-def verdicts(done: Done) -> dict[str, str]:
-    """The verdict of every test but the smoke session."""
-    return {test["id"]: test["verdict"] for test in done.report["tests"] if test["id"] != "smoke"}
-
-
-# Those that never take part: inconclusive
-
-
-@pytest.mark.parametrize(
-    ("ending", "how"),
-    [("sys.exit(1)", "exited with code 1"), ("os.kill(os.getpid(), 11)", "was killed by SIGSEGV")],
+from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Place
+from conformance.selftest.ugly import (
+    LAST_WORDS,
+    assert_clean,
+    failed,
+    judged,
+    verdicts,
 )
-def test_ends_at_once(place: Place, ending: str, how: str) -> None:
-    done = judged(place, f"print({LAST_WORDS!r}, file=sys.stderr, flush=True)\n{ending}")
-    assert done.code == 3
-    assert done.report["verdict"] == "inconclusive"
-    assert how in done.smoke["detail"]
-    assert LAST_WORDS in done.smoke["detail"]
-    assert LAST_WORDS in done.out
-    assert not verdicts(done)
-
-
-def test_server_that_ends_at_once(place: Place) -> None:
-    iut = place.simulator(f"print({LAST_WORDS!r}, file=sys.stderr); sys.exit(5)")
-    done = place.run(SIMULATOR, *BRIEF, *ONE_TEST, iut=[*iut, "{port}"])
-    assert_clean(done)
-    assert done.code == 3
-    assert "exited with code 5" in done.smoke["detail"]
-    assert LAST_WORDS in done.smoke["detail"]
-
-
-def test_server_that_never_listens(place: Place) -> None:
-    iut = place.simulator("time.sleep(1000)")
-    done = place.run(SIMULATOR, "--timing", "startup=0.5", iut=[*iut, "{port}"])
-    assert_clean(done)
-    assert done.code == 3
-    assert "did not accept" in done.smoke["detail"]
-    assert "--timing startup=SECONDS" in done.smoke["detail"]
-
-
-def test_nobody_listens(place: Place) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-        done = place.run(SIMULATOR, *BRIEF, "--connect", address)
-    assert_clean(done)
-    assert done.code == 3
-    assert f"nothing accepts at {address}: Connection refused" in done.out
-
-
-@pytest.mark.parametrize(("family", "host"), [("AF_INET6", "::1"), ("AF_INET", "127.0.0.2")])
-def test_listens_elsewhere(family: str, host: str, place: Place) -> None:
-    """A server that listens at another address, or of another family only, is told so."""
-    iut = place.program(
-        "import socket, sys, time\n"
-        f"server = socket.create_server(({host!r}, int(sys.argv[1])), family=socket.{family})\n"
-        "time.sleep(60)\n"
-    )
-    done = place.run(SIMULATOR, "--timing", "startup=1.5", iut=[*iut, "{port}"])
-    assert_clean(done)
-    assert done.code == 3
-    shown = f"[{host}]" if ":" in host else host
-    port = done.smoke["detail"].partition("127.0.0.1:")[2].partition(" ")[0]
-    assert f"it listens at {shown}:{port}" in done.smoke["detail"]
-
-
-# The smoke session, the look at how it takes the next connection, and two tests
-FOUR_SESSIONS = """
-import socket
-server = socket.create_server(("127.0.0.1", 0))
-print(server.getsockname()[1], flush=True)
-for left in (3, 2, 1, 0):
-    connection, _ = server.accept()
-    if not left:
-        server.close()
-    if not os.fork():
-        os.dup2(connection.fileno(), 0)
-        os.dup2(connection.fileno(), 1)
-        serve()
-        os._exit(0)
-    connection.close()
-    os.wait()
-"""
-
-
-def test_one_that_is_gone_in_the_middle(place: Place) -> None:
-    """How one ended that others have started nobody knows: what was not tried is not green."""
-    words = place.simulator(FOUR_SESSIONS)
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout
-        address = f"127.0.0.1:{int(serving.stdout.readline())}"
-        done = place.run(SIMULATOR, *BRIEF, "-k", "test_answered", "--connect", address)
-    assert_clean(done)
-    assert (done.code, done.verdict("handshake.answered")) == (3, "inconclusive")
-    assert "the IUT was gone after handshake::answered" in done.out
-    assert sorted(verdicts(done).values()) == ["inconclusive", "pass", "pass"]
-
 
 # Those that take part and break the protocol at once: one message, and no further test
 

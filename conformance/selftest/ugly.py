@@ -1,0 +1,31 @@
+"""What every IUT that misbehaves is to get: a truthful verdict, and nothing of it is left."""
+
+from conformance.selftest.driving import BRIEF, ONE_TEST, SIMULATOR, Done, Place
+
+MEBIBYTE = 1024 * 1024
+MOST_MEMORY = 300 * MEBIBYTE
+LAST_WORDS = "no licence: see the manual"
+
+
+def judged(place: Place, source: str, *words: str) -> Done:
+    """Run one test against a simulator; whatever came of it, nothing of it is left."""
+    done = place.run(SIMULATOR, *BRIEF, *(words or ONE_TEST), iut=place.simulator(source))
+    assert_clean(done)
+    return done
+
+
+def assert_clean(done: Done) -> None:
+    assert "Traceback" not in done.out + done.err
+    assert not done.left
+    assert not done.litter
+    assert done.memory < MOST_MEMORY
+    assert not done.report["problems"]
+
+
+def failed(done: Done) -> list[str]:
+    return [entry["id"] for entry in done.report["requirements"] if entry["verdict"] == "fail"]
+
+
+def verdicts(done: Done) -> dict[str, str]:
+    """The verdict of every test but the smoke session."""
+    return {test["id"]: test["verdict"] for test in done.report["tests"] if test["id"] != "smoke"}
