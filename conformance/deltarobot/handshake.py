@@ -62,7 +62,9 @@ async def greeted(
             await session.until_closed()
             if explained := diagnosis.opening(said(session)):
                 about, reason = explained
-                raise Violation(none.expected, reason, about, explains=True) from none
+                first = next(session.theirs)
+                event = session.events.index(first)
+                raise Violation(none.expected, reason, about, event, explains=True) from none
             if len(missing) == len(_SENT) and any(
                 f.requirement == _FIRST for f in session.judge.findings
             ):

@@ -206,7 +206,9 @@ def test_a_matrix_says_who_violates_what_with_whom(place: Place) -> None:
     done = place.conformance("pair", "deltarobot", "--max-time", "20", "--matrix", "pairs.toml")
     assert done.code == 1, done.out + done.err
     told = dict(line.split(": ", 1) for line in done.out.splitlines() if " with " in line)
-    assert told["sound with faulty"].startswith("server violates nothing; client violates handsh")
+    assert told["sound with faulty"].startswith(
+        "server violates nothing; client violates frame.byte-order"
+    )
     assert "cannot be started" in told["absent with faulty"]
     page = done.text("index.html")
     assert "client" in page and "sound-with-faulty/client/index.html" in page
