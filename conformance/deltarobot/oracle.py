@@ -13,7 +13,7 @@ it is about. Rules for this module:
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -108,8 +108,9 @@ class _Side:
     closed: bool = False
     disturbed: bool = False
     """It has given the other one a reason to end the connection without a word."""
-    strays: list[Finding] = field(default_factory=list)
-    """What has come between the halves of its handshake, where the second is still to come."""
+    strays: dict[str, Finding] = field(default_factory=dict)
+    """By name: what has come between the halves of its handshake, or an end before both of them,
+    where the rest is still to come."""
     ragged: bool = False
     """The contents of its latest message do not end where their parts do: their end is in doubt."""
 
@@ -183,7 +184,14 @@ class Oracle:
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True
-        if side.strays:
+        # One that listens first may give up a peer of which it hears no handshake that is right.
+        waited = peer.disturbed or peer.phase not in (Phase.OPEN, Phase.ENDED)
+        if [*side.strays] == [END] and waited:
+            what = f"the {sender} ended the session, and had kept its handshake back"
+            yield Finding("handshake.unasked", what, earlier=True)
+        elif side.strays and side.phase is Phase.CONNECTED:
+            yield from (replace(stray, earlier=True) for stray in side.strays.values())
+        elif side.strays:
             yield _lacking(sender, _HALVES[side.phase])
         elif not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
             yield from self._never_came(sender, side, peer)
@@ -218,15 +226,18 @@ class Oracle:
     def _course(self, sender: str, name: str) -> Iterator[Finding]:
         """What holds for a message of any name."""
         side = self._sides[sender]
-        half = side.phase in _HALVES
+        began = side.phase
         found = side.walk.step(sender, name)
         # A side that insists on the usual order of the handshake has a reason, right or wrong.
         side.disturbed |= bool(found) or side.phase is Phase.VERSION_SENT
-        if half and name in (*_SERVICE, "Pong", END):
-            # Where the other half never comes, that is what is wrong, and not what came instead.
-            side.strays, found = side.strays or found, []
-        elif side.phase is Phase.OPEN:
-            found, side.strays = [*found, *side.strays], []
+        instead = (END,) if began is Phase.CONNECTED else (*_SERVICE, "Pong", END)
+        if began in (Phase.CONNECTED, *_HALVES) and name in instead:
+            # Where the rest never comes, that is what is wrong, and not what came instead.
+            for stray in found:
+                side.strays.setdefault(name, stray)
+            found = []
+        elif began is Phase.CONNECTED or side.phase is Phase.OPEN:
+            found, side.strays = [*found, *side.strays.values()], {}
         yield from found
         if side.phase is Phase.OPEN:
             self.exercised |= {

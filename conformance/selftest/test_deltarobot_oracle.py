@@ -1,6 +1,7 @@
 """The deltarobot oracle: what a session exercises, and what it remembers of one."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,3 +59,33 @@ def test_positions_alone_are_an_exercise_only_behind_a_curve(begun: bool) -> Non
     positions = (oracle.message("server", "CurrentActuatorPosition", {}) for _ in range(300))
     found = {finding.requirement for findings in positions for finding in findings}
     assert ("progress.continuous" in found) == begun
+
+
+MAGIC = ("ProtocolMagic", {"magic": "DeltaRVr"})
+VERSION = ("ProtocolVersion", {"version": 1})
+END = ("EndOfTransmission", {"reason": ""})
+PING = ("Ping", {"number": 1})
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "violated"),
+    [
+        pytest.param([], [END], "handshake.unasked", id="silence"),
+        pytest.param([MAGIC], [END], "handshake.unasked", id="half of ours"),
+        pytest.param([END], [END], "handshake.unasked", id="something else"),
+        pytest.param([], [MAGIC, END], "handshake.unasked", id="half of its own"),
+        pytest.param([MAGIC, VERSION], [END], "handshake.first", id="nothing"),
+        pytest.param([MAGIC, VERSION, END], [END], "handshake.first", id="nothing but the end"),
+        pytest.param([], [END, MAGIC, VERSION], "handshake.first", id="too late"),
+        pytest.param([MAGIC, VERSION], [MAGIC, END], "handshake.version-sent", id="half"),
+        pytest.param([], [MAGIC, PING], "handshake.version-sent", id="service instead"),
+    ],
+)
+def test_who_ends_without_a_handshake(ours: list[Any], theirs: list[Any], violated: str) -> None:
+    """A side that keeps its own back until the peer's comes may give up one that sends none."""
+    oracle = Oracle()
+    for message in ours:
+        list(oracle.message("client", *message))
+    found = [finding for message in theirs for finding in oracle.message("server", *message)]
+    found += oracle.closed("server")
+    assert {finding.requirement for finding in found} - {"handshake.before-service"} == {violated}

@@ -236,6 +236,12 @@ async def each(iut: Iut, messages: dict[str, Any], what: str, again: int = 0) ->
             await session.send(*messages.values())
         await session.send(*list(messages.values()) * again)
         await goes_on(iut, session, f"{what} of every size")
+    if not tester.of(iut).asks:
+        # Pongs in between, of whatever numbers, may bring it back into step by chance.
+        async with opened(iut) as session:
+            await session.stop_answering()
+            await session.send(*messages.values())
+            await tester.of(session).follows(iut, session, f"{what} of every size")
 
 
 @each_of(

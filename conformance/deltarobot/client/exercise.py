@@ -25,6 +25,7 @@ ABOUT = {
     "desired": "progress.desired-direction",
 }
 """By what the application sees, which requirement says what that is to be."""
+_FLOATS = "frame.floats"
 
 _PLAINLY: dict[str, Sequence[Any]] = {
     "curve": PLAIN,
@@ -65,8 +66,11 @@ async def sees(
     seen = facts[what]
     reverse = same(backwards(), seen)
     expected = f"{what} to be {shown(list(wanted), 40 if reverse else 120)}"
-    why = "its bytes are read in reverse order: " if reverse else ""
-    raise Violation(expected, f"{why}it is {shown(seen, 120)}", requirement)
+    if reverse:
+        # Whatever else it reads rightly: that is about its floats, and not about what they mean.
+        came = f"its bytes are read in reverse order: it is {shown(seen, 120)}"
+        raise Violation(expected, came, _FLOATS)
+    raise Violation(expected, f"it is {shown(seen, 120)}", requirement)
 
 
 async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
@@ -78,20 +82,18 @@ async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]
         await sees(session, what, wanted)
     except Violation as wrong:
         wrong.shown_in(session)
-        if what in await _changed(iut):
-            wrong.requirement = ABOUT[what]
+        wrong.requirement = (await _changed(iut)).get(what, wrong.requirement)
         raise
 
 
-async def _changed(iut: Iut) -> set[str]:
-    """What a client shows otherwise than it came, also in the plainest exercise.
+async def _changed(iut: Iut) -> Mapping[str, str]:
+    """By what a client shows wrong in the plainest exercise as well: which requirement it violates.
 
-    Nothing where it does so with all that it shows: that is about floats as such, unless points are
-    lost.
+    Where it does so with all that it shows, that is about floats as such, unless points are lost.
     """
 
-    async def found() -> set[str]:
-        changed = set()
+    async def found() -> Mapping[str, str]:
+        changed = {}
         async with opened(Iut(iut.testbed, "")) as session:
             await session.send(curve(*PLAIN))
             vectors = {what: at for what, at in _PLAINLY.items() if what in STATE_OF}
@@ -99,12 +101,15 @@ async def _changed(iut: Iut) -> set[str]:
             facts = await told(session)
             for what in facts.keys() & ABOUT.keys():
                 try:
-                    await sees(session, what, _PLAINLY[what])
+                    await sees(session, what, _PLAINLY[what], ABOUT[what])
                 except Violation as wrong:
-                    changed |= {what} if wrong.came != "it is None" else set()
+                    if wrong.came != "it is None":
+                        changed[what] = wrong.requirement or ABOUT[what]
             seen = (await told(session)).get("curve")
         lost = "curve" in changed and not (isinstance(seen, list) and len(seen) == len(PLAIN))
-        return changed if lost or changed < facts.keys() & ABOUT.keys() else set()
+        if lost or changed.keys() < facts.keys() & ABOUT.keys():
+            return changed
+        return dict.fromkeys(changed, _FLOATS)
 
     return await iut.once("changed values", found)
 
@@ -124,7 +129,7 @@ async def misread(iut: Iut) -> str:
             except Violation as wrong:
                 if wrong.came == "it is None":
                     return ""
-                return ABOUT[what] if what in await _changed(iut) else "frame.floats"
+                return (await _changed(iut)).get(what, _FLOATS)
     return ""
 
 

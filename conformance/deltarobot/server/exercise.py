@@ -120,7 +120,8 @@ async def _plain(iut: Iut) -> Plain:
                 changed |= {name} if latest and not same(STATE[what], latest) else set()
         if same(_PLAIN, points):
             return Plain("", frozenset(changed))
-        return Plain(_VALUES if changed < {*MEANS.values()} else _FLOATS, frozenset(changed))
+        floats = same(turned(_PLAIN), points) or changed == {*MEANS.values()}
+        return Plain(_FLOATS if floats else _VALUES, frozenset(changed))
 
 
 async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:

@@ -32,12 +32,17 @@ class VectorsOfDoubles(Server):
         self.write(struct.pack("<H4d", CODES[name], *vector, 0.0))
 
 
-@fault("big-endian-floats", violates="frame.floats")
-class BigEndianFloats(Server):
-    """Sends floats with the most significant byte first, as QDataStream does by itself."""
+@fault("big-endian-curves", violates="frame.floats", subtle=True)
+class BigEndianCurves(Server):
+    """Sends the floats of curves alone with the most significant byte first."""
 
     def send_curve(self, curve: list[Vector]) -> None:
         self.write(frame(0xF009, b"".join(struct.pack(">3f", *point) for point in curve)))
+
+
+@fault("big-endian-floats", violates="frame.floats")
+class BigEndianFloats(BigEndianCurves):
+    """Sends floats with the most significant byte first, as QDataStream does by itself."""
 
     def send_vector(self, name: str, vector: Vector) -> None:
         self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
