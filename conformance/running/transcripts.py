@@ -2,13 +2,14 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from conformance.judging.captures import LEFT_OUT, Capture, Event, write
+from conformance.judging.judge import Finding
 from conformance.judging.packed import unpacked
 from conformance.session import Session
 
@@ -99,7 +100,9 @@ class Transcripts:
         events, places = _merged(sessions)
         shown = [(decisive, event)]
         for each in sessions:
-            shown += [(each, finding.event) for finding in each.judge.findings]
+            shown += [
+                (each, at) for finding in each.judge.findings for at in _events(finding, each)
+            ]
         marked = [
             places[sessions.index(each), at]
             for each, at in shown
@@ -128,6 +131,14 @@ class Transcripts:
         self.run.bytes += (self.folder / path).stat().st_size
         where = {key: numbers[place] for key, place in places.items() if place in numbers}
         return Transcript(path, capture, where)
+
+
+def _events(finding: Finding, session: Session) -> Iterator[int | None]:
+    """The event of a finding, and the one by which it was found, if that came behind it."""
+    yield finding.event
+    if finding.earlier and finding.event is not None:
+        behind = range(finding.event + 1, len(session.events))
+        yield next((at for at in behind if session.events[at].sender == session.role.name), None)
 
 
 def _merged(sessions: Sessions) -> tuple[list[Event], dict[tuple[int, int], int]]:

@@ -14,6 +14,7 @@ from conformance.definitions import locate, protocols
 from conformance.judging import captures, recordings
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
+from conformance.judging.judge import Finding
 from conformance.reporting import ladder
 from conformance.running.replay import begun
 from conformance.running.transcripts import FLOOD, FULL, KEPT, MOST, Transcripts, Written
@@ -190,7 +191,7 @@ def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flooded", [False, True])
 def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, flooded: bool) -> None:
     """What a message is decoded into takes its room in the file as well as its bytes."""
-    session, last = _talkative(), SimpleNamespace(event=1999)
+    session, last = _talkative(), Finding("framing.json-lines", "x", 1999)
     decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
     session.events, session.flooded = [decoded] * 2000, flooded
     session.judge = SimpleNamespace(findings=[last])
@@ -215,7 +216,7 @@ def test_what_is_wrong_late_in_a_long_session_is_kept(
     events.append(captures.Event(0.3, "simulator", event="exited", details={"how": "1"}))
     session = _talkative()
     session.events = events
-    session.judge = SimpleNamespace(findings=[SimpleNamespace(event=at)])
+    session.judge = SimpleNamespace(findings=[Finding("framing.json-lines", "x", at)])
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     written = kept.of((session,))
     place = written.place((session,), session, at)
@@ -274,3 +275,16 @@ def test_several_messages_of_one_write_are_shown_as_such(
     (step,) = ladder.read(path, "simulator", {}).steps
     assert step.label == "2 messages: StartExecution, USD"
     assert "/media/card" in step.decoded
+
+
+def test_what_shows_a_finding_is_kept_though_it_came_later(tmp_path: Path) -> None:
+    """Without it nothing could be found again in the message before."""
+    session = _talkative()
+    said = session.events[0]
+    session.events = [said] * 1000 + [dataclasses.replace(said, data=b"x" * KEPT)] + [said] * 1000
+    session.judge = SimpleNamespace(
+        findings=[Finding("framing.json-lines", "x", 1000, earlier=True)]
+    )
+    kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
+    assert kept.of((session,)).place((session,), session, 1001) == 1001
+    assert kept.of((session,)).gaps
