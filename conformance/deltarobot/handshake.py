@@ -62,8 +62,7 @@ async def greeted(
             await session.until_closed()
             if explained := diagnosis.opening(said(session)):
                 about, reason = explained
-                first = next(session.theirs)
-                event = session.events.index(first)
+                event = session.events.index(next(session.theirs))
                 raise Violation(none.expected, reason, about, event, explains=True) from none
             if len(missing) == len(_SENT) and any(
                 f.requirement == _FIRST for f in session.judge.findings

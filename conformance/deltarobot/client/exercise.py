@@ -52,7 +52,7 @@ async def sees(
     async def decided() -> bool:
         nonlocal state, facts, right
         state = await session.instance.upper("state")
-        facts = state.result if state.ok and isinstance(state.result, dict) else {}
+        facts = _facts(state)
         right = what in facts and same(wanted, facts[what])
         return right or (what in facts and same(backwards(), facts[what]))
 
@@ -137,7 +137,10 @@ async def told(session: Session) -> Mapping[str, Any]:
     """The values of the exercise that its application shows: it need not keep all of them."""
     if not session.instance.upper.offers("state"):
         return {}
-    state = await session.instance.upper("state")
+    return _facts(await session.instance.upper("state"))
+
+
+def _facts(state: Answer) -> Mapping[str, Any]:
     return state.result if state.ok and isinstance(state.result, dict) else {}
 
 

@@ -150,19 +150,21 @@ class Tester:
 
     async def load(self, name: str | Path = ROBOT) -> None:
         """Have the IUT read a catalog; we read it, too."""
+        await self.means("catalog", path=self._reads(name))
+
+    def _reads(self, name: str | Path) -> str:
+        """Read a catalog, of which no layout is known yet; its path."""
         path = catalogs() / name
         self.catalog = _read(path.read_bytes())
         self._layouts.clear()
-        await self.means("catalog", path=str(path))
+        return str(path)
 
     async def understands(self, name: str, access: bool = True) -> None:
         """Have the IUT take a catalog, and tell its layout of every type. Raises Violation.
 
         Every parameter has its place then, in the blocks it belongs to: that is looked at there.
         """
-        path = catalogs() / name
-        self.catalog = _read(path.read_bytes())
-        await self.tested("catalog", path=str(path))
+        await self.tested("catalog", path=self._reads(name))
         for type_ in self.catalog:
             await self.tested("layout", type=type_)
         for type_ in self.catalog:

@@ -16,6 +16,7 @@ from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import (
     before,
     in_setup,
+    needs_ready,
     opened,
     plain_session,
     plays_on,
@@ -75,8 +76,7 @@ async def test_starts_although_ready_comes_late(iut: Iut) -> None:
     """Ready may take its time."""
     async with startable(iut) as session:
         await session.send(answer(), SIGNATURE)
-        if await session.watch(START, within=3 * session.seconds("quiet")):
-            raise Inconclusive("StartExecution comes without any Ready (start.waits-for-ready)")
+        await needs_ready(session, within=3 * session.seconds("quiet"))
         await starts(session, to="after a Ready that took its time")
 
 

@@ -13,6 +13,7 @@ from conformance.vexide.frontend.tester import (
     finishes,
     hang_up,
     in_setup,
+    needs_ready,
     opened,
     shown,
     starts,
@@ -45,8 +46,7 @@ async def test_text_on_stderr(iut: Iut, text: str) -> None:
 async def test_ready_on_stderr(iut: Iut) -> None:
     """A Ready on standard error does not count: StartExecution follows that on the stream."""
     async with in_setup(iut) as session:
-        if await session.watch(START):
-            raise Inconclusive("StartExecution comes without any Ready (start.waits-for-ready)")
+        await needs_ready(session)
         await complain(session, encode(READY))
         upper = session.instance.upper
         if upper.offers("start"):

@@ -77,6 +77,12 @@ def _reading(session: Session, lines: int) -> Within:
     return "response" if lines <= _A_RESPONSE else session.left(patience(session, lines))
 
 
+async def needs_ready(session: Session, within: Within | None = None) -> None:
+    """Raise Inconclusive where StartExecution comes although no Ready was sent."""
+    if await session.watch(START, within=within):
+        raise Inconclusive("StartExecution comes without any Ready (start.waits-for-ready)")
+
+
 async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
     """Send Ready; the StartExecution that it brings, by itself or once the user wants to start.
 

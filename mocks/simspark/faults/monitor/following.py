@@ -94,29 +94,29 @@ class ExponentsUnread(Monitor):
 class StopsAtMisfits(Monitor):
     """Stops following after an update that does not fit, and keeps its connection."""
 
-    stopped = False
-
-    def take_state(self, frame: Frame) -> None:
-        scene = self.view.scene
-        if frame.name == "PartialState" and scene is not None:
-            self.stopped |= len(Scene(frame.value[2]).nodes) != len(scene.nodes)
-        if not self.stopped:
-            super().take_state(frame)
-
-
-@fault("no-updates-after-misfits", violates="robustness.odd-scenes", subtle=True)
-class NoUpdatesAfterMisfits(Monitor):
-    """Takes full graphs only after an update that does not fit."""
-
     misfit = False
 
     def take_state(self, frame: Frame) -> None:
         scene = self.view.scene
         if frame.name == "PartialState" and scene is not None:
             self.misfit |= len(Scene(frame.value[2]).nodes) != len(scene.nodes)
-            if self.misfit:
-                frame = replace(frame, value=[*frame.value[:2], []])
-        super().take_state(frame)
+        left = self.follow(frame) if self.misfit else frame
+        if left:
+            super().take_state(left)
+
+    def follow(self, frame: Frame) -> Frame | None:
+        """What it takes of a message after that."""
+        return None
+
+
+@fault("no-updates-after-misfits", violates="robustness.odd-scenes", subtle=True)
+class NoUpdatesAfterMisfits(StopsAtMisfits):
+    """Takes full graphs only after an update that does not fit."""
+
+    def follow(self, frame: Frame) -> Frame | None:
+        if frame.name != "PartialState":
+            return frame
+        return replace(frame, value=[*frame.value[:2], []])
 
 
 @fault("dies-beyond-the-list", violates="robustness.odd-scenes")
