@@ -108,6 +108,10 @@ class Late(Inconclusive):
         self.took = took
 
 
+class Hindered(Inconclusive):
+    """Another test may have stood in the IUT's way: this one is held again by itself."""
+
+
 class NotExercised(Conclusion):
     """The means were missing; the text says what to provide."""
 

@@ -36,7 +36,7 @@ from conformance.running.progress import Progress
 from conformance.running.results import Result, conclude
 from conformance.running.selection import Collected
 from conformance.running.testbed import Testbed
-from conformance.verdicts import VIOLATIONS, NotExercised, Verdict
+from conformance.verdicts import VIOLATIONS, Hindered, NotExercised, Verdict
 
 LOOK = 0.05  # seconds between two looks at what the sessions of a test have shown
 
@@ -217,10 +217,12 @@ class Runner:
             self._doubted.append(attempt)
 
     async def _look_again(self, testbed: Testbed) -> None:
-        """Hold again, few at a time, what may have failed for the machine alone."""
+        """Hold again, few at a time, what may have failed for the machine or another test alone."""
         for first in self._doubted:
             self._doubt.forget(first.error, first.iut)
-        while (few := min(self._doubt.lasts, self._run.at_a_time)) and self._doubted:
+        self._doubted.sort(key=lambda one: not isinstance(one.error, Hindered))
+        at_a_time = self._run.at_a_time
+        while self._doubted and (few := self._doubt.few(self._doubted[0].error, at_a_time)):
             firsts = self._doubted[:few]
             del self._doubted[:few]
             again = (self._held(one.item, Iut(testbed, one.iut.deciding)) for one in firsts)

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.captures import Event
 from conformance.running.doubt import CONFIRMED, LOST, Doubt
-from conformance.verdicts import NotExercised, Violation
+from conformance.verdicts import Hindered, NotExercised, Violation
 
 _EVENTS = (Event(0.1, "robot", b"something came"), Event(0.2, "robot", event="closed"))
 
@@ -55,3 +55,13 @@ def test_a_test_that_holds_then_says_that_it_did_not_at_first() -> None:
     again = iut()
     Doubt().settle(Violation("a push", "none came"), None, again)
     assert again.remark.startswith("expected a push; none came; tested again")
+
+
+def test_what_another_test_was_in_the_way_of_is_held_again_by_itself() -> None:
+    doubt, hindered = Doubt(), Hindered("it may wait for a lock of another program")
+    assert doubt.arises(hindered, iut(), lost=0)
+    assert doubt.few(hindered, at_a_time=4) == 1
+    again = iut()
+    doubt.settle(hindered, Violation("an answer", "none came"), again)
+    assert doubt.lasts == CONFIRMED, "that says nothing of the machine"
+    assert "tested again, by itself" in again.remark

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,15 +18,22 @@ from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.running.patience import counting, in_time
 from conformance.runtime.memory import catalog
+from conformance.runtime.memory.bits import observed
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
-from conformance.runtime.memory.samples import sample
 from conformance.runtime.tester import has_answered, patience
 from conformance.session import Session
-from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
+from conformance.verdicts import (
+    Conclusion,
+    Hindered,
+    Inconclusive,
+    NotExercised,
+    Unreachable,
+    Violation,
+)
 
 ROBOT = "robot.yaml"
 ONE = "one.yaml"  # of a single peripheral
@@ -85,7 +92,7 @@ class Tester:
                 raise Unreachable(text + how) from None
             await self._nothing_is_stuck()
             if waits:
-                raise Inconclusive(waits) from None
+                raise Hindered(waits) from None
             expected = f"the operation '{operation}' to be answered"
             came = f"it was not within {limit:g} s{instance.upper.instead}"
             raise Violation(expected, came) from None
@@ -98,7 +105,7 @@ class Tester:
         if waits and not answer.ok:
             self._waits -= 1
             if self._waits < 0:
-                raise Inconclusive(waits)
+                raise Hindered(waits)
             return await self.ask(operation, **arguments)
         return answer
 
@@ -166,18 +173,21 @@ class Tester:
         """
         await self.tested("catalog", path=self._reads(name))
         for type_ in self.catalog:
-            await self.tested("layout", type=type_)
-        for type_ in self.catalog:
-            await self.layout(type_, access)
+            await self.layout(type_, access, self.tested)
 
-    async def layout(self, type_: str, access: bool = True) -> Layout:
+    async def layout(
+        self,
+        type_: str,
+        access: bool = True,
+        asked: Callable[..., Awaitable[Answer]] | None = None,
+    ) -> Layout:
         """The IUT's layout of a type, as it has to be (`check_layout`).
 
-        Raises Inconclusive where it does not tell one.
+        Raises Inconclusive where it does not tell one, unless it is ``asked`` by `tested`.
         """
         if type_ not in self._layouts:
             peripheral = self.catalog[type_]
-            answer = await self.means("layout", type=type_)
+            answer = await (asked or self.means)("layout", type=type_)
             try:
                 layout = declared(answer.result, peripheral)
             except LayoutError as error:
@@ -286,48 +296,17 @@ class Tester:
         if peripheral not in known:
             known[peripheral] = {}
             with contextlib.suppress(Conclusion):
-                known[peripheral] = await self._observed(type_, layout)
+                known[peripheral] = await observed(await self._blank(type_, layout))
         self._layouts[type_] = replace(layout, bits=known[peripheral])
         return self._layouts[type_]
 
-    async def _observed(self, type_: str, layout: Layout) -> dict[str, int]:
-        """By parameter the bit that an operation with it alone sets, if each has one of its own."""
+    async def _blank(self, type_: str, layout: Layout) -> Buffer:
+        """A valid buffer of which the bits of parameters need not be known."""
         if self.owns:
-            buffer, operation, bitmap = await self._connected(type_), "set_data", "update"
-        else:
-            buffer, operation, bitmap = self._make(type_, layout), "set_value", "write"
-            await buffer.put({"valid": 1})
-        found: dict[str, int] = {}
-        for param in buffer.peripheral.params:
-            if param.name in layout.params("read" if self.owns else "write"):
-                await buffer.put({f"control.{bitmap}": 0})
-                value = sample(param, 3)
-                alone = {"param": param.name, "value": value}
-                given = {"values": {param.name: value}} if self.owns else alone
-                await self.means(operation, **buffer.arguments, **given)
-                bits = int((await buffer.look())[f"control.{bitmap}"])
-                if bits.bit_count() != 1:
-                    return {}
-                found[param.name] = bits.bit_length() - 1
-        found |= await self._answered(buffer, found)
-        usual = all(buffer.peripheral.index(name) == bit for name, bit in found.items())
-        return {} if usual or len({*found.values()}) < len(found) else found
-
-    async def _answered(self, buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
-        """The bits of the other parameters, for which an operation answers where it is offered."""
-        block = "write" if self.owns else "read"
-        bitmap = "write" if self.owns else "update"
-        found: dict[str, int] = {}
-        if all(name in known for name in buffer.layout.params(block)):
-            return found
-        with contextlib.suppress(Inconclusive, NotExercised):
-            for bit in range(8 * buffer.layout[f"control.{bitmap}"].size):
-                if bit not in known.values():
-                    await buffer.put({f"control.{bitmap}": 1 << bit})
-                    answer = await self.means(f"get_{bitmap}", **buffer.arguments)
-                    names = [*answer.result] if isinstance(answer.result, dict) else []
-                    found |= {name: bit for name in names if name not in known}
-        return found
+            return await self._connected(type_)
+        buffer = self._make(type_, layout)
+        await buffer.put({"valid": 1})
+        return buffer
 
     # The end
 
