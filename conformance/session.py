@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, Left
-from conformance.verdicts import Late, Violation
+from conformance.running.patience import CLOSED, LESS_LATE, Left, Names
+from conformance.verdicts import Conclusion, Late, Violation
 from conformance.waiting import Wait, Waiting, Within
 from conformance.wire import IN_PIECES, Message
 
@@ -19,6 +20,31 @@ RESET = "reset the connection"
 
 def _any(_: Message) -> bool:
     return True
+
+
+@dataclass
+class _Awaited:
+    """A message that is expected: which, since when and for how long.
+
+    ``flow`` is that such messages keep coming, where something rests on that. ``alone`` are the
+    seconds to react in, ``allowed`` with those to start in before, where it is ``starting``;
+    ``usual``: these are meant. ``declared`` tells the seconds that it may take, ``planned`` of them
+    at first; ``seconds`` it was really awaited. ``lags`` are those after which such messages come
+    too late again and again, else 0.
+    """
+
+    names: Names
+    wait: Wait
+    flow: Wait | None
+    asked: float
+    starting: bool
+    usual: bool
+    alone: float
+    allowed: float
+    declared: Callable[[], float]
+    planned: float
+    lags: float
+    seconds: float = 0.0
 
 
 class Session(Waiting):
@@ -66,21 +92,11 @@ class Session(Waiting):
         ``within`` are seconds, or the name of a timing, or what is ``left``, which are longer by
         what a busy machine takes meanwhile; if none, the time to react in, and to start in before.
         """
-        configuration = self.instance.configuration
-        alone = unhurried = configuration.seconds("response")
-        starting = not (self.received or self.instance.spoke)
-        if within is None and starting:
-            startup = configuration.seconds("startup")
-            unhurried += startup
-            declared = self._lasting(alone + self._patience.startup(names, startup))
-        else:
-            declared = self._lasting("response" if within is None else within)
-        lags = self._patience.lags(names) if within is None else 0.0
-        wait = Wait((what,) if what else names, bool(what) or where is not _any, requirement)
-        planned = seconds = declared()
-        asked = self.now
+        expected = f"{' or '.join(names) or 'a message'} {to}".strip()
+        certain = bool(what) or where is not _any
+        wait = Wait((what,) if what else names, certain, requirement)
+        awaited = self._awaited(names, wait, within, flow)
         start = self._cursor
-        ebb = Wait((f"more of {', '.join(names)}",), True, flow) if flow else None
 
         def found() -> bool:
             while self._cursor < len(self.received):
@@ -90,60 +106,99 @@ class Session(Waiting):
                     return True
             return False
 
-        def deadline() -> float:
-            if not ebb:
-                return enough()
-            latest, ceased = self._ceased(ebb, names, asked)
-            # What has not come by then is not to be blamed where it is the flow that has ceased.
-            silent = enough() - latest > (ceased - latest) / 2
-            return ceased if silent else min(enough(), ceased)
+        if await self._until(found, lambda: self._deadline(awaited), wait):
+            message = self.received[self._cursor - 1]
+            self._arrived(awaited, expected, message)
+            return message
+        await self.settled()
+        raise self._absent(awaited, expected, start)
 
-        def enough() -> float:
-            nonlocal seconds
-            whole = declared()
-            if lags:
-                seconds = min(whole, unhurried)
-                return asked + seconds
-            seconds = self._brief(wait, whole)
-            if seconds < whole:
-                return asked + seconds
-            # What was waited for in vain a moment ago is hardly late.
-            late = LESS_LATE if wait.names in self.missed else self._patience.late
-            # What a busy machine adds to a deadline tells a late one as well.
-            return asked + seconds + max(late * min(seconds, alone) - (whole - planned), 0.0)
+    def _awaited(
+        self, names: Names, wait: Wait, within: Within | None, flow: str | None
+    ) -> _Awaited:
+        """A message of these names that is awaited from now on, as of ``expect``."""
+        configuration = self.instance.configuration
+        alone = allowed = configuration.seconds("response")
+        starting = not (self.received or self.instance.spoke)
+        if within is None and starting:
+            startup = configuration.seconds("startup")
+            allowed += startup
+            declared = self._lasting(alone + self._patience.startup(names, startup))
+        else:
+            declared = self._lasting("response" if within is None else within)
+        return _Awaited(
+            names,
+            wait,
+            Wait((f"more of {', '.join(names)}",), True, flow) if flow else None,
+            self.now,
+            starting,
+            within is None,
+            alone,
+            allowed,
+            declared,
+            declared(),
+            self._patience.lags(names) if within is None else 0.0,
+        )
 
-        expected = f"{' or '.join(names) or 'a message'} {to}".strip()
-        if not await self._until(found, deadline, wait):
-            await self.settled()
-            over = self._ended or self.lost
-            in_time = "" if over else f" within {round(seconds, 2):g} s"
-            if lags and not over:
-                text = f"expected {expected}{in_time}; the last ones came after {lags:.1f} s"
-                raise Late(text, lags)
-            if self.lost:
-                ebb = None
-            if ebb and self.now >= self._ceased(ebb, names, asked)[1]:
-                wait, requirement = ebb, flow
-            elif ebb and (gap := self._gap(names, asked)) > self.seconds("response"):
-                raise Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
-            self._miss(wait)
-            raise self._lacking(names, f"{expected}{in_time}", start, requirement)
-        message = self.received[self._cursor - 1]
-        took = message.at - asked
-        if not starting:
-            self._patience.reacted(wait.names, took)
-        if ebb:
-            self._patience.reacted(ebb.names, self._gap(names, asked))
-        if within is None:
-            if took > alone:
-                self._slow = message.event
-            if took > alone or self._reacts(message):
-                self._patience.answered(names, took, alone, unhurried)
-        if within is None and took > (most := declared()):
+    def _deadline(self, awaited: _Awaited) -> float:
+        """Until when it is awaited, as it seems now."""
+        enough = self._enough(awaited)
+        if awaited.flow is None:
+            return enough
+        latest, ceased = self._ceased(awaited.flow, awaited.names, awaited.asked)
+        # What has not come by then is not to be blamed where it is the flow that has ceased.
+        silent = enough - latest > (ceased - latest) / 2
+        return ceased if silent else min(enough, ceased)
+
+    def _enough(self, awaited: _Awaited) -> float:
+        """The same, whatever else comes meanwhile."""
+        whole = awaited.declared()
+        if awaited.lags:
+            awaited.seconds = min(whole, awaited.allowed)
+            return awaited.asked + awaited.seconds
+        awaited.seconds = self._brief(awaited.wait, whole)
+        if awaited.seconds < whole:
+            return awaited.asked + awaited.seconds
+        # What was waited for in vain a moment ago is hardly late.
+        late = LESS_LATE if awaited.wait.names in self.missed else self._patience.late
+        grace = late * min(awaited.seconds, awaited.alone)
+        # What a busy machine adds to a deadline tells a late one as well.
+        return awaited.asked + awaited.seconds + max(grace - (whole - awaited.planned), 0.0)
+
+    def _arrived(self, awaited: _Awaited, expected: str, message: Message) -> None:
+        """Tell the run how long a message has taken. Raises Late where that was too long."""
+        took = message.at - awaited.asked
+        if not awaited.starting:
+            self._patience.reacted(awaited.wait.names, took)
+        if awaited.flow:
+            gap = self._gap(awaited.names, awaited.asked)
+            self._patience.reacted(awaited.flow.names, gap)
+        if not awaited.usual:
+            return
+        if took > awaited.alone:
+            self._slow = message.event
+        if took > awaited.alone or self._reacts(message):
+            self._patience.answered(awaited.names, took, awaited.alone, awaited.allowed)
+        if took > (most := awaited.declared()):
             raise Late(
                 f"expected {expected} within {round(most, 2):g} s; it came after {took:.1f} s", took
             )
-        return message
+
+    def _absent(self, awaited: _Awaited, expected: str, start: int) -> Conclusion:
+        """What it means that nothing has come, of what was received from ``start`` on."""
+        over, missed, names = self._ended or self.lost, awaited.wait, awaited.names
+        in_time = "" if over else f" within {round(awaited.seconds, 2):g} s"
+        if awaited.lags and not over:
+            text = f"expected {expected}{in_time}; the last ones came after {awaited.lags:.1f} s"
+            return Late(text, awaited.lags)
+        if awaited.flow and not self.lost:
+            gap = self._gap(names, awaited.asked)
+            if self.now >= self._ceased(awaited.flow, names, awaited.asked)[1]:
+                missed = awaited.flow
+            elif gap > self.seconds("response"):
+                return Late(f"expected {expected}{in_time}; they come after {gap:.1f} s", gap)
+        self._miss(missed)
+        return self._lacking(names, f"{expected}{in_time}", start, missed.requirement)
 
     async def watch(
         self,
