@@ -68,6 +68,25 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         f"Its role: {role.title}. `conformance run` in this folder uses this file."
     )
     yield from ("", "[iut]", 'name = "my implementation"', f"role = {_string(str(role))}", "")
+    yield from _started(role)
+    yield from _section("timing", "Times in seconds.")
+    for setting in protocol.concerning(role, protocol.timings):
+        seconds = 1.0 if setting.default is None else setting.default
+        yield from _entry(setting.name, json.dumps(seconds), setting.description)
+    yield from _named(role)
+    if role.hooks:
+        yield from _operations(role)
+    if ixit := protocol.concerning(role, protocol.ixit):
+        yield from _section("ixit", "Other things that the tester must know.")
+        for setting in ixit:
+            choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
+            value = _string(str(setting.default or ""))
+            yield from _entry(setting.name, value, f"{setting.description}{choice}")
+    yield from _excused(protocol, role)
+
+
+def _started(role: Role) -> Iterator[str]:
+    """How it is started or reached."""
     yield from _comment(
         "The command that starts it, as a shell would split it, or as a list of words."
     )
@@ -97,10 +116,10 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
             "(see [hooks]); stdio or none:"
         )
         yield f"# upper_tester = {_string(role.upper_tester or 'none')}"
-    yield from _section("timing", "Times in seconds.")
-    for setting in protocol.concerning(role, protocol.timings):
-        seconds = 1.0 if setting.default is None else setting.default
-        yield from _entry(setting.name, json.dumps(seconds), setting.description)
+
+
+def _named(role: Role) -> Iterator[str]:
+    """What it is to run, by the names that the suite has for that."""
     if role.programs:
         yield from _section(
             "programs",
@@ -117,33 +136,34 @@ def _lines(protocol: Protocol, role: Role) -> Iterator[str]:
         )
         for name, description in role.procedures.items():
             yield from _entry(name, _string(name), description)
-    if role.hooks:
-        yield from _section(
-            "hooks",
-            "Commands that do to the implementation what its user or a local program would. They "
-            "are run once per operation; {pid} is the process under test. What a hook prints, if "
-            "it is JSON, is the operation's result.",
-        )
-        for hook in role.hooks.values():
-            words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
-            yield from _entry(hook.name, _string(words), hook.description)
-        yield from _comment(
-            'Or, with upper_tester = "stdio", no command is run: the implementation reads one JSON '
-            'object a line on its standard input, {"id", "op", "args"}, and writes one a line, in '
-            'any order: {"id", "ok": true, "result"}, or {"id", "ok": false, "error"} where the '
-            'operation failed, or {"id", "ok": false, "offered": false} where it has none of that '
-            'name, which is then not exercised. "warnings": [...] may stand beside them, and '
-            '{"result", "warnings"} is what a hook prints that has some. The end of input means: '
-            "shut down. A whole adapter in Python:"
-        )
-        for line in ADAPTER.splitlines():
-            yield f"#     {line}".rstrip()
-    if ixit := protocol.concerning(role, protocol.ixit):
-        yield from _section("ixit", "Other things that the tester must know.")
-        for setting in ixit:
-            choice = f" One of: {', '.join(setting.values)}." if setting.values else ""
-            value = _string(str(setting.default or ""))
-            yield from _entry(setting.name, value, f"{setting.description}{choice}")
+
+
+def _operations(role: Role) -> Iterator[str]:
+    """What its user or a local program does to it."""
+    yield from _section(
+        "hooks",
+        "Commands that do to the implementation what its user or a local program would. They "
+        "are run once per operation; {pid} is the process under test. What a hook prints, if "
+        "it is JSON, is the operation's result.",
+    )
+    for hook in role.hooks.values():
+        words = " ".join(["./hook", hook.name, *(f"{{{name}}}" for name in hook.arguments)])
+        yield from _entry(hook.name, _string(words), hook.description)
+    yield from _comment(
+        'Or, with upper_tester = "stdio", no command is run: the implementation reads one JSON '
+        'object a line on its standard input, {"id", "op", "args"}, and writes one a line, in '
+        'any order: {"id", "ok": true, "result"}, or {"id", "ok": false, "error"} where the '
+        'operation failed, or {"id", "ok": false, "offered": false} where it has none of that '
+        'name, which is then not exercised. "warnings": [...] may stand beside them, and '
+        '{"result", "warnings"} is what a hook prints that has some. The end of input means: '
+        "shut down. A whole adapter in Python:"
+    )
+    for line in ADAPTER.splitlines():
+        yield f"#     {line}".rstrip()
+
+
+def _excused(protocol: Protocol, role: Role) -> Iterator[str]:
+    """What it lacks, and what is known to fail."""
     yield from _section(
         "unsupported",
         "Optional parts that it leaves out, and why; they are then not applicable. A name is a "

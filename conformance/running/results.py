@@ -95,56 +95,8 @@ def conclude(
     result: Result, error: BaseException | None, iut: Iut, decides: Requirement, folder: Path
 ) -> None:
     """Fill in a result from how its test ended and from what the judge saw in its sessions."""
-    tried = tuple(iut.sessions)
-    decisive = tried[-1] if tried else None
-    shown = next((seen for seen in tried if _on(seen, decides.id)), None)
-    iut.settle()
-    if not tried and iut.findings:
-        _, decisive, tried = iut.findings[-1]
-    conclusion = next(_conclusions(error), None) if error else None
-    if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
-        came = iut.findings[0][0]
-        conclusion = Inconclusive(
-            f"{came.message} ({came.requirement}); so nothing is decided by what is behind that"
-        )
-    if conclusion is not None:
-        conclusion = iut.concluded(conclusion, conclusion.sessions or tried)
-    if error is not None and conclusion is None:
-        result.problem = f"{type(error).__name__}: {error}"
-        result.verdict = Verdict.INCONCLUSIVE
-        result.detail = "the suite itself failed here, not the IUT"
-    elif conclusion is not None:
-        decisive = conclusion.session or decisive
-        tried = conclusion.sessions or tried
-        _apply(result, conclusion, decides, decisive)
-        if isinstance(conclusion, Violation | Inconclusive) and result.offending is None:
-            result.missing = missing(tried)
-    elif found := next(
-        (entry for entry in iut.findings if entry[0].requirement == decides.id), None
-    ):
-        finding, decisive, tried = found if shown is None else (found[0], shown, tried)
-        result.verdict = violated(decides.level)
-        result.detail = result.came = finding.message
-        result.offending = finding.event
-    else:
-        result.detail = iut.remark
-    result.at_end = decisive is not None and _is_end(decisive, result.offending)
-    result.shown = decisive is not None and _is_sent(decisive, result.offending)
-    if decisive and decisive.unread and result.verdict in VIOLATIONS and result.offending is None:
-        _add(result, f"it has not read {decisive.unread} bytes of what it was sent")
-    result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
-    result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
-    result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
-    if (
-        decides.id == iut.configuration.protocol.segmentation_requirement
-        and result.verdict in VIOLATIONS
-    ):
-        _say_how(result)
-    result.served, result.at_once = iut.served, iut.at_once
-    if iut.role.serves and _decides_by_absence(result):
-        silent = (session.number for session in tried if session.unserved)
-        result.unserved = max(silent, default=0) or iut.unmet
-        result.crowded = max((session.crowded for session in tried), default=0)
+    decisive, tried = _decide(result, error, iut, decides)
+    _observe(result, iut, decides, decisive, tried)
     result.death = next(_deaths(tried, result), None)
     if result.death and result.death["met"] and result.death["after"]:
         result.detail += f" (the last that it was sent: {result.death['after']})"
@@ -155,6 +107,78 @@ def conclude(
     if decisive is not None:
         _keep(result, files, decisive, tried, counterexample=bool(iut.tried.failed))
     _tell_findings(result, files, iut, tried)
+
+
+def _decide(
+    result: Result, error: BaseException | None, iut: Iut, decides: Requirement
+) -> tuple[Session | None, tuple[Session, ...]]:
+    """Reach the verdict; the session that decides it, and all of the same attempt."""
+    tried = tuple(iut.sessions)
+    decisive = tried[-1] if tried else None
+    shown = next((seen for seen in tried if _on(seen, decides.id)), None)
+    iut.settle()
+    if not tried and iut.findings:
+        _, decisive, tried = iut.findings[-1]
+    conclusion = _conclusion(error, iut, tried)
+    if conclusion is not None:
+        decisive = conclusion.session or decisive
+        tried = conclusion.sessions or tried
+        _apply(result, conclusion, decides, decisive)
+        if isinstance(conclusion, Violation | Inconclusive) and result.offending is None:
+            result.missing = missing(tried)
+    elif error is not None:
+        result.problem = f"{type(error).__name__}: {error}"
+        result.verdict = Verdict.INCONCLUSIVE
+        result.detail = "the suite itself failed here, not the IUT"
+    elif found := next((each for each in iut.findings if each[0].requirement == decides.id), None):
+        finding, decisive, tried = found if shown is None else (found[0], shown, tried)
+        result.verdict = violated(decides.level)
+        result.detail = result.came = finding.message
+        result.offending = finding.event
+    else:
+        result.detail = iut.remark
+    return decisive, tried
+
+
+def _conclusion(
+    error: BaseException | None, iut: Iut, tried: tuple[Session, ...]
+) -> Conclusion | None:
+    """What the test itself concludes; None where it passed, or the suite failed."""
+    if error is None:
+        return None
+    conclusion = next(_conclusions(error), None)
+    if conclusion is None and isinstance(error, _STUMBLED) and iut.findings:
+        came = iut.findings[0][0]
+        conclusion = Inconclusive(
+            f"{came.message} ({came.requirement}); so nothing is decided by what is behind that"
+        )
+    return conclusion and iut.concluded(conclusion, conclusion.sessions or tried)
+
+
+def _observe(
+    result: Result,
+    iut: Iut,
+    decides: Requirement,
+    decisive: Session | None,
+    tried: tuple[Session, ...],
+) -> None:
+    """Keep what causes are told by, besides the verdict."""
+    if decisive is not None:
+        result.at_end = _is_end(decisive, result.offending)
+        result.shown = _is_sent(decisive, result.offending)
+        if decisive.unread and result.verdict in VIOLATIONS and result.offending is None:
+            _add(result, f"it has not read {decisive.unread} bytes of what it was sent")
+    result.exercised, result.got = sorted(iut.exercised), sorted(iut.got)
+    result.told = list(dict.fromkeys(kind for session in tried for kind in session.told))
+    result.apart = sorted(set[str]().union(*(session.apart for session in tried)))
+    segmentation = iut.configuration.protocol.segmentation_requirement
+    if decides.id == segmentation and result.verdict in VIOLATIONS:
+        _say_how(result)
+    result.served, result.at_once = iut.served, iut.at_once
+    if iut.role.serves and _decides_by_absence(result):
+        silent = (session.number for session in tried if session.unserved)
+        result.unserved = max(silent, default=0) or iut.unmet
+        result.crowded = max((session.crowded for session in tried), default=0)
 
 
 def _decides_by_absence(result: Result) -> bool:
