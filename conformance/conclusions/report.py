@@ -17,6 +17,12 @@ from conformance.definitions.protocol import Protocol, Role
 from conformance.exits import CONFORMANT, INTERRUPTED, NONCONFORMANT
 from conformance.verdicts import Verdict
 
+_TOLD = (
+    *("id", "purpose", "requirement", "verdict", "duration_s", "detail"),
+    *("transcript", "counterexample", "offending", "reproduce"),
+)
+_OPTIONAL = ("expected", "came")
+
 
 def build(run: Run) -> dict[str, Any]:
     """The content of report.json."""
@@ -139,13 +145,9 @@ def _ixit(configuration: Configuration) -> dict[str, Any]:
 
 
 def _public(result: Mapping[str, Any]) -> dict[str, Any]:
-    internal = {"findings", "exercised", "problem", "unreached", "explains", "at_end"}
-    internal |= {"rests", "follows", "apart", "shown"}
-    internal |= {"missing", "got", "told", "death", "late", "flooded", "served", "unserved"}
-    internal |= {"at_once", "crowded"}
-    optional = ("expected", "came")
+    """What of a test's result the report has; the rest is what causes are told by."""
     return {
-        key: value
-        for key, value in result.items()
-        if key not in internal and not (key in optional and value is None)
+        key: result[key]
+        for key in (*_TOLD, *_OPTIONAL)
+        if not (key in _OPTIONAL and result.get(key) is None)
     }

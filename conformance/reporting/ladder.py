@@ -230,21 +230,16 @@ def _step(
     at = event.get("at")
     rest = {key: value for key, value in event.items() if key not in _FIXED and key != "event"}
     several = _messages(event)
-    kind, label, brief = "event", str(event.get("event", "")), ""
-    if data is not None:
-        named = isinstance(event.get("message"), str)
-        kind = "message" if named or several else "bytes"
-        label = event["message"] if named else f"{len(data):,} bytes"
-        if several:
-            label = f"{len(several)} messages: {', '.join(str(name) for name, _ in several)}"
-        brief = _brief(event["value"], reading) if named and "value" in event else ""
+    kind, label = _called(event, data, several)
     paths = [mark.path for mark in marks if mark.path]
     whole = data or b""
     found = _ranges(at for path in paths if (at := reading.place(whole, path)))
     first, _ = _window(len(whole), found, MOST_BYTES)
     first -= first % 16
     end = min(first + MOST_BYTES, len(whole))
-    preview = brief or _preview(whole, found)
+    named = kind == "message" and "value" in event and not several
+    preview = _brief(event["value"], reading) if named else ""
+    preview = preview or _preview(whole, found) or (_compact(rest) if rest else "")
     # To decode what finds no room would take most of the time of a page.
     bare = not marks and hexdump_size(end - first) > room
     decoded, decoded_marks = "", tuple[Range, ...]()
@@ -263,7 +258,7 @@ def _step(
         side="iut" if sender == role else "none" if sender is None else "tester",
         at=f"{at:.3f}" if isinstance(at, int | float) else "",
         sender=one_line(sender, 30) if sender is not None else "",
-        preview=_of_connection(event) + one_line(preview or (_compact(rest) if rest else ""), 120),
+        preview=_of_connection(event) + one_line(preview, 120),
         dump=dump,
         decoded=decoded,
         cut=f"{shown} of {len(whole):,} bytes" if not bare and end - first < len(whole) else "",
@@ -274,6 +269,20 @@ def _step(
         decoded_marks=decoded_marks,
         bare=bare,
     )
+
+
+def _called(
+    event: Mapping[str, Any], data: bytes | None, several: Sequence[tuple[Any, Any]]
+) -> tuple[str, str]:
+    """Of which kind an event is, and what it is called."""
+    if data is None:
+        return "event", str(event.get("event", ""))
+    if several:
+        names = ", ".join(str(name) for name, _ in several)
+        return "message", f"{len(several)} messages: {names}"
+    if isinstance(name := event.get("message"), str):
+        return "message", name
+    return "bytes", f"{len(data):,} bytes"
 
 
 def _brief(value: Any, reading: _Reading) -> str:
