@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import connection
 from pathlib import Path
+from typing import Any
 
 from conformance import cli, configuration
 from conformance.definitions import explaining, protocols  # noqa: F401  each trial explains
@@ -192,29 +193,46 @@ class _Running:
         """Fill in its result; False where the trial is to be repeated with all tests."""
         trial = self.trial
         trial.seconds = round(trial.seconds + time.monotonic() - self._began, 2)
+        report = self._report()
+        if report is None:
+            return True
+        if trial.kind:
+            if not self._judge(report):
+                return False
+            lacking = evidence.unshown(report, self._folder)
+        else:
+            self._judge_sound(report)
+            lacking = evidence.alarms(self._folder)
+        # What was found must be shown by the transcripts, and nothing else.
+        if trial.good and (first := next(lacking, None)):
+            trial.verdict, trial.detail = UNSHOWN, first
+        return True
+
+    def _report(self) -> dict[str, Any] | None:
+        """What the run has reported; None where it failed itself, which then is the result."""
         try:
-            report = json.loads((self._folder / "report.json").read_text(encoding="utf-8"))
+            report: dict[str, Any] = json.loads((self._folder / "report.json").read_text("utf-8"))
         except (OSError, ValueError):
-            trial.verdict, trial.detail = BROKEN, self._said()
-            return True
+            self.trial.verdict, self.trial.detail = BROKEN, self._said()
+            return None
         if report["problems"]:
-            trial.verdict, trial.detail = BROKEN, report["problems"][0].strip()[-400:]
-            return True
-        verdicts = {entry["id"]: entry["verdict"] for entry in report["requirements"]}
-        if not trial.kind:
-            bad = (*VIOLATIONS, Verdict.INCONCLUSIVE)
-            trial.others = [name for name, verdict in verdicts.items() if verdict in bad]
-            sound = report["verdict"] == "conformant" and not trial.others
-            trial.verdict, trial.detail = SOUND if sound else WRONG, report["headline"]
-            return self._shown(evidence.alarms(self._folder)) if sound else True
-        violated = [name for name, verdict in verdicts.items() if verdict in VIOLATIONS]
-        own = (trial.requirement, trial.second)
-        trial.others = [name for name in violated if name not in own]
+            self.trial.verdict, self.trial.detail = BROKEN, report["problems"][0].strip()[-400:]
+            return None
+        self.trial.detail = report["headline"]
+        return report
+
+    def _judge_sound(self, report: dict[str, Any]) -> None:
+        self.trial.others = _of(report, *VIOLATIONS, Verdict.INCONCLUSIVE)
+        sound = report["verdict"] == "conformant" and not self.trial.others
+        self.trial.verdict = SOUND if sound else WRONG
+
+    def _judge(self, report: dict[str, Any]) -> bool:
+        """The same of a deviation; False where more is to be tried before it is judged."""
+        trial, violated = self.trial, _of(report, *VIOLATIONS)
+        trial.others = [each for each in violated if each not in (trial.requirement, trial.second)]
         if trial.kind == VARIANT:
-            failed = Verdict.FAIL in verdicts.values()
-            alarmed = failed or trial.others or report["verdict"] != "conformant"
+            alarmed = _of(report, Verdict.FAIL) or trial.others or report["verdict"] != "conformant"
             trial.verdict = FALSE_ALARM if alarmed else SPARED
-            trial.detail = report["headline"]
         elif trial.kind == MUTANT and violated:
             trial.verdict = KILLED
             if trial.requirement not in violated:
@@ -224,32 +242,28 @@ class _Running:
             trial.verdict = SPREADS if wide else KILLED
         elif not trial.whole:
             trial.whole = True
-            return False
         elif trial.shown:
             trial.shown = []
-            return False
         elif trial.kind == MUTANT:
-            applied = (self._folder / "applied").exists()
-            trial.verdict, trial.detail = SURVIVED if applied else IDLE, report["headline"]
+            trial.verdict = SURVIVED if (self._folder / "applied").exists() else IDLE
         elif trial.kind == PAIR:
             # Nothing else is tried then, which the report says of every other requirement.
             stopped = report["smoke"]["verdict"] != Verdict.PASS
-            trial.verdict, trial.detail = STOPPED if stopped else HIDDEN, report["headline"]
+            trial.verdict = STOPPED if stopped else HIDDEN
         else:
             trial.verdict = WRONG if trial.others else SURVIVED
-        return self._shown(evidence.unshown(report, self._folder)) if trial.good else True
-
-    def _shown(self, lacking: Iterator[str]) -> bool:
-        """Conclude a good trial otherwise where its transcripts do not show what the run found."""
-        if first := next(lacking, None):
-            self.trial.verdict, self.trial.detail = UNSHOWN, first
-        return True
+        return bool(trial.verdict)
 
     def _said(self) -> str:
         if time.monotonic() > self._began + LONGEST:
             return f"it did not end within {LONGEST:g} s"
         output = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
         return output.strip()[-400:] or f"it ended with code {self.process.exitcode}"
+
+
+def _of(report: dict[str, Any], *verdicts: Verdict) -> list[str]:
+    """The requirements that have one of these verdicts."""
+    return [entry["id"] for entry in report["requirements"] if entry["verdict"] in verdicts]
 
 
 def _run(words: list[str], output: Path) -> None:
