@@ -189,7 +189,7 @@ class Decoder:
     def _named(self, frame: Frame) -> Frame:
         """A message that is complete; what it changes for those behind it."""
         self._message = _Message(self._limit)
-        if frame.error or frame.name in (naming.TLS_HELLO, naming.OVERSIZED):
+        if frame.name in (None, naming.TLS_HELLO, naming.OVERSIZED):
             self.lost = frame.error or str(frame.name)
         elif frame.name == "SensorUpgrade":
             self._upgrading = True
@@ -279,9 +279,10 @@ class _Message:
     def _complete(self, head: dict[str, Any], body: bytes) -> tuple[Frame, bytes]:
         assert self._http is not None
         behind, _ = self._http.trailing_data
-        value = naming.with_body(head, body)
+        value, wrong = naming.with_body(head, body)
         raw = bytes(self._raw[: len(self._raw) - len(behind)])
-        return Frame(raw, naming.name_of(value), value), bytes(behind)
+        about = "http.json" if wrong else None
+        return Frame(raw, naming.name_of(value), value, wrong or None, about), bytes(behind)
 
     def _wrong(self, error: str) -> Frame:
         return Frame(bytes(self._raw), error=error, requirement=_WRONG)

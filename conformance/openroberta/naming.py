@@ -6,11 +6,12 @@ header field Filename and its command. What the protocol has no message for is a
 """
 
 import base64
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
+
+from conformance.openroberta.bodies import json_object, meant
 
 TLS_HELLO, OVERSIZED = "TlsHello", "Oversized"
 REQUEST, RESPONSE = "Request", "Response"
@@ -67,29 +68,30 @@ def is_error(name: str, value: Mapping[str, Any]) -> bool:
     return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
-def with_body(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
     """A decoded message: its head, and its body as `json` or `base64`, unless it is empty.
 
-    Its headers stand last, where they hide nothing from whoever reads it.
+    Its headers stand last, where they hide nothing from whoever reads it. Also, what is wrong with
+    the body where it is to be a JSON object and is none, else empty.
     """
     value, headers = dict(head), head["headers"]
     del value["headers"]
     parsed = None if "filename" in headers else json_object(body)
+    wrong = ""
+    if parsed is None and _is_object(head):
+        parsed, came = meant(body)
+        # A response without a command is told of by what was asked.
+        if parsed or "method" in head:
+            wrong = f"a JSON object was expected as the body; {came}"
     if parsed is not None:
         value["json"] = parsed
     elif body:
         value["base64"] = base64.b64encode(body).decode()
-    return {**value, "headers": headers}
+    return {**value, "headers": headers}, wrong
 
 
-def json_object(data: bytes) -> dict[str, Any] | None:
-    """The JSON object in UTF-8 that these bytes are; None if they are not one."""
-    try:
-        parsed = json.loads(data.decode("utf-8"), parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        return None
-    return parsed if isinstance(parsed, dict) else None
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
+def _is_object(head: Mapping[str, Any]) -> bool:
+    """Whether the body of such a message is to be a JSON object."""
+    if "method" in head:
+        return head["method"] == "POST" and urlsplit(head["path"]).path in (PUSHCMD, DOWNLOAD)
+    return head["status"] == 200 and "filename" not in head["headers"]

@@ -8,6 +8,7 @@ from wsproto.frame_protocol import CloseReason, FrameProtocol, Opcode, ParseFail
 
 from conformance.codec import Frame
 from conformance.openroberta import naming
+from conformance.openroberta.bodies import json_object
 
 _WRONG = "http.messages"
 _OPCODES = {
@@ -88,7 +89,7 @@ class Decoder:
 
     def _frame(self, opcode: str, raw: bytes, body: bytes) -> Frame:
         value: dict[str, Any] = {"opcode": opcode, "masked": self._from_client}
-        said = naming.json_object(body) if opcode == "text" else None
+        said = json_object(body) if opcode == "text" else None
         if said is not None:
             value["json"] = said
         elif body:

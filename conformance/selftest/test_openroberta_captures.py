@@ -12,6 +12,7 @@ from conformance.generation import valid
 from conformance.judging import captures
 from conformance.judging.judge import Judge
 from conformance.openroberta import naming, oracle
+from conformance.openroberta.bodies import json_object, meant
 from conformance.openroberta.codec import (
     LIMIT,
     Decoder,
@@ -230,3 +231,43 @@ def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
     assert [frame.value for frame in decoder.feed(body)] == [value]
     assert len(decoder.feed(top + end + body)) == 1
     assert decoder.prompt() == b""
+
+
+# Bodies
+
+
+@pytest.mark.parametrize(
+    ("body", "how"),
+    [
+        (b'[{"cmd": "push"}]', "within an array"),
+        (b'"{\\"cmd\\": \\"push\\"}"', "within a string"),
+        (b'{"cmd": "push"}\0', "with '\\x00' behind it"),
+        (b'{"cmd": "push"} {}', "with '{}' behind it"),
+        (b"{'cmd': 'push'}", "as Python writes it"),
+        (b"cmd=push", "as an HTML form"),
+        (b'\xef\xbb\xbf{"cmd": "push"}', "behind a byte order mark"),
+        ('\ufeff{"cmd": "push"}'.encode("utf-16-le"), "in another encoding: b'\\xff' is not UTF-8"),
+    ],
+)
+def test_what_a_body_means_is_read(body: bytes, how: str) -> None:
+    assert json_object(body) is None
+    assert meant(body) == ({"cmd": "push"}, f"it came {how}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"[", b"null", b"[1]", b"[{}, {}]", b"{'a': {1}}", b"{" * 5000, b"push", b"<html>"),
+        *(b"\x00" * 40, b"{'a': 1" + b"0" * 5000 + b"}", b"x=1" * 40000, b'{"a": NaN}'),
+    ],
+)
+def test_what_means_nothing_is_told(body: bytes) -> None:
+    found, came = meant(body)
+    assert found is None
+    assert came.endswith(" came")
+
+
+def test_what_comes_in_another_encoding_is_read() -> None:
+    found, came = meant('{"brickname": "Töy"}'.encode("latin-1"))
+    assert found == {"brickname": "Töy"}
+    assert came == "it came in another encoding: b'\\xf6' is not UTF-8"

@@ -84,6 +84,8 @@ class Lab(UserSide):
     async def answer(self, frame: Frame, served: Served) -> Any:
         """The answer to a request; None where its robot has gone meanwhile."""
         value = frame.value
+        if frame.error:
+            return self.malformed()
         match frame.name:
             case "Register" | "Push":
                 return await self.pushcmd(value, served)

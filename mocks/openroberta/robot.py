@@ -158,7 +158,7 @@ class Robot:
         return await self.caller.ask(value, patience)
 
     def command(self, answer: Frame | None) -> str:
-        if answer is None or answer.name in (None, "Refusal"):
+        if answer is None or answer.error or answer.name == "Refusal":
             return ""
         return str(answer.value.get("json", {}).get("cmd", ""))
 

@@ -1,6 +1,8 @@
 """Faults of the robot in HTTP."""
 
+import json
 from typing import Any
+from urllib.parse import urlencode
 
 from conformance.codec import Frame
 from conformance.openroberta import naming
@@ -72,12 +74,23 @@ class GetsPrograms(Robot):
         return {**asked, "method": "PUT"} if path == naming.DOWNLOAD else asked
 
 
-class _Array(_Raw):
+class _Body(_Raw):
+    """Sends other bytes than those of a body."""
+
     def altered(self, data: bytes) -> bytes:
         head, _, body = data.partition(b"\r\n\r\n")
+        changed = self.instead(body) if body else b""
         length = b"content-length: %d" % len(body)
-        head = head.replace(length, b"content-length: %d" % (len(body) + 2))
-        return head + b"\r\n\r\n[" + body + b"]" if body else data
+        head = head.replace(length, b"content-length: %d" % len(changed))
+        return head + b"\r\n\r\n" + changed
+
+    def instead(self, body: bytes) -> bytes:
+        raise NotImplementedError
+
+
+class _Array(_Body):
+    def instead(self, body: bytes) -> bytes:
+        return b"[" + body + b"]"
 
 
 @fault("objects-in-arrays", violates="http.json")
@@ -88,13 +101,36 @@ class ObjectsInArrays(Robot):
         return _Array(self.settings.url)
 
 
-class _Latin(_Raw):
-    def altered(self, data: bytes) -> bytes:
-        head, _, body = data.partition(b"\r\n\r\n")
+class _Form(_Body):
+    def instead(self, body: bytes) -> bytes:
+        return urlencode(json.loads(body)).encode()
+
+
+@fault("as-a-form", violates="http.json")
+class AsAForm(Robot):
+    """Sends its object as a browser sends a form."""
+
+    def make_caller(self) -> Caller:
+        return _Form(self.settings.url)
+
+
+class _Ended(_Body):
+    def instead(self, body: bytes) -> bytes:
+        return body + b"\0" if b'"push"' in body else body
+
+
+@fault("pushes-end-with-zero", violates="http.json", subtle=True)
+class PushesEndWithZero(Robot):
+    """Sends the zero byte behind the object of a push that ends a string in C."""
+
+    def make_caller(self) -> Caller:
+        return _Ended(self.settings.url)
+
+
+class _Latin(_Body):
+    def instead(self, body: bytes) -> bytes:
         changed = body.replace(b'"brickname": "Toy"', b'"brickname": "T\xf6y"')
-        length = b"content-length: %d" % len(body)
-        head = head.replace(length, b"content-length: %d" % len(changed))
-        return head + b"\r\n\r\n" + changed if self.count > 1 else data
+        return changed if self.count > 1 else body
 
 
 @fault("pushes-in-latin-1", violates="http.json", subtle=True)
