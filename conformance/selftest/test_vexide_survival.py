@@ -1,8 +1,8 @@
-"""Frontends without operations, and what shows that they understand what follows on a bad line."""
+"""What shows that an IUT without operations or programs understands what follows on a bad line."""
 
 import pytest
 
-from conformance.selftest.driving import BRIEF, Place
+from conformance.selftest.driving import BRIEF, SIMULATOR, Place
 
 MALFORMED, DRAWING = "robustness::malformed_line[text]", "events::event_while_running[fill]"
 TESTS = "test_malformed_line and text or test_event_while_running and fill"
@@ -65,3 +65,45 @@ def test_who_reads_on_need_not_understand(
 
 def test_what_nothing_shows_is_not_exercised(place: Place) -> None:
     assert verdicts(place, False, "", "") == ("not-exercised", "not-exercised")
+
+
+SERVING = """
+for line in sys.stdin:
+    try:
+        command = json.loads(line)
+    except ValueError:
+        if UPON == "closes":
+            break
+        if UPON == "dies":
+            raise
+        if UPON == "reads on":
+            sys.stdin.read()
+        if UPON == "hangs":
+            time.sleep(60)
+        continue
+    if "Handshake" in command:
+        say(HELLO, SIGNATURE, "Ready")
+    if command == "StartExecution" and SHOWS:
+        say({"Serial": {"channel": 1, "data": "SGkhCg=="}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("shows", "upon", "expected"),
+    [
+        (True, "", "pass"),
+        (True, "reads on", "warn"),
+        (False, "", "not-exercised"),
+        (False, "reads on", "not-exercised"),
+        (False, "closes", "pass"),
+        (False, "dies", "warn"),
+        (False, "hangs", "inconclusive"),
+    ],
+)
+def test_a_simulator_that_ends_with_its_input_need_not_understand(
+    place: Place, shows: bool, upon: str, expected: str
+) -> None:
+    iut = place.simulator(f"SHOWS, UPON = {shows}, {upon!r}\n{SERVING}")
+    done = place.run(SIMULATOR, *BRIEF, "-k", "test_malformed_line and text", iut=iut)
+    assert not done.left
+    assert done.tests[MALFORMED] == expected

@@ -27,6 +27,10 @@ from conformance.vexide.tester import received
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
 SHOWING = "a program that shows once it is started"
+SHOWS_NOTHING = (
+    "the program that the simulator runs shows nothing on the wire; put {program} into the command "
+    "and declare [programs] print"
+)
 _OTHERS = ("draw", "return")  # programs that show by other events than `print`
 
 
@@ -211,10 +215,7 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
     Raises NotExercised where it is the IUT's own and has been seen to show nothing at all.
     """
     if session.instance.program is None and not (await own_program(iut)).ran:
-        raise NotExercised(
-            "the program that the simulator runs shows nothing on the wire; put {program} into the "
-            "command and declare [programs] print"
-        )
+        raise NotExercised(SHOWS_NOTHING)
     return await runs(session, "program", requirement)
 
 

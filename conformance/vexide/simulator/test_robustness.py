@@ -204,7 +204,6 @@ async def test_undefined_command(iut: Iut, command: Any) -> None:
         await session.send(command, motor(session, 1), competition())
         await session.expect("Ready", to=f"after {next(iter(command))}")
         await lives_on(iut, session, next(iter(command)), may_close=False)
-        # Where the program shows nothing, its input has ended by then.
         if not session.ended:
             await session.send(command)
             await session.watch("Exited")

@@ -12,7 +12,7 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.vexide.commands import START, competition, hello
-from conformance.vexide.simulator.plain import own_program
+from conformance.vexide.simulator.plain import SHOWS_NOTHING, own_program
 from conformance.vexide.simulator.reading import EXECUTION, goes_on, printed_as_log, runs
 from conformance.vexide.tester import received
 from conformance.wire import Message
@@ -55,7 +55,8 @@ async def start(session: Session, *setup: Any, requirement: str | None = None) -
 async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = True) -> None:
     """Raise Violation unless the simulator serves on and runs its program, or may close and did.
 
-    Where its own program shows nothing: Inconclusive if it does not end with its input either.
+    Where its own program shows nothing, neither does survival: NotExercised, or Inconclusive if it
+    does not end with its input either. Who reads on to that end need not take anything any more.
     """
     silent = session.instance.program is None and not (await own_program(iut)).ran
     if not session.ended and not received(session, "Ready"):
@@ -77,10 +78,10 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
                 "the simulator may hang, or may run a program that shows nothing"
             )
         await session.unharmed(after)
-    else:
-        shown = any(message.name in EXECUTION for message in session.received)
-        ran = shown or printed_as_log(session)
-        check(bool(ran), f"the program to run after {after}", "the simulator hangs")
+        raise NotExercised(SHOWS_NOTHING)
+    shown = any(message.name in EXECUTION for message in session.received)
+    ran = shown or printed_as_log(session)
+    check(bool(ran), f"the program to run after {after}", "the simulator hangs")
 
 
 def either(iut: Iut, program: str) -> str | None:
