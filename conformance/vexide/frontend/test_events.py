@@ -26,6 +26,7 @@ from conformance.vexide.frontend.tester import finishes, in_setup, opened, shown
 from conformance.vexide.tester import received
 
 MOTOR = {"Motor": {"physical_gearset": "Green", "moment_of_inertia": 1.0}}
+MANY = 100  # writes of a few events each
 MESSAGES = {
     "empty": "",
     "non-ascii": "Gerät bereit: ä€😀",
@@ -75,6 +76,18 @@ async def test_all_events(iut: Iut) -> None:
         await session.send(*events)
         await session.send(*events)
         await finishes(iut, session, "all events", lines=2 * len(events))
+
+
+@requirement("encoding.externally-tagged")
+async def test_many_events(iut: Iut) -> None:
+    """However many events a program has brought about, what follows them is taken."""
+    events = await taken(iut, *(PROGRAM[name] for name in ("serial", "fill", "battery")))
+    async with in_setup(iut) as session:
+        await starts(session)
+        for _ in range(MANY):
+            await session.send(*events, segmentation=whole)
+        lines = MANY * len(events)
+        await finishes(iut, session, f"{lines} events", lines=lines)
 
 
 @requirement("encoding.optional-null")

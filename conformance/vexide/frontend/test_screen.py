@@ -11,6 +11,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
+from conformance.segmentation import whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import color, drawing
@@ -119,6 +120,23 @@ async def test_drawing(iut: Iut, name: str) -> None:
         check(not wrong, f"the screen after {name}", wrong)
 
 
+@requirement("screen.drawing")
+async def test_many_drawings(iut: Iut) -> None:
+    """Of more than a hundred drawings that come in one write each shows, the last as the first."""
+    places = [(x, y) for y in (60, 140, 220) for x in range(10, WIDTH - 10, 10)]
+    boxes = [
+        {"Rectangle": {"top_left": {"x": x, "y": y}, "bottom_right": {"x": x + 4, "y": y + 4}}}
+        for x, y in places
+    ]
+    async with in_setup(iut) as session:
+        await starts(session)
+        await _shows_boxes(session)
+        await session.send(*(_fill(box, GREEN) for box in boxes), segmentation=whole)
+        spots = [Spot(x + 2, y + 2, GREEN, 2) for x, y in places]
+        wrong = await _differs(session, spots)
+        check(not wrong, f"the screen after {len(spots)} drawings in one write", wrong)
+
+
 @requirement("screen.double-buffering")
 async def test_double_buffering(iut: Iut) -> None:
     """While double buffering is on, what is drawn shows only after ScreenRender, each time."""
@@ -162,16 +180,22 @@ async def _shows_boxes(session: Session) -> None:
 
 
 async def _differs(session: Session, spots: Sequence[Spot]) -> str:
-    """What differs from these spots, once nothing does or the time for it is over; else nothing."""
-    left = session.left("response")
+    """What differs from these spots, once nothing does or the time for it is over; else nothing.
+
+    As long as more and more of them are right, the frontend is at it.
+    """
+    left, least = session.left("response"), len(spots)
     while True:
         screen = await _screen(session)
-        wrong = next((spot for spot in spots if not screen.has(spot)), None)
-        if wrong is None:
+        wrong = [spot for spot in spots if not screen.has(spot)]
+        if not wrong:
             return ""
+        if len(wrong) < least:
+            left, least = session.left("response"), len(wrong)
         if left() < 0:
-            wanted, came = tuple(wrong.color.values()), screen.at(wrong.x, wrong.y)
-            return f"at {wrong.x}, {wrong.y} it has the colour {came} instead of {wanted}"
+            spot = wrong[0]
+            wanted, came = tuple(spot.color.values()), screen.at(spot.x, spot.y)
+            return f"at {spot.x}, {spot.y} it has the colour {came} instead of {wanted}"
         await asyncio.sleep(POLL)
 
 

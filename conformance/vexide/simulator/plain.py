@@ -26,7 +26,6 @@ from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
-SHOWING = "a program that shows once it is started"
 SHOWS_NOTHING = (
     "the program that the simulator runs shows nothing on the wire; put {program} into the command "
     "and declare [programs] print"
@@ -216,7 +215,7 @@ async def shows(iut: Iut, session: Session, requirement: str | None = None) -> b
     """
     if session.instance.program is None and not (await own_program(iut)).ran:
         raise NotExercised(SHOWS_NOTHING)
-    return await runs(session, "program", requirement)
+    return await runs(session, requirement=requirement)
 
 
 async def refused_form(iut: Iut, command: Any) -> tuple[Session, ...]:
@@ -305,12 +304,10 @@ def _setup(session: Session, form: str) -> list[Any]:
 
 async def _run(session: Session, program: str | None) -> None:
     """Follow the program: one of our own goes on for ever, another may end."""
-    left, asked = session.left("program"), session.now
+    left = session.left("program")
     if program is not None:
-        # Where another of these sessions has shown its program, this one is hardly slower.
-        if not await session.watch(*EXECUTION, within=surely(session, SHOWING)):
+        if not await runs(session):
             return
-        session.took(SHOWING, session.now - asked)
         left = session.left("response")
     wanted = {"drive": "DeviceUpdate", "print": "Serial"}.get(program or "", "Exited")
     while not received(session, wanted):

@@ -1,6 +1,7 @@
 """JSON Lines over a stream: how bytes arrive and are spelt must not matter."""
 
 import base64
+import functools
 import json
 import tempfile
 from pathlib import Path
@@ -139,12 +140,22 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
 @requirement("framing.segmentation")
 async def test_many_lines_in_one_write(iut: Iut) -> None:
     """Forty lines in one write are forty messages, the last as well as the first."""
+    await compared(iut, functools.partial(_forty_lines, iut), whole, None, SETUP)
+
+
+@requirement("setup.commands-handled")
+async def test_many_lines_one_by_one(iut: Iut) -> None:
+    """Forty commands of a setup are taken, the last as well as the first."""
+    await _forty_lines(iut, None)
+
+
+async def _forty_lines(iut: Iut, segmentation: Segmentation | None) -> None:
     known = await driving(iut, 4, 9)
     async with opened(iut, program=known.program) as session:
         await shake_hands(session)
         filler = [competition(enabled=bool(number % 2)) for number in range(39)]
         first, *others = (motor(session, number) for number in known.configured)
-        await session.send(first, *filler, *others, segmentation=whole)
+        await session.send(first, *filler, *others, segmentation=segmentation)
         await session.expect("Ready")
         await session.send(competition(), START)
         await _all_driven(iut, session, known)

@@ -44,6 +44,18 @@ class CloseAfterAnErrorIsExit(CloseIsExit):
             Frontend.internal_error(self)
 
 
+@fault("two-hundred-events", violates="encoding.externally-tagged", subtle=True)
+class TwoHundredEvents(Frontend):
+    """Takes the first two hundred events of a session, and no more."""
+
+    taken = 0
+
+    def handle(self, name: str, content: Any) -> None:
+        self.taken += 1
+        if self.taken <= 200:
+            super().handle(name, content)
+
+
 @fault("log-ends", violates="log.tolerated")
 class LogEnds(Frontend):
     """Ends the session upon a Log."""

@@ -28,6 +28,19 @@ class ScreenUpsideDown(Showing):
             super()._row(HEIGHT - 1 - y, left, right, color)
 
 
+@fault("hundred-drawings", violates="screen.drawing", subtle=True)
+class HundredDrawings(Showing):
+    """Shows the first hundred drawings of a session, and no more."""
+
+    class DISPLAY(Display):
+        count = 0
+
+        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
+            self.count += 1
+            if self.count <= 100:
+                super().draw(command, color)
+
+
 @fault("clear-is-black", violates="screen.drawing", subtle=True)
 class ClearIsBlack(Showing):
     """Fills the screen with black upon ScreenClear, whatever the colour is."""

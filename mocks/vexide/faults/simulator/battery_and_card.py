@@ -44,6 +44,15 @@ class CapacityWhole(Simulator):
         super().set_capacity({"capacity": float(int(content["capacity"]))})
 
 
+@fault("capacity-without-point-refused", violates="battery.set-capacity", subtle=True)
+class CapacityWithoutPointRefused(Simulator):
+    """Does not take a capacity that is written as an integer."""
+
+    def message(self, name: str, value: Any) -> None:
+        if name != "SetBatteryCapacity" or isinstance(value[name]["capacity"], float):
+            super().message(name, value)
+
+
 @fault("capacity-before-start-only", violates="battery.set-capacity", subtle=True)
 class CapacityBeforeStartOnly(Simulator):
     """Ignores SetBatteryCapacity while the program runs."""

@@ -62,6 +62,32 @@ class LastPortDeafens(Simulator):
         self.deaf |= name == "ConfigureDevice" and content["port"] == ("Smart", 20)
 
 
+class Counting(Simulator):
+    """Takes so many commands of a session as `most` says, and no more."""
+
+    most: int
+    taken = 0
+
+    def handle(self, name: str, content: Any) -> None:
+        self.taken += 1
+        if self.taken <= self.most:
+            super().handle(name, content)
+
+
+@fault("thirty-commands", violates="setup.commands-handled", subtle=True)
+class ThirtyCommands(Counting):
+    """Takes the first thirty commands of a session, and no more."""
+
+    most = 30
+
+
+@fault("hundred-commands", violates="competition.update", subtle=True)
+class HundredCommands(Counting):
+    """Takes the first hundred commands of a session, and no more."""
+
+    most = 100
+
+
 @fault("never-ready", violates="ready.sent")
 class NeverReady(Simulator):
     """Does not send Ready."""
