@@ -22,9 +22,7 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import (
-    EXECUTION,
     GREETING,
-    goes_on,
     serial_bytes,
     serial_until,
 )
@@ -36,6 +34,7 @@ from conformance.vexide.simulator.tester import (
     make_ready,
     shake_hands,
     start,
+    undisturbed,
 )
 from conformance.vexide.tester import received
 
@@ -133,21 +132,19 @@ async def test_unknown_field(iut: Iut, depth: str) -> None:
 
 
 @requirement("robustness.second-handshake")
-@pytest.mark.parametrize("when", ["setup", "running"])
-async def test_second_handshake(iut: Iut, when: str) -> None:
+async def test_second_handshake(iut: Iut) -> None:
     """A second Handshake is ignored, logged, or ends the session."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1))
-        if when == "setup":
-            await session.send(hello())
-            await lives_on(iut, session, "a second Handshake")
-        else:
-            await session.send(START)
-            await session.watch(*EXECUTION)
-            await session.send(hello())
-            await session.watch("Exited")
-            await session.unharmed("a second Handshake")
+        await session.send(hello())
+        await lives_on(iut, session, "a second Handshake")
+
+
+@requirement("robustness.second-handshake")
+async def test_second_handshake_while_running(iut: Iut) -> None:
+    """A second Handshake while the program runs is ignored, logged, or ends the session."""
+    await undisturbed(iut, hello(), "a second Handshake", may_close=True)
 
 
 @requirement("robustness.second-start")
@@ -185,29 +182,32 @@ async def test_unknown_device(iut: Iut, device: Any) -> None:
         await lives_on(iut, session, "a device of an unknown kind", may_close=False)
 
 
+UNDEFINED: dict[str, Any] = {
+    "adi-first": {"AdiInput": {"port": 0, "voltage": 2.5}},
+    "adi-last": {"AdiInput": {"port": 7, "voltage": 5}},
+    "link-opened": {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
+    "link-closed": {"VEXLinkClosed": {"port": 0}},
+}
+
+
 @requirement("commands.undefined-tolerated")
-@pytest.mark.parametrize(
-    "command",
-    [
-        {"AdiInput": {"port": 0, "voltage": 2.5}},
-        {"AdiInput": {"port": 7, "voltage": 5}},
-        {"VEXLinkOpened": {"port": 20, "mode": "Manager"}},
-        {"VEXLinkClosed": {"port": 0}},
-    ],
-    ids=["adi-first", "adi-last", "link-opened", "link-closed"],
-)
-async def test_undefined_command(iut: Iut, command: Any) -> None:
-    """A command whose effect is not settled keeps the session, in setup and while running."""
+@pytest.mark.parametrize("command", UNDEFINED)
+async def test_undefined_command(iut: Iut, command: str) -> None:
+    """A command whose effect is not settled keeps the session in setup."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await shake_hands(session)
-        await session.send(command, motor(session, 1), competition())
-        await session.expect("Ready", to=f"after {next(iter(command))}")
-        await lives_on(iut, session, next(iter(command)), may_close=False)
-        if not session.ended:
-            await session.send(command)
-            await session.watch("Exited")
-            await goes_on(session)
+        await session.send(UNDEFINED[command], motor(session, 1), competition())
+        name = next(iter(UNDEFINED[command]))
+        await session.expect("Ready", to=f"after {name}")
+        await lives_on(iut, session, name, may_close=False)
+
+
+@requirement("commands.undefined-tolerated")
+@pytest.mark.parametrize("command", UNDEFINED)
+async def test_undefined_command_while_running(iut: Iut, command: str) -> None:
+    """A command whose effect is not settled keeps the session while the program runs."""
+    await undisturbed(iut, UNDEFINED[command], next(iter(UNDEFINED[command])))
 
 
 @requirement("encoding.externally-tagged")

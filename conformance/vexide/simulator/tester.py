@@ -12,8 +12,8 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation
 from conformance.vexide.commands import START, competition, hello
-from conformance.vexide.simulator.plain import SHOWS_NOTHING, own_program
-from conformance.vexide.simulator.reading import EXECUTION, goes_on, printed_as_log, runs
+from conformance.vexide.simulator.plain import SHOWS_NOTHING, opened, own_program
+from conformance.vexide.simulator.reading import EXECUTION, goes_on, printed_as_log, probed, runs
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
@@ -82,6 +82,33 @@ async def lives_on(iut: Iut, session: Session, after: str, may_close: bool = Tru
     shown = any(message.name in EXECUTION for message in session.received)
     ran = shown or printed_as_log(session)
     check(bool(ran), f"the program to run after {after}", "the simulator hangs")
+
+
+async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = False) -> None:
+    """Raise Violation unless a running program sees what comes after a command as it did before.
+
+    Or unless the simulator may close the stream upon it, and does.
+    """
+    async with opened(iut, program="probe") as session:
+        await start(session)
+        if not await _sees_mode(session, "Auto"):
+            raise Inconclusive(
+                "the program does not see a change before either (competition.update)"
+            )
+        await session.send(command)
+        if may_close and await session.until_closed("quiet"):
+            await session.unharmed(after)
+            return
+        sees = await _sees_mode(session, "Driver")
+        check(sees, f"the running program to see what comes after {after}", "the simulator hangs")
+
+
+async def _sees_mode(session: Session, mode: str) -> bool:
+    """Whether the program sees that the mode is changed to this one."""
+    await session.send(competition(mode=mode))
+    wanted = f"mode={mode}"
+    said = await probed(session, "competition", lambda line: wanted in line.split())
+    return wanted in said.split()
 
 
 def either(iut: Iut, program: str) -> str | None:

@@ -25,6 +25,22 @@ class LinkClosedStalls(Hanging, Simulator):
         self.stuck = True
 
 
+@fault("link-opened-stalls-later", violates="commands.undefined-tolerated", subtle=True)
+class LinkOpenedStallsLater(Hanging, Simulator):
+    """Stops serving upon VEXLinkOpened while the program runs."""
+
+    def link_opened(self, content: dict[str, Any]) -> None:
+        self.stuck = self.started
+
+
+@fault("second-handshake-stalls-later", violates="robustness.second-handshake", subtle=True)
+class SecondHandshakeStallsLater(Hanging, Simulator):
+    """Stops serving upon a second Handshake while the program runs."""
+
+    def second_handshake(self) -> None:
+        self.stuck = self.started
+
+
 class Remembering(Simulator):
     """Begins with the world that the session before it in this process has left."""
 
