@@ -9,7 +9,7 @@ from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.vexide import strategies
-from conformance.vexide.events import PROGRAM, SIGNATURE, answer, log, moved, update
+from conformance.vexide.events import SIGNATURE, answer, drawing, log, moved, update
 from conformance.vexide.frontend.tester import in_setup, lives_on, opened
 
 MALFORMED = {
@@ -89,7 +89,7 @@ async def test_unknown_fields(iut: Iut, event: str) -> None:
             "motor": update(session, moved()),
             "motor-inner": update(session, moved(temperature={"celsius": 25})),
             "serial": {"Serial": {"channel": 1, "data": "", "baud": None}},
-            "shape": PROGRAM["fill"] | {},
+            "shape": drawing({"Fill": {"shape": {"Pixel": {"pos": {"x": 1, "y": 1, "z": 0}}}}}),
         }
         events["motor"]["DeviceUpdate"]["time"] = [1]
         await session.send(events[event])
