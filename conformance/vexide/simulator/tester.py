@@ -33,7 +33,7 @@ async def shake_hands(session: Session) -> Message:
 
 def soon(session: Session) -> Left:
     """How long a fresh process may take to answer, which may still be starting."""
-    return session.left("startup", "response")
+    return session.left(session.due)
 
 
 async def make_ready(session: Session, *setup: Any, requirement: str | None = None) -> None:
