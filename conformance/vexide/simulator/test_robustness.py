@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, lasting, requirement
+from conformance.cases import check, compared, explore, lasting, requirement
 from conformance.generation import NearMiss
 from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -105,11 +105,15 @@ async def test_unknown_message(iut: Iut, value: Any) -> None:
 async def test_any_valid_commands(iut: Iut, commands: list[Any]) -> None:
     """Valid commands that may make no sense, with unknown fields, do not break the session."""
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
-        await shake_hands(session)
-        given = [adapted(session, command) for command in commands]
-        await session.send(motor(session, 1), *given, competition())
-        await lives_on(iut, session, f"{len(given)} valid commands")
+
+    async def play(commands: list[Any]) -> None:
+        async with opened(iut, program=program) as session:
+            await shake_hands(session)
+            given = [adapted(session, command) for command in commands]
+            await session.send(motor(session, 1), *given, competition())
+            await lives_on(iut, session, f"{len(given)} valid commands")
+
+    await compared(iut, play, commands, [competition()] * len(commands), SETUP)
 
 
 @requirement("robustness.unknown-fields")

@@ -1,6 +1,7 @@
 """Variants of the frontend: what it may do, or may do otherwise."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from mocks.vexide.messages import Port
 from mocks.vexide.variants.either import PortsBare
 
 _FAR = 10_000  # pixels
+_A_DRAWING = 0.01  # seconds
 
 
 @variant("touch-told-at-first", of="touch.single")
@@ -163,6 +165,15 @@ class DrawsBeyondTheDisplay(Frontend):
     def message(self, name: str, value: Any) -> None:
         if not self.drawing:
             super().message(name, value)
+
+
+@variant("draws-slowly", of="screen.drawing")
+class DrawsSlowly(Frontend):
+    """Takes its time for each drawing, and for nothing else meanwhile."""
+
+    def draw(self, content: dict[str, Any]) -> None:
+        time.sleep(_A_DRAWING)
+        super().draw(content)
 
 
 def _farthest(value: Any) -> int:

@@ -1,12 +1,14 @@
 """Variants of the simulator: what it may do, or may do otherwise."""
 
+import asyncio
 import base64
+from collections import deque
 from typing import Any
 
 from conformance.vexide.codec import encode, name_of
 from mocks.deviations import variant
 from mocks.vexide.robot import Robot
-from mocks.vexide.simulator import SIGNATURE, Simulator
+from mocks.vexide.simulator import SIGNATURE, Settings, Simulator
 
 
 @variant("closes-on-later-version", of="handshake.closes-incompatible")
@@ -214,3 +216,28 @@ class BatteryToldOften(Simulator):
         if self.under_way or self.steps % 5 == 0:
             self.send(self.under_way or self.battery)
         self.under_way = None
+
+
+@variant("command-a-step", of="setup.commands-handled")
+class CommandAStep(Simulator):
+    """Takes one command in each of its steps; the others wait."""
+
+    def __init__(self, settings: Settings, number: int = 1) -> None:
+        super().__init__(settings, number)
+        self.waiting: deque[tuple[str, Any]] = deque()
+
+    def handle(self, name: str, content: Any) -> None:
+        self.waiting.append((name, content))
+        if len(self.waiting) == 1:
+            self.soon()
+
+    def soon(self) -> None:
+        asyncio.get_running_loop().call_later(self.settings.tick, self.next)
+
+    def next(self) -> None:
+        if self.ended:
+            return
+        super().handle(*self.waiting[0])
+        self.waiting.popleft()
+        if self.waiting:
+            self.soon()

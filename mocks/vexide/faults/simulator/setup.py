@@ -62,30 +62,16 @@ class LastPortDeafens(Simulator):
         self.deaf |= name == "ConfigureDevice" and content["port"] == ("Smart", 20)
 
 
-class Counting(Simulator):
-    """Takes so many commands of a session as `most` says, and no more."""
+@fault("thirty-commands", violates="setup.commands-handled", subtle=True)
+class ThirtyCommands(Simulator):
+    """Takes no command after the first thirty, unless the program runs by then."""
 
-    most: int
     taken = 0
 
     def handle(self, name: str, content: Any) -> None:
-        self.taken += 1
-        if self.taken <= self.most:
+        self.taken += not self.started
+        if self.taken <= 30:
             super().handle(name, content)
-
-
-@fault("thirty-commands", violates="setup.commands-handled", subtle=True)
-class ThirtyCommands(Counting):
-    """Takes the first thirty commands of a session, and no more."""
-
-    most = 30
-
-
-@fault("hundred-commands", violates="competition.update", subtle=True)
-class HundredCommands(Counting):
-    """Takes the first hundred commands of a session, and no more."""
-
-    most = 100
 
 
 @fault("never-ready", violates="ready.sent")
@@ -214,6 +200,18 @@ class CompetitionOnce(Simulator):
         self.changes += self.started
         if self.changes < 2:
             super().compete(content)
+
+
+@fault("hundred-commands", violates="competition.update", subtle=True)
+class HundredCommands(Simulator):
+    """Takes the first hundred commands while the program runs, and no more."""
+
+    taken = 0
+
+    def handle(self, name: str, content: Any) -> None:
+        self.taken += self.started
+        if self.taken <= 100:
+            super().handle(name, content)
 
 
 @fault("mode-lost-when-disabled", violates="competition.update", subtle=True)
