@@ -195,7 +195,7 @@ class Iut:
             try:
                 yield instance
             finally:
-                await instance.stop()
+                await self.testbed.stop(instance)
                 self.served = max(self.served, instance.served)
                 self.at_once = max(self.at_once, instance.at_once)
         finally:

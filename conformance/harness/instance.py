@@ -15,7 +15,7 @@ from conformance.harness import bridge, datagrams, links
 from conformance.harness.last_words import quoted, telling
 from conformance.harness.links import Link
 from conformance.harness.listening import listening
-from conformance.harness.process import Process
+from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
 from conformance.harness.upper import UpperTester
 from conformance.verdicts import NotExercised, Unreachable
@@ -305,11 +305,12 @@ class Instance:
         said = telling(self.process.stderr.text or self.process.stdout.text)
         return f"{ended}; {quoted(said)}" if said else ended
 
-    async def stop(self) -> None:
+    async def stop(self, grace: float = GRACE) -> bool:
+        """End it; whether its process, if any, ended with its input in so many seconds."""
         if self._upper:
             await self._upper.close()
         if self.errors:
             await self.errors.close()
-        if self.process:
-            await self.process.end()
+        ended = await self.process.end(grace) if self.process else True
         await self._stack.aclose()
+        return ended

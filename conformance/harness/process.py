@@ -191,14 +191,17 @@ class Process:
                 await self._process.wait()
         return self._process.returncode is not None
 
-    async def end(self) -> None:
-        """End it and everything it started: end of input first, then SIGTERM, then SIGKILL."""
+    async def end(self, grace: float = GRACE) -> bool:
+        """End it and everything it started: end of input first, then SIGTERM, then SIGKILL.
+
+        ``grace`` is how many seconds it has to end with its input; returns whether it has.
+        """
         # An end that follows the end of its input, which comes next, is one that we have asked for.
         self._early = self._process.returncode is not None or _over(self.pid)
         try:
             self.standard.finish()
             # A program that does not read its standard input will not notice that it has ended.
-            ended = await self.wait(GRACE if self._used else 0.01)
+            ended = await self.wait(grace if self._used else 0.01)
             self._ended = True
             if not ended:
                 self._signal(signal.SIGTERM)
@@ -216,6 +219,7 @@ class Process:
         for reader in self._readers:
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
+        return ended
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -13,13 +13,15 @@ from conformance.conclusions.following import presumes
 from conformance.configuration import Configuration, ConfigurationError
 from conformance.harness.instance import Instance
 from conformance.harness.links import reason
+from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
-from conformance.running.patience import Patience
+from conformance.running.patience import OFTEN, Patience
 from conformance.running.transcripts import Written
 from conformance.session import Session
 from conformance.verdicts import Conclusion
 
 SPARES = 2  # instances that wait at most: of the program in use, and of the one before
+LINGERING = 0.05  # seconds that one has to end with its input where others did not, again and again
 FRESH = 2.0  # seconds that an instance may have waited: a peer may legally end an idle connection
 
 T = TypeVar("T")
@@ -51,6 +53,7 @@ class Testbed:
         self._ahead = Ahead(self._start)
         self._clock: asyncio.Task[None] | None = None
         self._by_hand: Instance | None = None
+        self._outlived = 0  # instances that did not end with their input
 
     async def __aenter__(self) -> Self:
         """Listen for an IUT that is started by hand. Raises ConfigurationError."""
@@ -95,6 +98,15 @@ class Testbed:
         if self.role.serves and self.configuration.command and not self.configuration.fixed:
             return await self._ahead.take(program)
         return await self._start(program)
+
+    async def stop(self, instance: Instance) -> None:
+        """End an instance. Where they do not end with their input, that is soon not awaited.
+
+        On a busy machine it is: there, to end may just take longer.
+        """
+        lingering = self._outlived >= OFTEN and self.patience.stretched == 1
+        if not await instance.stop(LINGERING if lingering else GRACE):
+            self._outlived += 1
 
     async def meets(self, kind: str, serves: bool) -> bool:
         """Whether the IUT takes part in this way: over what, and whether it is waited for."""

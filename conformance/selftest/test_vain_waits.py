@@ -12,10 +12,11 @@ from conformance.configuration import Configuration
 from conformance.definitions import protocols
 from conformance.harness.instance import Instance
 from conformance.harness.links import NoWire
+from conformance.harness.process import GRACE
 from conformance.iut import Iut
 from conformance.judging.captures import Event
 from conformance.running.machine import Crowding
-from conformance.running.testbed import Testbed
+from conformance.running.testbed import LINGERING, Testbed
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Late, Violation
 from conformance.wire import Message
@@ -233,3 +234,23 @@ def test_one_that_always_answers_late_is_found_late_and_never_failed(
 
 def test_one_that_answers_in_time_is_never_late(monkeypatch: Any) -> None:
     assert set(lagging(monkeypatch, 1.5, 1.0)[0]) == {type(None)}
+
+
+@pytest.mark.parametrize(
+    ("stretched", "graces"), [(1.0, [GRACE, GRACE, GRACE, LINGERING]), (2.0, [GRACE] * 4)]
+)
+def test_who_outlives_its_input_again_and_again_is_ended_sooner(
+    stretched: float, graces: list[float]
+) -> None:
+    testbed = Testbed(Configuration(ROLE, connect="127.0.0.1:1"))
+    testbed.patience.stretched = stretched
+
+    class Lasting(Instance):
+        async def stop(self, grace: float = GRACE) -> bool:
+            given.append(grace)
+            return False
+
+    given: list[float] = []
+    for _ in graces:
+        asyncio.run(testbed.stop(Lasting(testbed.configuration, "tcp")))
+    assert given == graces
