@@ -94,24 +94,30 @@ async def starts(session: Session, to: str = "after Ready", lines: int = 1) -> M
 
 async def started(session: Session, to: str = "after Ready", lines: int = 1) -> Message:
     """The StartExecution that a Ready brings that was sent before."""
-    return await _started(session, lines) or await session.expect(START, to=to)
+    return await _started(session, lines, "quiet") or await session.expect(START, to=to)
 
 
-async def _started(session: Session, lines: int = 1) -> Message | None:
+async def _started(
+    session: Session, lines: int = 1, at_last: Within = "response"
+) -> Message | None:
+    """The same, or None; ``at_last`` is how long it is awaited once the user has done all."""
     asked = session.now
-    message = await _start(session, lines)
+    message = await _start(session, lines, at_last)
     if message and lines >= _MANY:
         session.took(_LINE, (message.at - asked) / lines)
     return message
 
 
-async def _start(session: Session, lines: int) -> Message | None:
+async def _start(session: Session, lines: int, at_last: Within) -> Message | None:
     upper, within = session.instance.upper, _reading(session, lines)
     if not upper.offers("start"):
         return await session.watch(START, within=within)
     message = await session.watch(START)
+    if within == "response":
+        soon = session.pace(START, session.seconds("response"))
+        within = session.left(max(soon, session.seconds("quiet")))
     # Where the first press came before Ready had been read, the second one counts.
-    for seconds in (within,) if session.hasty else (within, "response"):
+    for seconds in (within,) if session.hasty else (within, at_last):
         if message is None and not session.ended:
             with contextlib.suppress(Inconclusive):
                 await upper("start")
