@@ -1,6 +1,7 @@
 """The buffers of a receiver: how they are made, guarded, kept and removed."""
 
 import asyncio
+from typing import Any
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
@@ -91,18 +92,21 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
 @requirement("format.mutex")
 async def test_mutex_between_processes(iut: Iut) -> None:
     """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
-    # A gamepad that a message does not have may be taken for one that is gone.
-    both = {index: pad(1, lx=0.5) for index in ("0", "1")}
+
+    def both(lx: float) -> dict[str, Any]:
+        # A gamepad that a message does not have may be taken for one that is gone.
+        return {index: pad(1, lx=lx) for index in ("0", "1")}
+
     async with gamepad_tester(iut) as tester:
-        for index in both:
-            await tester.plays(both, index, {"lx": 0.5})
+        for index in ("0", "1"):
+            await tester.plays(both(0.5), index, {"lx": 0.5})
         for index, lx in (("0", 0.75), ("1", -0.75), ("0", -0.5)):
             async with (await tester.made(index)).held():
-                await tester.play({**both, index: pad(1, lx=lx)})
+                await tester.play(both(lx))
                 # Until it waits for the mutex, which nothing tells.
                 await asyncio.sleep(tester.session.seconds("quiet"))
             # It may have given that one up; the next one counts.
-            await tester.plays({**both, index: pad(1, lx=lx / 2)}, index, {"lx": lx / 2}, None)
+            await tester.plays(both(lx / 2), index, {"lx": lx / 2}, None)
 
 
 @requirement("operations.mutex-released")
@@ -126,9 +130,10 @@ async def test_kept(iut: Iut) -> None:
         await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
         buffer = await tester.made("0")
         for number in range(30):
-            others = {"1": pad(number)} if number % 3 else {}
+            lx = number / 32
+            others = {"1": pad(number, lx=lx)} if number % 3 else {}
             await tester.play(others)
-            await tester.plays({"0": pad(lx=number / 32), **others}, "0", {"lx": number / 32})
+            await tester.plays({"0": pad(lx=lx), **others}, "0", {"lx": lx})
             again = await tester.made("0")
             check(
                 again is buffer,

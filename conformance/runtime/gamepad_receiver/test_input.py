@@ -138,13 +138,13 @@ async def test_wider_forms(iut: Iut) -> None:
 async def test_timestamp(iut: Iut) -> None:
     """With every message the read block has the time of it, though nothing has changed."""
     async with gamepad_tester(iut) as tester:
-        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        await tester.plays({"0": pad(1, lx=-0.5)}, "0", {"lx": -0.5})
         buffer = await tester.made("0")
-        for btn, lx in ((1, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (0, 0.0)):
+        for btn, lx in ((1, 0.5), (1, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (0, 0.0)):
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
             await tester.play({"0": pad(btn, lx=lx)})
-            left = tester.session.left("response")
+            left = tester.coming(buffer)
             while True:
                 image = await buffer.look()
                 if image["read.timestamp"] != 1.0 or left() < 0:

@@ -1,11 +1,12 @@
 """The tester of a gamepad receiver: sends it input, and waits until its buffers show it."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from conformance.harness import memory
 from conformance.iut import Iut
+from conformance.running.patience import SHARE, Left
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.tester import ROBOT, Tester
 from conformance.runtime.shapes import notification
@@ -29,9 +30,11 @@ class GamepadTester(Tester):
         self.owns = True
         self.warnings: list[str] = []
         """Those of all answers so far: a receiver may report each only once."""
+        self._before: dict[str, Sequence[bytes]] = {}  # the buffers when a message was sent
 
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""
+        self._before = {buffer.name: buffer.contents for buffer in self.buffers}
         await self.session.send(self.wrapped({"gamepads": dict(pads)}))
 
     def wrapped(self, message: Any) -> Any:
@@ -67,6 +70,24 @@ class GamepadTester(Tester):
         assert found[0] is not None
         return found[0]
 
+    def coming(self, buffer: Buffer) -> Left:
+        """What is left of the time in which the latest message may show in a buffer.
+
+        All that it brings is written at once, or little by little: once something has been
+        written, what has not come soon after the last of it does not come.
+        """
+        response = self.session.instance.configuration.seconds("response")
+        whole = rest = self.session.left(response)
+        data = self._before.get(buffer.name)
+
+        def left() -> float:
+            nonlocal data, rest
+            if (now := buffer.contents) != data:
+                data, rest = now, self.session.left(SHARE * response)
+            return min(whole(), rest())
+
+        return left
+
     async def shows(
         self, index: str, values: Mapping[str, Any], about: str | None = "receiver.axes"
     ) -> Image:
@@ -86,7 +107,8 @@ class GamepadTester(Tester):
                     for name, value in fields.items()
                 )
 
-        await self.session.shows(there, "the values of a gamepad", "response", about)
+        within = self.coming(buffer)
+        await self.session.shows(there, "the values of a gamepad", within, about)
         image = await buffer.look()
         image.holds(fields, about)
         return image

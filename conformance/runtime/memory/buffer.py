@@ -5,7 +5,7 @@ What a test expects of an image is compared field by field.
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,12 @@ class Buffer:
             raise Violation(expected, f"it has {len(data)}", "lifecycle.kept")
         event = self.tester.session.note("memory", None, buffer=self.name, **self._news(data))
         return Image(self, data, event, time.time())
+
+    @property
+    def contents(self) -> Sequence[bytes]:
+        """What is in all its fields but the mutex now; the transcript gets no event of it."""
+        data, fields = self.object.read(), self.layout.fields
+        return [field.of(data) for name, field in fields.items() if name != "mutex"]
 
     def peek_at(self, field: str) -> Any:
         """The value that one field has now; the transcript gets no event of it."""
