@@ -16,12 +16,15 @@ from conformance.runtime.gamepad_sender.tester import (
     at_end,
     away,
     masked,
+    on_the_sides,
     pad,
     play,
     shows,
 )
 from conformance.runtime.shapes import GAMEPADS
 from conformance.runtime.tester import operated
+from conformance.verdicts import NotExercised, Violation
+from conformance.wire import Message
 
 REST = dict.fromkeys(AXES, 0.0)
 
@@ -44,6 +47,25 @@ async def test_indices(iut: Iut) -> None:
             await shows(session, f"a gamepad '{index}'", masked(2), index)
 
 
+def _as_many(message: Message) -> int:
+    """How many gamepads are in a message."""
+    pads = message.value["gamepads"]
+    return len(pads) if isinstance(pads, dict) else 0
+
+
+@requirement("gamepad.index")
+async def test_index_of_two_digits(iut: Iut) -> None:
+    """The index of the thirteenth gamepad is a string as well, if there can be so many."""
+    async with operated(iut) as session:
+        await play(session, _12=pad(pressed=[1]))
+        try:
+            message = await session.expect(GAMEPADS, where=lambda m: _as_many(m) > 0)
+        except Violation as missing:
+            raise NotExercised("needs a sender of more than twelve gamepads") from missing
+        indices = [*message.value["gamepads"]]
+        check(indices == ["12"], "a gamepad '12'", f"{indices} came", message.event)
+
+
 @requirement("gamepad.each")
 async def test_two_gamepads(iut: Iut) -> None:
     """Two gamepads are both there, each with its own state."""
@@ -52,7 +74,7 @@ async def test_two_gamepads(iut: Iut) -> None:
         for _ in range(2):
             await play(session, _0=one, _3=other)
             message = await session.expect(
-                GAMEPADS, where=lambda m: len(m.value.get("gamepads")) == 2, to="with two gamepads"
+                GAMEPADS, where=lambda m: _as_many(m) == 2, to="with two gamepads"
             )
             pads = message.value["gamepads"]
             check(pads.keys() == {"0", "3"}, "the keys 0 and 3", f"{list(pads)} came")
@@ -60,6 +82,21 @@ async def test_two_gamepads(iut: Iut) -> None:
             check(mine, "gamepad 0 with its own state", f"{pads['0']} came", message.event)
             own = along("lx", -1.0, 1.0)(pads["3"]) and masked(1 << 16)(pads["3"])
             check(own, "gamepad 3 with its own state", f"{pads['3']} came", message.event)
+
+
+@requirement("gamepad.each")
+async def test_four_gamepads(iut: Iut) -> None:
+    """Four gamepads are all in one message, each with its own state."""
+    async with operated(iut) as session:
+        await play(session, **{str(number): pad(pressed=[number]) for number in range(4)})
+        message = await session.expect(
+            GAMEPADS, where=lambda m: _as_many(m) == 4, to="with four gamepads"
+        )
+        pads = message.value["gamepads"]
+        check(pads.keys() == {*"0123"}, "the keys 0 to 3", f"{list(pads)} came", message.event)
+        for index, came in pads.items():
+            own = masked(1 << int(index))(came)
+            check(own, f"gamepad {index} with button {index}", f"{came} came", message.event)
 
 
 @requirement("gamepad.each")
@@ -139,6 +176,24 @@ async def test_same_way_round(iut: Iut, name: str) -> None:
             await play(session, _0=both, _1=both)
             expected = f"{name} of gamepad {index} for -1.0 with another sign than {alone:.3f}"
             await shows(session, expected, along(name, -1.0, alone), index)
+
+
+@requirement("gamepad.axes")
+async def test_both_axes_at_once(iut: Iut) -> None:
+    """A joystick that is moved along both axes is on that side of each, whichever sides these are.
+
+    It is well within the unit circle there, where nothing has to be brought inside.
+    """
+    async with operated(iut) as session:
+        up = {}
+        for name in ("ly", "ry"):
+            await play(session, _0=_moved(name, 0.5))
+            up[name] = (await shows(session, f"{name} away from 0", along(name, 0.5, 0.0)))[name]
+        for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
+            await play(session, _0=pad(x, y, -x, -y))
+            sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}
+            expected = f"({x}, {y}) of the left joystick, and ({-x}, {-y}) of the right one"
+            await shows(session, f"the sides of {expected}", on_the_sides(**sides))
 
 
 def _moved(name: str, raw: float) -> Pad:

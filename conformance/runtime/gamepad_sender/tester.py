@@ -82,6 +82,14 @@ def along(name: str, raw: float, sign: float, most: float = 1 + NEAR) -> Callabl
     return holds
 
 
+def on_the_sides(**positions: float) -> Callable[[Any], bool]:
+    """Whether the axes of these names have the signs of these positions."""
+    return lambda came: all(
+        isinstance(came.get(name), int | float) and came[name] * value > 0
+        for name, value in positions.items()
+    )
+
+
 def at_end(name: str) -> Callable[[Any], bool]:
     """Whether an axis is at 1 or at -1."""
     return lambda came: isinstance(came.get(name), int | float) and abs(abs(came[name]) - 1) <= NEAR

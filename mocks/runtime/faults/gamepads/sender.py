@@ -87,6 +87,28 @@ class IndicesOfTwoDigits(Sender):
         return index if index == "0" else index.zfill(2)
 
 
+@fault("indices-above-nine-as-integers", violates="gamepad.index", subtle=True)
+class IndicesAboveNineAsIntegers(Sender):
+    """Writes an index of two digits as an integer."""
+
+    def message(self, pads: Mapping[str, Pad]) -> Any:
+        sent = super().message(pads)["gamepads"]
+        if not any(len(index) > 1 for index in sent):
+            return {"gamepads": sent}
+        pairs = [[index if len(index) == 1 else int(index), pad] for index, pad in sent.items()]
+        return {"gamepads": {"$map": pairs}}
+
+
+@fault("two-pads-a-message", violates="gamepad.each", subtle=True)
+class TwoPadsAMessage(Sender):
+    """Sends more than two gamepads in several messages."""
+
+    def gamepads(self, pads: Mapping[str, Pad]) -> None:
+        some = list(pads.items())
+        for first in range(0, max(len(some), 1), 2):
+            super().gamepads(dict(some[first : first + 2]))
+
+
 @fault("first-pad-only", violates="gamepad.each", subtle=True)
 class FirstPadOnly(Sender):
     """Sends the first gamepad only."""
@@ -258,6 +280,14 @@ class UpsideDownInCompany(Sender):
             for pad in sent["gamepads"].values():
                 pad.update(ly=-pad["ly"], ry=-pad["ry"])
         return sent
+
+
+@fault("left-below-is-right-below", violates="gamepad.axes", subtle=True)
+class LeftBelowIsRightBelow(Sender):
+    """Loses the sign of one axis where both are negative."""
+
+    def joystick(self, x: float, y: float) -> tuple[float, float]:
+        return super().joystick(abs(x) if y < 0 else x, y)
 
 
 @fault("always-at-the-edge", violates="gamepad.axes", subtle=True)
