@@ -152,6 +152,8 @@ async def test_together(iut: Iut) -> None:
         calls = await caller.calls(3)
         if any(call.session is not caller.session for call in calls):
             raise NotExercised("the client has a connection for each call")
+        # In the order in which they came: that responses come in any is another matter.
+        calls.sort(key=lambda call: call.request.event)
         answers = [call.answer(None, f"result {number}") for number, call in enumerate(calls)]
         await caller.session.send(*answers, segmentation=split_at([-2]))
         for number, call in enumerate(calls):

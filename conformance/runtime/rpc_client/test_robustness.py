@@ -1,11 +1,12 @@
 """What any sane client survives: unexpected, malformed and missing responses."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from conformance.cases import requirement
+from conformance.cases import TestCase, compared, requirement
 from conformance.iut import Iut
 from conformance.runtime.rpc_client.tester import Call, calling
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -14,6 +15,14 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 @requirement("robustness.unknown-ids")
 async def test_unknown_ids(iut: Iut) -> None:
     """A response with an id that no call waits for is passed over, and the true one counts."""
+
+    async def play(responses: TestCase) -> None:
+        await responses(iut)
+
+    await compared(iut, play, _unknown, _known, "rpc.matching")
+
+
+async def _unknown(iut: Iut) -> None:
     async with calling(iut) as caller:
         done = await caller.call("before")
         await done.respond(None, "before")
@@ -24,6 +33,17 @@ async def test_unknown_ids(iut: Iut) -> None:
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
         await call.respond(None, "right")
         await caller.succeeds(call, "right", "responses with unknown ids")
+
+
+async def _known(iut: Iut) -> None:
+    """The same with the response to another call that waits, if several can."""
+    async with calling(iut) as caller:
+        with contextlib.suppress(NotExercised):
+            first, second = await caller.calls(2)
+            for call in (second, first):
+                await call.respond(None, call.number)
+            for call in (first, second):
+                await caller.succeeds(call, call.number)
 
 
 @requirement("robustness.unknown-ids")

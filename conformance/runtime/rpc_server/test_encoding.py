@@ -41,10 +41,11 @@ async def test_wider_forms(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_objects_back_to_back(iut: Iut) -> None:
-    """Responses stand right behind each other, with nothing between them."""
+    """Responses of all sizes stand right behind each other, with nothing between them."""
+    numbers = range(1, 41)
     async with iut.session() as session:
-        await session.send(*(request(number, usual(iut), "x" * number) for number in range(1, 41)))
-        await answers(session, range(1, 41))
+        await session.send(*(request(n, usual(iut), "x" * 100 * n) for n in numbers))
+        await answers(session, numbers)
 
 
 @requirement("encoding.segmentation")
