@@ -13,7 +13,7 @@ from conformance.verdicts import Violation
 from conformance.wire import Message
 
 ROUNDS = 5  # updates in which something has to show
-LINGERING = 1.0  # seconds that a device may still be in updates once it has gone
+LINGERING = 1.0  # seconds in which a publisher may look but once for devices that come and go
 
 
 def new_uids() -> tuple[str, str, str]:
@@ -59,7 +59,6 @@ async def until(
     expected: str,
     holds: Callable[[Message], bool],
     requirement: str | None = None,
-    within: Left | None = None,
 ) -> Message:
     """The latest update, or the first from now on, for which it holds.
 
@@ -72,7 +71,7 @@ async def until(
         await session.watch(UPDATE)
     if latest and holds(latest[0]):
         return latest[0]
-    within = within or soon(session)
+    within = soon(session)
 
     async def comes() -> bool:
         while session.ahead(UPDATE) and (update := await session.watch(UPDATE)):
@@ -92,8 +91,23 @@ async def until(
 
 
 def soon(session: Session) -> Left:
-    """The time in which something has to show in the next updates."""
-    return session.left("response", *ROUNDS * ["update"])
+    """The time in which something has to show in the next updates.
+
+    It ends early where so many of them have come without it that their publisher is not late.
+    """
+    rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
+    whole, least = session.left("response", *rounds), session.left(*rounds)
+    before = _updates(session)
+
+    def left() -> float:
+        many = _updates(session) >= before + 2 * ROUNDS
+        return min(whole(), least()) if many else whole()
+
+    return left
+
+
+def _updates(session: Session) -> int:
+    return sum(message.name == UPDATE for message in session.received)
 
 
 async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
