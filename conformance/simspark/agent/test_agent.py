@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
-from conformance.simspark.agent.tester import bytes_of, established
+from conformance.simspark.agent.tester import bytes_of, established, if_none_is_lost
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import NotExercised
@@ -58,15 +58,19 @@ async def test_ordinary_session(iut: Iut, statement: str) -> None:
 @requirement("agents.understood")
 async def test_what_it_perceives(iut: Iut) -> None:
     """The agent knows the latest value of a hinge, at any place in a group of perceptors."""
-    async with established(iut) as tester:
-        await tester.knows("a first group of perceptors")
-        await tester.knows("a later group of perceptors")
-        for angle in (-12.5, 118.75):
-            await tester.tell(angle=angle)
-            await tester.knows_angle(angle, f"the angle {angle:g} was sent")
-        group = tester.group(angle=33.25)
-        await tester.session.send(group[::-1])
-        await tester.knows_angle(33.25, "a group in the reverse order")
+
+    async def play() -> None:
+        async with established(iut) as tester:
+            await tester.knows("a first group of perceptors")
+            await tester.knows("a later group of perceptors")
+            for angle in (-12.5, 118.75):
+                await tester.tell(angle=angle)
+                await tester.knows_angle(angle, f"the angle {angle:g} was sent")
+            group = tester.group(angle=33.25)
+            await tester.session.send(group[::-1])
+            await tester.knows_angle(33.25, "a group in the reverse order")
+
+    await if_none_is_lost(iut, play)
 
 
 @requirement("agents.understood")
@@ -83,23 +87,28 @@ async def test_for_long(iut: Iut) -> None:
 @requirement("text.unknown-ignored")
 async def test_unknown_perceptors(iut: Iut) -> None:
     """Perceptors that it does not know, and more in those that it knows, are passed over."""
-    async with established(iut) as tester:
-        await tester.session.send(
-            expressions(
-                "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))(alone)(x (((y)))) z ()(foo)"
+
+    async def play() -> None:
+        async with established(iut) as tester:
+            await tester.session.send(
+                expressions(
+                    "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
+                    "(alone)(x (((y)))) z ()(foo)"
+                )
             )
-        )
-        await tester.goes_on("unknown perceptors")
-        known = f"(HJ (n {tester.hinge}) (ax 55.00) (rate 1.5))"
-        await tester.session.send(
-            expressions(
-                "(compass (deg 12.5))(time (now 20.00) (zone utc))"
-                f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b))){known}"
-                "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))"
+            await tester.goes_on("unknown perceptors")
+            known = f"(HJ (n {tester.hinge}) (ax 55.00) (rate 1.5))"
+            await tester.session.send(
+                expressions(
+                    "(compass (deg 12.5))(time (now 20.00) (zone utc))"
+                    f"(GS (t 0.00) (pm NewMode) (k left) (ti (a)(b))){known}"
+                    "(See (X (pol 1 2 3)) (B (pol 1 2 3) (vel 1 2 3)))(HJ (n new) (ax 1))"
+                )
             )
-        )
-        await tester.knows_if_it_can(55.0, "unknown parts in known perceptors")
-        await tester.goes_on("unknown parts in known perceptors")
+            await tester.knows_if_it_can(55.0, "unknown parts in known perceptors")
+            await tester.goes_on("unknown parts in known perceptors")
+
+    await if_none_is_lost(iut, play)
 
 
 @requirement("text.unknown-ignored")
@@ -129,15 +138,19 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     """Groups of any length are taken in full."""
-    async with established(iut) as tester:
-        for size in (255, 256, 1024, 65_536, 70_000):
-            group = tester.group(angle=1.0)
-            text = bytes_of(group)[4:]
-            more = b"(hear Reference 0.00 self x)" * (max(size - len(text), 0) // 28)
-            payload = text + more
-            payload += b" " * (size - len(payload))
-            await tester.session.send_bytes(len(payload).to_bytes(4, "big") + payload)
-            await tester.goes_on(f"a group of {len(payload)} bytes")
+
+    async def play() -> None:
+        async with established(iut) as tester:
+            for size in (255, 256, 1024, 65_536, 70_000):
+                group = tester.group(angle=1.0)
+                text = bytes_of(group)[4:]
+                more = b"(hear Reference 0.00 self x)" * (max(size - len(text), 0) // 28)
+                payload = text + more
+                payload += b" " * (size - len(payload))
+                await tester.session.send_bytes(len(payload).to_bytes(4, "big") + payload)
+                await tester.goes_on(f"a group of {len(payload)} bytes")
+
+    await if_none_is_lost(iut, play)
 
 
 @requirement("text.white-space")

@@ -6,8 +6,14 @@ from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
-from conformance.simspark.agent.tester import bytes_of, established, survives
+from conformance.simspark.agent.tester import bytes_of, established, one_by_one, survives
 from conformance.simspark.tester import expressions
+
+
+@requirement("frame.segmentation")
+async def test_one_by_one(iut: Iut) -> None:
+    """Each of many groups that come one by one counts."""
+    await one_by_one(iut)
 
 
 @requirement("frame.segmentation")

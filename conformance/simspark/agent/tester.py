@@ -1,7 +1,7 @@
 """The server that the suite plays against an agent: it sends perceptors, and sees the agent act."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -17,6 +17,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
+ONE_BY_ONE = 25  # groups, of which one that now and then loses some has lost one
 _ANGLES = count(11)
 
 
@@ -246,6 +247,25 @@ async def _observe(iut: Iut) -> Habit:
         except (Violation, NotExercised, Inconclusive):
             return Habit(acts, alone, knows=False)
         return Habit(acts, alone, knows=True)
+
+
+async def one_by_one(iut: Iut) -> None:
+    """Send it groups one by one, each of which it must know if it knows angles."""
+    async with established(iut) as tester:
+        for number in range(ONE_BY_ONE):
+            angle = float(number % 30 + 30)
+            await tester.tell(angle=angle)
+            await tester.knows_if_it_can(angle, f"{number} others, in a message of its own")
+        await tester.goes_on("groups in messages of their own")
+
+
+async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None:
+    """Play a session; what fails in it says nothing where groups are lost that come one by one."""
+
+    async def either(plain: bool) -> None:
+        await (one_by_one(iut) if plain else play())
+
+    await compared(iut, either, False, True, "frame.segmentation")
 
 
 async def survives(iut: Iut, text: bytes, what: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import requirement
+from conformance.cases import compared, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
@@ -58,19 +58,21 @@ async def test_all_in_one_write(iut: Iut) -> None:
 @requirement("frame.length-prefix")
 async def test_large_scenes(iut: Iut) -> None:
     """Messages of 255 bytes up to half a million are taken in full."""
-    async with introduced(iut) as tester:
-        for count in (1, 22, 1500):
-            robots = "".join(messages.robot(n % 15, n % 9, n % 11 + 1) for n in range(count))
-            await tester.say(
-                messages.full(messages.state(1), messages.scene(count % 10, 1, more=robots))
-            )
-            await tester.knows_if_it_can(ball=[count % 10, 1, 0.042])
-        await tester.say(messages.full(messages.state(2), messages.scene(0, 0)))
-        for size in (255, 256, 65_536):
-            payload = tester.bytes_of(tester.partial())[4:]
-            payload += b" " * (size - len(payload))
-            await tester.session.send_bytes(len(payload).to_bytes(4, "big") + payload)
-        await tester.follows("large messages")
+
+    async def play(large: bool) -> None:
+        async with introduced(iut) as tester:
+            for ball, count in enumerate((1, 22, 1500) if large else (1, 1, 1)):
+                robots = "".join(messages.robot(n % 15, n % 9, n % 11 + 1) for n in range(count))
+                scene = messages.scene(ball, 1, more=robots)
+                await tester.say(messages.full(messages.state(1), scene))
+                await tester.knows_if_it_can(ball=[ball, 1, 0.042])
+            await tester.say(messages.full(messages.state(2), messages.scene(0, 0)))
+            for size in (255, 256, 65_536) if large else (0, 0, 0):
+                usual = tester.bytes_of(tester.partial())
+                await tester.session.send_bytes(hostile.padded(usual, size + 4))
+            await tester.follows("large messages" if large else "a few messages")
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("robustness.empty-message")

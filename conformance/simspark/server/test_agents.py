@@ -1,13 +1,11 @@
 """Agents: they are created, perceive and act; commands of trainers are not theirs."""
 
-from collections.abc import Callable
-
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.session import Session
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
+    TURNED,
     Name,
     fresh,
     hinge,
@@ -18,14 +16,13 @@ from conformance.simspark.server.tester.agents import (
     passed_over,
     perceptors,
     playing,
+    turns,
 )
 from conformance.simspark.server.tester.monitors import watching
 from conformance.simspark.tester import expressions
-from conformance.verdicts import Inconclusive, Violation
-from conformance.wire import Message
+from conformance.verdicts import Inconclusive
 
 LONG = 120  # groups of perceptors: two seconds and more
-TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 
 
 @requirement("agents.perceptors")
@@ -90,45 +87,6 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
             f"the position of {name} to the second agent",
             "it does not come, and does to the first",
         )
-
-
-def alone(effector: str) -> bytes:
-    return encode(expressions(effector))
-
-
-async def turns(
-    iut: Iut,
-    agent: Session,
-    speed: float,
-    after: str = "",
-    encoded: Callable[[str], bytes] = alone,
-    about: str | None = "agents.effectors",
-) -> float:
-    """Turn the hinge; by how many degrees it has turned.
-
-    `encoded` makes of the effector the bytes to send. Raises Violation of `about` where it does
-    not turn, of what the test decides if that is None.
-    """
-    effector, name = hinge_names(iut)
-    before = await hinge_angle(iut, agent)
-    await agent.send_bytes(encoded(f"({effector} {speed})"))
-    angle: list[float] = [before]
-
-    def moved(message: Message) -> bool:
-        found = hinge(message, name)
-        angle.append(before if found is None else found)
-        return abs(angle[-1] - before) > TURNED
-
-    try:
-        await agent.expect(*PERCEPTORS, where=moved)
-    except Violation as none:
-        raise Violation(
-            f"the hinge {name} to turn after ({effector} {speed}){after}",
-            f"it stood at {before:.2f} degrees and stands at {angle[-1]:.2f}",
-            about,
-        ) from none
-    await agent.send(expressions(f"({effector} 0)"))
-    return angle[-1] - before
 
 
 @requirement("agents.effectors")

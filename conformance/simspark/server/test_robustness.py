@@ -1,5 +1,7 @@
 """What a server survives: unknown and wrong commands, malformed texts, wrong lengths."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +11,11 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import create, fresh, playing
+from conformance.simspark.server.tester.agents import create, fresh, playing, turns
 from conformance.simspark.server.tester.monitors import Watch, watching
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
-from conformance.verdicts import Violation
+from conformance.verdicts import NotExercised, Violation
 
 MANY = 22  # connections that come and go: as many as a match has players
 
@@ -182,6 +184,47 @@ async def test_malformed(iut: Iut, kind: str) -> None:
         await other.session.unharmed(kind)
 
 
+@contextlib.contextmanager
+def _unless_closed(session: Session) -> Iterator[None]:
+    """Pass over what a client lacks whose connection was closed."""
+    try:
+        yield
+    except (Violation, NotExercised):
+        if not session.ended:
+            raise
+
+
+@requirement("robustness.malformed")
+async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
+    """A monitor that has sent a malformed text is closed, or its next command counts."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
+        watch = await stack.enter_async_context(watching(iut, instance))
+        for kind, text in hostile.TEXTS.items():
+            if watch.session.ended:
+                watch = await stack.enter_async_context(watching(iut, instance))
+            await watch.session.send_bytes(text)
+            with _unless_closed(watch.session):
+                await watch.obeys(f"a text of the same monitor that is {kind}")
+            await watch.session.unharmed(kind)
+
+
+@requirement("robustness.malformed")
+async def test_an_agent_after_malformed_texts(iut: Iut) -> None:
+    """An agent that has sent a malformed text is closed, or its next effector counts."""
+    async with iut.instance() as instance, contextlib.AsyncExitStack() as stack:
+        agent = await stack.enter_async_context(playing(iut, instance))
+        speed = 2.0
+        await turns(iut, agent, speed)
+        for kind, text in hostile.TEXTS.items():
+            if agent.ended:
+                agent = await stack.enter_async_context(playing(iut, instance))
+            await agent.send_bytes(text)
+            speed = -speed
+            with _unless_closed(agent):
+                await turns(iut, agent, speed, f", sent after a text that is {kind}", about=None)
+            await agent.unharmed(kind)
+
+
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0, between others and many at once, have no effect."""
@@ -190,6 +233,13 @@ async def test_empty_messages(iut: Iut) -> None:
         await watch.obeys("an empty message")
         await watch.session.send_bytes(bytes(4 * 200))
         await watch.obeys("two hundred empty messages")
+        together = encode(expressions("(score (left 1)(right 71))"))
+        await watch.session.send_bytes(bytes(4 * 200) + together)
+        await watch.until(
+            lambda view: view.value("score_right") == 71,
+            "show a score that is set in one write with two hundred empty messages",
+            now=lambda view: f"score_right is {view.state.get('score_right')}",
+        )
         await watch.session.send_bytes(bytes(2))
         await watch.session.taken()
         await watch.session.send_bytes(bytes(2))

@@ -6,9 +6,6 @@ from mocks.misreading import FirstOfARead, PerRead
 from mocks.simspark.connection import Endpoint
 from mocks.simspark.faults import decoders
 
-CLIENTS = ("agent", "monitor")
-"""A server that is deaf to the client that sent something malformed still serves the others."""
-
 
 @fault("reads-are-messages", violates="frame.segmentation")
 class ReadsAreMessages(Endpoint):
@@ -47,7 +44,7 @@ class LineEndsUnread(Endpoint):
     Reader = decoders.Blanks
 
 
-@fault("deaf-after-malformed", violates="robustness.malformed", subtle=True, roles=CLIENTS)
+@fault("deaf-after-malformed", violates="robustness.malformed", subtle=True)
 class DeafAfterMalformed(Endpoint):
     """Stops reading after a text that does not parse, and keeps its connection."""
 
@@ -89,7 +86,7 @@ class EmptyEnds(Endpoint):
     Reader = decoders.EmptyEnds
 
 
-@fault("empty-skips", violates="robustness.empty-message", subtle=True, roles=CLIENTS)
+@fault("empty-skips", violates="robustness.empty-message", subtle=True)
 class EmptySkips(Endpoint):
     """Loses what one read brings behind several empty messages."""
 

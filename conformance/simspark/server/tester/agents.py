@@ -1,7 +1,7 @@
 """The agents that the suite plays against a server: they are created, perceive and act."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
+from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.waiting import Within
@@ -21,6 +22,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 
 
 ENOUGH = 100  # groups of perceptors after which a number is not expected any more
+TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 _LAST = 11  # the greatest number that a player can have
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
@@ -234,3 +236,42 @@ async def hinge_angles(agent: Session, name: str, count: int) -> list[float]:
         if (angle := hinge(message, name)) is not None:
             found.append(angle)
     return found
+
+
+def _alone(effector: str) -> bytes:
+    return encode(expressions(effector))
+
+
+async def turns(
+    iut: Iut,
+    agent: Session,
+    speed: float,
+    after: str = "",
+    encoded: Callable[[str], bytes] = _alone,
+    about: str | None = "agents.effectors",
+) -> float:
+    """Turn the hinge; by how many degrees it has turned.
+
+    `encoded` makes of the effector the bytes to send. Raises Violation of `about` where it does
+    not turn, of what the test decides if that is None.
+    """
+    effector, name = hinge_names(iut)
+    before = await hinge_angle(iut, agent)
+    await agent.send_bytes(encoded(f"({effector} {speed})"))
+    angle: list[float] = [before]
+
+    def moved(message: Message) -> bool:
+        found = hinge(message, name)
+        angle.append(before if found is None else found)
+        return abs(angle[-1] - before) > TURNED
+
+    try:
+        await agent.expect(*PERCEPTORS, where=moved)
+    except Violation as none:
+        raise Violation(
+            f"the hinge {name} to turn after ({effector} {speed}){after}",
+            f"it stood at {before:.2f} degrees and stands at {angle[-1]:.2f}",
+            about,
+        ) from none
+    await agent.send(expressions(f"({effector} 0)"))
+    return angle[-1] - before

@@ -70,3 +70,15 @@ class ThreeHundredGroups(Agent):
     def perceive_hinge(self, name: str, text: Any) -> None:
         if self.groups < 300:
             super().perceive_hinge(name, text)
+
+
+@fault("every-tenth-lost", violates="frame.segmentation", subtle=True)
+class EveryTenthLost(Agent):
+    """Takes no notice of every tenth message."""
+
+    came = 0
+
+    def heed(self, frame: Frame) -> None:
+        self.came += 1
+        if self.came % 10:
+            super().heed(frame)

@@ -72,6 +72,14 @@ class DiesOfBytes(Server):
     Reader = decoders.CharacterWise
 
 
+@fault("deaf-to-malformed-agents", violates="robustness.malformed", subtle=True)
+class DeafToMalformedAgents(AgentsReadOtherwise):
+    """Reads nothing more of an agent that has sent a text that does not parse."""
+
+    def agent_decoder(self) -> Decoder:
+        return decoders.Offended()
+
+
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
 class AgentsOfHugeLengths(AgentsReadOtherwise):
     """Dies of the length of gigabytes of an agent."""
