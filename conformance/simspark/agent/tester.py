@@ -1,5 +1,6 @@
 """The server that the suite plays against an agent: it sends perceptors, and sees the agent act."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from conformance.cases import compared
 from conformance.iut import Iut
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import encode
@@ -18,6 +19,7 @@ from conformance.wire import Message
 
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 ONE_BY_ONE = 25  # groups, of which one that now and then loses some has lost one
+CUT = 3  # of the groups that come before an agent is initialised
 _ANGLES = count(11)
 
 
@@ -191,21 +193,44 @@ async def established(
     async with iut.session(segmentation=segmentation) as session:
         tester = Tester(session, iut)
         await session.expect("Scene", to="as the first message", requirement="agents.create-first")
-        if not _inits(session):
-            for _ in range(3):
-                await tester.tell()
         # Where what we send comes in pieces, these are what it does not understand.
         about = "agents.init-second" if segmentation is None else iut.deciding
-        await tester.welcome(await _init(session, about))
+        await tester.welcome(await _init(tester, about))
         yield tester
 
 
-async def _init(session: Session, requirement: str) -> list[Any]:
+async def _init(tester: Tester, requirement: str) -> list[Any]:
     """The init that it has sent, or sends now. Raises Violation where there is none."""
-    if not (found := _inits(session)):
-        await session.expect("Init", to="as the message that follows", requirement=requirement)
-        found = _inits(session)
+    if not (found := _inits(tester.session)):
+        async with _going_on(tester):
+            await tester.session.expect(
+                "Init", to="as the message that follows", requirement=requirement
+            )
+        found = _inits(tester.session)
     return found[0]
+
+
+@contextlib.asynccontextmanager
+async def _going_on(tester: Tester) -> AsyncIterator[None]:
+    """A group of perceptors comes every cycle meanwhile, as a server sends them.
+
+    Where the session is cut into pieces, only the first few are: these take longer than a cycle.
+    """
+    over, told = asyncio.Event(), count()
+
+    async def tell() -> None:
+        while not (over.is_set() or tester.session.ended):
+            await tester.tell(segmentation=None if next(told) < CUT else whole)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(tester.session.seconds("cycle")):
+                    await over.wait()
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        over.set()
+        await telling
 
 
 def _inits(session: Session) -> list[list[Any]]:

@@ -19,6 +19,15 @@ class AllAtOnce(Agent):
         self.initialise()
 
 
+@variant("looks-about-first", of="agents.init-second")
+class LooksAboutFirst(Agent):
+    """Takes thirty groups of perceptors before it initialises its robot."""
+
+    def initialise(self) -> None:
+        if self.groups >= 30:
+            super().initialise()
+
+
 @variant("in-one-message", of="agents.init-second")
 class InOneMessage(Agent):
     """Sends both expressions in one message."""
