@@ -2,11 +2,13 @@
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
+from conformance.session import Session
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
     TURNED,
     Name,
+    angles,
     fresh,
     hinge,
     hinge_angle,
@@ -20,9 +22,11 @@ from conformance.simspark.server.tester.agents import (
 )
 from conformance.simspark.server.tester.monitors import watching
 from conformance.simspark.tester import expressions
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.wire import Message
 
 LONG = 120  # groups of perceptors: two seconds and more
+STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
 
 
 @requirement("agents.perceptors")
@@ -145,6 +149,60 @@ async def test_each_agent_moves_its_own_hinge(iut: Iut) -> None:
         await turns(iut, other, 2.0, ", which the second agent sent")
 
 
+class _Hinges:
+    """How far each hinge has turned in what was looked at: its least and its greatest angle."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, tuple[float, float]] = {}
+
+    def look(self, message: Message) -> None:
+        for name, angle in angles(message).items():
+            least, most = self.seen.get(name, (angle, angle))
+            self.seen[name] = min(least, angle), max(most, angle)
+
+    def turned(self, name: str) -> float:
+        least, most = self.seen[name]
+        return most - least
+
+    @property
+    def stiff(self) -> list[str]:
+        return [name for name in self.seen if self.turned(name) < STIFF]
+
+
+@requirement("agents.every-hinge")
+async def test_every_hinge_turns(iut: Iut) -> None:
+    """Each hinge that is told turns, in one direction or the other, by the effector of its name."""
+    effector, name = hinge_names(iut)
+    if name.replace("j", "e") != effector:
+        raise NotExercised(f"{effector} and {name} do not tell how effectors of hinges are named")
+    hinges = _Hinges()
+
+    def one_turned(message: Message) -> bool:
+        hinges.look(message)
+        return hinges.turned(name) > TURNED
+
+    def all_turned(message: Message) -> bool:
+        hinges.look(message)
+        return not hinges.stiff
+
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        await hinge_angle(iut, agent)
+        for message in agent.received:
+            if message.name in PERCEPTORS:
+                hinges.look(message)
+        await agent.send([[each.replace("j", "e"), "1.5"] for each in hinges.seen])
+        await agent.expect(*PERCEPTORS, where=one_turned, requirement="agents.effectors")
+        await agent.send([[each.replace("j", "e"), "-1.5"] for each in hinges.stiff])
+        try:
+            await agent.expect(*PERCEPTORS, where=all_turned)
+        except Violation as none:
+            count, stiff = len(hinges.seen), hinges.stiff
+            if len(stiff) > count / 2:
+                raise Inconclusive("most hinges have effectors of other names") from none
+            expected = f"each of {count} hinges to turn by the effector of its name"
+            raise Violation(expected, f"{', '.join(stiff)} did not turn") from none
+
+
 @requirement("agents.heard")
 async def test_own_words_are_heard(iut: Iut) -> None:
     """What an agent says it hears itself, as it was said."""
@@ -162,6 +220,39 @@ async def test_own_words_are_heard(iut: Iut) -> None:
         if not heard:
             raise Inconclusive("no hear perceptor came: the robot may have no ears")
         check(heard[0] == said, f"{said} to be heard", f"{heard[0][:60]} was")
+
+
+@requirement("agents.heard")
+async def test_words_of_others_are_heard(iut: Iut) -> None:
+    """What one agent says another of its team hears, which is near by."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance) as one,
+        playing(iut, instance) as other,
+    ):
+        for agent, across in ((one, 1), (other, -1)):
+            await agent.send(expressions(f"(beam -2 {across} 0)"))
+        own: list[str] = []
+        for speaker, listener in ((one, other), (other, one)):
+            said, heard = f"from_{speaker.number}", list[str]()
+            left = listener.left("response")
+            while said not in heard and left() > 0:
+                await speaker.send(expressions(f"(say {said})"))
+                await fresh(listener)
+                heard, own = _heard(listener), own + _heard(speaker)
+            if not own:
+                raise Inconclusive("no hear perceptor came: the robot may have no ears")
+            check(
+                said in heard,
+                f"{said}, which another agent says near by, to be heard",
+                f"{', '.join(heard[-3:]) or 'nothing'} was",
+            )
+
+
+def _heard(agent: Session) -> list[str]:
+    """What an agent has been told so far that it heard."""
+    groups = (message.value for message in agent.received if message.name in PERCEPTORS)
+    return [str(item[-1]) for group in groups for item in group if item[:1] == ["hear"]]
 
 
 @requirement("monitors.not-for-agents")

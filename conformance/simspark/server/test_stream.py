@@ -40,6 +40,21 @@ async def test_introduction(iut: Iut, statement: str) -> None:
     await in_one_session(iut, "introduction", _introduction)
 
 
+@requirement("state.complete")
+async def test_state_for_a_later_monitor(iut: Iut) -> None:
+    """A monitor that comes later is sent the state of the game as it is by then."""
+    async with iut.instance() as instance, watching(iut, instance) as first:
+        await first.obeys("another monitor", "score.set")
+        now = first.view.value("score_left"), first.view.value("score_right")
+        async with watching(iut, instance, begins=False) as later:
+            told = later.view.value("score_left"), later.view.value("score_right")
+            check(
+                told == now,
+                f"the score {now[0]:g} to {now[1]:g} in the first state for a later monitor",
+                f"it was {told[0]} to {told[1]}",
+            )
+
+
 @requirement("environment.parameters")
 async def test_parameters(iut: Iut) -> None:
     """The environment has the parameters of the specification."""

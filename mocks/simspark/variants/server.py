@@ -7,7 +7,7 @@ from typing import Any
 from mocks.deviations import variant
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor_port import Monitor
-from mocks.simspark.robot import Robot
+from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
 from mocks.simspark.variants.settings import OtherSettings
@@ -24,6 +24,16 @@ class PerceptorsAfterInit(Server):
         self.agents = [agent for agent in everybody if agent.robot is None or agent.robot.unum]
         super().tell_agents()
         self.agents = everybody
+
+
+@variant("effectors-of-other-names", of="agents.every-hinge")
+class EffectorsOfOtherNames(Server):
+    """Turns the hinges of arms and legs by effectors with an m before the name of the hinge."""
+
+    def use_effector(self, agent: Agent, robot: Robot, word: str, values: list[Any]) -> None:
+        known = {f"m{part.perceptor}": part.effector for part in PARTS}
+        named = known.get(word, word if word[:2] == "he" or word not in BY_EFFECTOR else "")
+        super().use_effector(agent, robot, named, values)
 
 
 @variant("slow-creation", of="agents.perceptors")

@@ -185,14 +185,18 @@ async def fresh(agent: Session) -> Message:
     return await perceptors(agent)
 
 
+def angles(message: Message) -> dict[str, float]:
+    """The degrees of all hinge perceptors in a group of perceptors, by name."""
+    found = {}
+    for told in (parts(perceptor) for perceptor in message.value if perceptor[:1] == ["HJ"]):
+        with contextlib.suppress(KeyError, ValueError):
+            found[told["n"]] = float(told["ax"])
+    return found
+
+
 def hinge(message: Message, name: str) -> float | None:
     """The degrees of a hinge perceptor in a group of perceptors; None where it has none."""
-    for perceptor in message.value:
-        told = parts(perceptor)
-        if perceptor[:1] == ["HJ"] and told.get("n") == name:
-            with contextlib.suppress(KeyError, ValueError):
-                return float(told["ax"])
-    return None
+    return angles(message).get(name)
 
 
 def parts(perceptor: list[Any]) -> dict[str, str]:

@@ -77,6 +77,27 @@ class WordsCutShort(Server):
         super().say(robot, text[:8])
 
 
+@fault("only-ones-own-words", violates="agents.heard", subtle=True)
+class OnlyOnesOwnWords(Server):
+    """Lets an agent hear nobody but itself."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        everything = self.said
+        self.said = [each for each in everything if each[0] is robot]
+        text = super().perceptors(agent, robot, marks)
+        self.said = everything
+        return text
+
+
+@fault("stiff-last-hinge", violates="agents.every-hinge", subtle=True)
+class StiffLastHinge(Server):
+    """Turns all hinges but the last."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        if place < len(robot.speeds) - 1:
+            super().turn_hinge(robot, place, speed)
+
+
 @fault("stiff-hinges", violates="agents.effectors")
 class StiffHinges(Server):
     """Turns no hinge."""

@@ -261,6 +261,24 @@ class StateWithoutScores(Server):
         return [pair for pair in super().full_state() if not pair.startswith("(score")]
 
 
+@fault("first-score-for-later-monitors", violates="state.complete", subtle=True)
+class FirstScoreForLaterMonitors(Server):
+    """Sends every monitor the score of the beginning first."""
+
+    def welcome(self, monitor: Monitor) -> None:
+        self.greeting = True
+        super().welcome(monitor)
+        self.greeting = False
+
+    greeting = False
+
+    def full_state(self) -> list[str]:
+        pairs = super().full_state()
+        if not self.greeting:
+            return pairs
+        return [f"{pair.split()[0]} 0)" if "score" in pair else pair for pair in pairs]
+
+
 @fault("changes-without-time", violates="state.partial", subtle=True)
 class ChangesWithoutTime(Server):
     """Leaves out the time where something else has changed."""
