@@ -323,15 +323,17 @@ class Wire:
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self._finished:
                 await self.send_bytes(prompt, segmentation=whole)
+        reset = self._link.reset
         if not self._leaving:
+            if reset:
+                self.judge.reset(sender)
             for frame in self.judge.rest(sender):
                 self._take(frame)
-        reset = self._link.reset
         index = self._record(
             Event(self.now, sender, event="closed", details=captures.ending(reset))
         )
         if not self._leaving:
-            self.judge.closed(index, sender, reset)
+            self.judge.closed(index, sender)
             self._patience.came(CLOSED)
             self.deserted = not self._finished
         self._ended = True

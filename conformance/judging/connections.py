@@ -76,11 +76,13 @@ class Connections:
                     return [], []
                 judge.frame(index, event.sender, frame)
         elif event.event == "closed":
+            if event.details.get("reset"):
+                judge.reset(event.sender)
             frames = judge.rest(event.sender)
             for frame in frames:
                 last = self._latest.get((event.connection, event.sender), index)
                 judge.frame(last, event.sender, frame)
-            judge.closed(index, event.sender, bool(event.details.get("reset")))
+            judge.closed(index, event.sender)
         found = judge.found[self._told.get(event.connection, 0) :]
         self._told[event.connection] = len(judge.found)
         return frames, found

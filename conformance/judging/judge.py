@@ -38,7 +38,7 @@ class Oracle(Interface):
     test of; its judge takes them from there.
 
     It may have a method ``reset`` that takes a sender: one that ends the stream now, by a reset, so
-    that it may not have read what was sent to it last.
+    that it may not have read what was sent to it last, nor all have come that it has sent itself.
 
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
     each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
@@ -148,6 +148,11 @@ class Judge:
             self._known[sender] = index
         self._add(index, sender, self._frame(sender, frame))
 
+    def reset(self, sender: str) -> None:
+        """One side ends its stream by a reset; judge what it still holds, and its end, after it."""
+        if told := getattr(self._oracle, "reset", None):
+            told(sender)
+
     def rest(self, sender: str) -> list[Frame]:
         """What one side's decoder still holds when its stream ends; judge it before the end.
 
@@ -156,11 +161,9 @@ class Judge:
         self._ending.add(sender)
         return self._decoders[sender].end()
 
-    def closed(self, index: int | None, sender: str, reset: bool = False) -> None:
+    def closed(self, index: int | None, sender: str) -> None:
         """Judge the end of one side's stream."""
         if self._oracle:
-            if reset and (told := getattr(self._oracle, "reset", None)):
-                told(sender)
             self._add(index, sender, self._in_order(self._oracle.closed(sender)))
 
     def resume(self, cut: bool) -> None:

@@ -86,7 +86,9 @@ def test_an_answer_that_a_reset_may_have_lost_was_read_if_what_follows_says_so()
             path = naming.DOWNLOAD if cmd == "download" else naming.PUSHCMD
             asked = request("POST", path, {}, {**data, "cmd": "push" if cmd == "download" else cmd})
             exchange(asked, response(200, {}, {"cmd": told}), judge, Judge(PROTOCOL, []))
-            judge.closed(None, "robot", reset=reset and told == "download")
+            if reset and told == "download":
+                judge.reset("robot")
+            judge.closed(None, "robot")
             found += [finding.requirement for finding in judge.findings]
         return found
 

@@ -8,6 +8,7 @@ from conformance.definitions import locate, protocols
 from conformance.judging import captures
 from conformance.judging.captures import Capture
 from conformance.judging.connections import judge_capture
+from conformance.judging.judge import Judge
 from conformance.simspark import sexp
 from conformance.simspark.clock import KEPT
 from conformance.simspark.nodes import LEAVES
@@ -122,3 +123,16 @@ def test_commands_are_not_kept_for_ever() -> None:
     assert "state.time-goes-on" not in shown("0")
     assert "state.time-goes-on" not in shown("4")
     assert "state.time-goes-on" in shown("2")
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_the_end_of_a_message_may_be_lost_by_a_reset(reset: bool) -> None:
+    judge = Judge(PROTOCOL, ["agent"])
+    [scene] = judge.decode("agent", b"\0\0\0\x09(scene f)\0\0\0\x08(in")
+    judge.frame(0, "agent", scene)
+    if reset:
+        judge.reset("agent")
+    for rest in judge.rest("agent"):
+        judge.frame(1, "agent", rest)
+    found = [finding.requirement for finding in judge.findings]
+    assert found == ([] if reset else ["frame.length-prefix"])

@@ -115,6 +115,7 @@ class Oracle:
         self.state: dict[str, Any] = {}
         """The latest of each value of the game state, as it was written."""
         self._gone: set[str] = set()
+        self._reset: set[str] = set()
         self._waited = 0
         """Messages with perceptors that an agent had before it sent init."""
         self._walks = {side: Walk(course) for side, course in SIDES.items()}
@@ -138,8 +139,8 @@ class Oracle:
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         if name == TRUNCATED:
-            # Whose reader has gone need not finish its message.
-            if not self._gone:
+            # Whose reader has gone need not finish its message, and a reset may lose its end.
+            if not self._gone and sender not in self._reset:
                 of = "its length" if value["announced"] is None else f"{value['announced']} bytes"
                 what = f"the stream ended inside a message, of {of}, and {value['came']} had come"
                 yield Finding("frame.length-prefix", what)
@@ -150,6 +151,9 @@ class Oracle:
 
     def broken(self, sender: str) -> None:
         pass
+
+    def reset(self, sender: str) -> None:
+        self._reset.add(sender)
 
     def closed(self, sender: str) -> Iterator[Finding]:
         created = sender == AGENT and self._walks[AGENT].state is Phase.CREATED
