@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import each_of, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark import strategies
-from conformance.simspark.agent.tester import bytes_of, established, if_none_is_lost
+from conformance.simspark.agent.tester import established, if_none_is_lost
 from conformance.simspark.codec import frame
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import NotExercised
@@ -142,13 +142,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     async def play() -> None:
         async with established(iut) as tester:
             for size in (255, 256, 1024, 65_536, 70_000):
-                group = tester.group(angle=1.0)
-                text = bytes_of(group)[4:]
-                more = b"(hear Reference 0.00 self x)" * (max(size - len(text), 0) // 28)
-                payload = text + more
-                payload += b" " * (size - len(payload))
-                await tester.session.send_bytes(len(payload).to_bytes(4, "big") + payload)
-                await tester.goes_on(f"a group of {len(payload)} bytes")
+                await tester.session.send_bytes(tester.long(size))
+                await tester.goes_on(f"a group of {size} bytes")
 
     await if_none_is_lost(iut, play)
 

@@ -11,8 +11,8 @@ from conformance.cases import compared
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.simspark import hostile, messages
-from conformance.simspark.codec import encode
+from conformance.simspark import messages
+from conformance.simspark.codec import LENGTH, encode, frame
 from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -49,6 +49,13 @@ class Tester:
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
+
+    def long(self, size: int) -> bytes:
+        """One group in a message whose text has so many bytes, few of which are blanks."""
+        group = bytes_of(self.group(angle=1.0))
+        more = b"(hear Reference 0.00 self x)"
+        text = group[LENGTH.size :] + more * (max(size - len(group), 0) // len(more))
+        return frame(text.ljust(size))
 
     async def acts(self, cycles: int = 5) -> Message | None:
         """What it does within some cycles; None if that is nothing."""
@@ -298,7 +305,7 @@ async def survives(iut: Iut, text: bytes, what: str) -> None:
 
     async def play(malformed: bool) -> None:
         async with established(iut) as tester:
-            usual = hostile.padded(bytes_of(tester.group()), len(text))
+            usual = tester.long(len(text) - LENGTH.size)
             await tester.session.send_bytes(text if malformed else usual)
             await tester.goes_on(what if malformed else "a long message", may_close=malformed)
 
