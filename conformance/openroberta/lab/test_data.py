@@ -8,7 +8,7 @@ from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import EARLIEST, refusal, refused
+from conformance.openroberta.lab.tester.exchange import EARLIEST, Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import MANDATORY, PUSHCMD
@@ -100,17 +100,18 @@ async def test_thrown_away_while_pushing(iut: Iut) -> None:
         if await tester.offers("state"):
             seen = (await tester.state(robot)).get("battery", battery)
             check(not same(seen, "1.5"), f"the battery {battery!r} to be seen", f"{seen!r} is")
-        await waits.session.close()
-        await still_served(tester, robot)
+        await still_served(tester, robot, waits if message is None else None)
 
 
-async def still_served(tester: RobotsTester, robot: Robot) -> None:
-    """Raise Violation unless a robot that is registered can go on."""
+async def still_served(
+    tester: RobotsTester, robot: Robot, exchange: Exchange | None = None
+) -> None:
+    """Raise Violation unless a robot that is registered, and may wait already, can go on."""
     if await tester.offers("run"):
-        await robot.commanded("run", "Download", None)
+        await robot.commanded("run", "Download", None, exchange)
     else:
         _, latest = at_most(tester, "push_hold")
-        await (await robot.push()).between("Repeat", 0, latest)
+        await (exchange or await robot.push()).between("Repeat", 0, latest)
 
 
 @requirement("exit.optional")

@@ -114,16 +114,15 @@ async def test_battery_and_name(iut: Iut) -> None:
 async def test_exit_value(iut: Iut) -> None:
     """The user sees the exit value that a push brings after each of several programs."""
     async with playing(iut) as tester:
-        robot = await among_others(tester)
+        robot, exchange = await among_others(tester), None
         for value in (143, 0, 2):
-            await robot.fetch()
+            await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
             seen = await tester.becomes(robot, "exitvalue", value, "response")
             if seen is None and value == 143:
                 raise NotExercised("needs an operation 'state' that tells exitvalue")
             check(same(seen, value), f"the exit value {value} to be seen", f"{seen!r} is")
-            await exchange.session.close()
 
 
 async def among_others(tester: RobotsTester) -> Robot:
@@ -156,7 +155,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
         await exchange.session.taken()
         await exchange.session.close()
         await robot.commanded("run", "Download", "robustness.repeated-push")
-        await (await robot.download()).answer("File")
+        await robot.file()
 
 
 @requirement("robustness.run-between-pushes")
@@ -176,7 +175,7 @@ async def test_run_between_pushes(iut: Iut) -> None:
             running.cancel()
         told = message is not None and message.name == "Download"
         check(told, "Download upon the next push", message.name if message else "none came")
-        await (await robot.download()).answer("File")
+        await robot.file()
 
 
 @requirement("robustness.repeated-push")
@@ -195,4 +194,4 @@ async def test_repeated_push(iut: Iut) -> None:
             f"the older push to be answered within {latest:.1f} s",
             "it is still held",
         )
-        await (await robot.download()).answer("File")
+        await robot.file()

@@ -217,7 +217,7 @@ async def test_programs_at_a_time(iut: Iut) -> None:
         robots = [await tester.linked(), await tester.linked()]
         told = [(await robot.commanded("run", "Download", None)).result for robot in robots]
         for robot, own, others in zip(robots, told, reversed(told), strict=True):
-            file = await (await robot.download()).answer("File")
+            file = await robot.file()
             own_program(file, own, others)
 
 

@@ -135,11 +135,10 @@ async def test_running(iut: Iut) -> None:
 async def test_running_until_push(iut: Iut) -> None:
     """A robot is no longer seen as running when it pushes again, with or without an exit value."""
     async with playing(iut) as tester:
-        robot = await tester.linked(nepoexitvalue=None)
+        robot, exchange = await tester.linked(nepoexitvalue=None), None
         for value in (None, 0):
-            await robot.fetch()
+            await robot.fetch(exchange=exchange)
             robot.data["nepoexitvalue"] = value
             exchange = await robot.push()
             seen = await tester.becomes(robot, "state", "waiting", "response")
             check(seen == "waiting", "a robot that pushes to be waiting", f"it is {seen}")
-            await exchange.session.close()

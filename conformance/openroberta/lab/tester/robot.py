@@ -194,6 +194,10 @@ class Robot:
         `command` is what it violates where the robot is not told of it.
         """
         told = await self.commanded("run", "Download", command, exchange)
+        return told.result, await self.file()
+
+    async def file(self) -> Message:
+        """The program that it has been told of."""
         exchange = await self.download()
         message = await exchange.answer(requirement="run.bytes")
         if message.name != "File":
@@ -201,7 +205,7 @@ class Robot:
                 raise exchange.wrong("File", message, "run.bytes")
             what = "the header field Filename in the answer to DownloadRequest"
             raise exchange.failed(what, "there is none", "run.filename", message.event)
-        return told.result, message
+        return message
 
 
 def _ends(session: Session) -> bool:
