@@ -137,11 +137,11 @@ class KeepsClosedConnections(Robot):
     def make_caller(self) -> Caller:
         return _KeepsAlways(self.settings.url)
 
-    async def before_next(self) -> None:
-        await asyncio.sleep(3600)
-
-    async def disturbed(self, command: str) -> None:
-        await asyncio.sleep(3600)
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        if answer is None:
+            await asyncio.sleep(3600)
+        return answer
 
 
 class _OneRead(Caller):
