@@ -42,6 +42,8 @@ def seen(role: str, fault: str, find: Callable[[Iut], Awaitable[T]]) -> T:
         ("vexide/simulator", "last-port-deafens", "setup.commands-handled"),
         ("vexide/simulator", "never-starts", "start.begins-execution"),
         ("vexide/simulator", "no-exited", ""),
+        ("vexide/simulator", "serial-overflows", "serial.bytes-exact"),
+        ("vexide/simulator", "serial-through-text", ""),
         ("deltarobot/server", "", ""),
         ("deltarobot/server", "curve-length-big-endian", "frame.variable-length"),
         ("deltarobot/server", "points-of-four", "exercise.curve-structure"),

@@ -20,12 +20,14 @@ from conformance.vexide.simulator.reading import (
     printed_as_log,
     runs,
     serial_bytes,
+    serial_until,
     surely,
 )
 from conformance.vexide.tester import received
 
 ALL_PORTS = tuple(range(21))
 FORMS = ("tagged", "bare")
+TEXT = bytes(range(32, 127))  # of what the program `bytes` writes
 SHOWS_NOTHING = (
     "the program that the simulator runs shows nothing on the wire; put {program} into the command "
     "and declare [programs] print"
@@ -122,8 +124,28 @@ async def basis(iut: Iut) -> str:
     if not handled:
         return "setup.commands-handled"
     # A program that is not one of ours need not show.
-    silent = program and not handled[0].ran and not await _showing(iut)
-    return "start.begins-execution" if silent else ""
+    if program and not handled[0].ran and not await _showing(iut):
+        return "start.begins-execution"
+    return "" if await _text_arrives(iut) else "serial.bytes-exact"
+
+
+async def _text_arrives(iut: Iut) -> bool:
+    """Whether nothing is lost of a longer text, such as the probe program writes.
+
+    What is not written at all, or cannot be read, shows in each session by itself.
+    """
+    program = _declared(iut, "bytes")
+    if program is None:
+        return True
+    async with iut.session(program=program) as session:
+        await session.send(hello())
+        with contextlib.suppress(Inconclusive, Violation):
+            await session.expect("Handshake")
+            await session.expect("Ready", within="startup")
+            await session.send(START)
+            data = await serial_until(session, TEXT)
+            return not data or TEXT in data
+    return True
 
 
 async def own_program(iut: Iut) -> Shown:

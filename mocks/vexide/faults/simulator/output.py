@@ -18,6 +18,20 @@ class WritesNothing(Simulator):
             super().send(message)
 
 
+@fault("serial-overflows", violates="serial.bytes-exact", subtle=True)
+class SerialOverflows(Simulator):
+    """Loses what the program writes beyond 64 bytes in one of its steps."""
+
+    def report(self) -> None:
+        left = 64
+        for event in self.robot.events:
+            if name_of(event) == "Serial":
+                data = base64.b64decode(event["Serial"]["data"])[:left]
+                event["Serial"]["data"] = base64.b64encode(data).decode()
+                left -= len(data)
+        super().report()
+
+
 @fault("no-signature", violates="signature.sent")
 class NoSignature(Simulator):
     """Sends no code signature."""
