@@ -52,6 +52,16 @@ async def test_list(iut: Iut) -> None:
         check(gone, f"{panel.name}, which no longer exists, not to be listed", "it is")
 
 
+@requirement("lifecycle.listed")
+async def test_list_of_many(iut: Iut) -> None:
+    """Where there are a dozen buffers, each of them is listed."""
+    async with memory_tester(iut) as tester:
+        buffers = [await tester.make("limit-switch") for _ in range(12)]
+        names = await listed(tester)
+        for buffer in buffers:
+            is_listed(names, buffer, "one of twelve")
+
+
 def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
     """Raise Violation unless a buffer is among those that are listed."""
     came = ", ".join(names)[:300] or "none"

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
 from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
 from conformance.runtime.memory.operations import offered, run
-from conformance.runtime.memory.taking import takes_whole
+from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
+
+_LONG = 1.25  # seconds: longer than many programs wait for a mutex
 
 
 @requirement("operations.mutex")
@@ -31,6 +33,16 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
             await connected(tester, buffer, uid, whether)
         for name in ("disconnect", "connect"):
             await waits_for_mutex(tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)})
+
+
+@requirement("operations.mutex")
+@lasting
+async def test_waits_long(iut: Iut) -> None:
+    """An operation that has waited for the mutex for a second does not go on without it."""
+    async with memory_tester(iut) as tester:
+        buffer, operation = await tester.connect("arm"), OPERATIONS[0]
+        await buffer.fill()
+        await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), _LONG)
 
 
 @requirement("operations.mutex-released")
@@ -142,3 +154,9 @@ async def test_nothing_else_without_control_block(iut: Iut) -> None:
 async def test_contention(iut: Iut) -> None:
     """A thousand times values are taken while another process writes, and none is lost."""
     await takes_whole(iut, "get_write", "write")
+
+
+@requirement("operations.atomic")
+async def test_bits_under_contention(iut: Iut) -> None:
+    """A thousand times what is to be read is taken while another process asks for more."""
+    await loses_no_bit(iut, "get_read")

@@ -1,6 +1,8 @@
 """The tester of operations that take what a bitmap says, and clear it."""
 
 import asyncio
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +11,9 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import in_time
 from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import extremes, sample
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.runtime.tester import ended, patience
 from conformance.verdicts import Inconclusive, Violation
 
@@ -74,34 +77,9 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         buffer = await tester.ready("arm")
         bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
         await buffer.put({bitmap: 0})
-        taken: list[Any] = []
         cleared: list[int] = []
         answered: list[Answer] = []
-
-        upper, hooks = tester.session.instance.upper, iut.configuration.hooks
-        # Fifty programs that are started at once may all take long.
-        patient = iut.configuration.max_wait if operation in hooks else patience(tester.session)
-
-        async def take() -> None:
-            for _ in range(ROUNDS // 50):
-                asked = [
-                    asyncio.create_task(upper(operation, **buffer.arguments)) for _ in range(50)
-                ]
-                try:
-                    for each in asyncio.as_completed(asked):
-                        answer = await in_time(each, tester.session.left(patient))
-                        answered.append(answer)
-                        if answer.ok and answer.result:
-                            taken.append(answer.result)
-                except TimeoutError:
-                    raise Inconclusive(
-                        f"the operation '{operation}' was not answered any more within "
-                        f"{patient:g} s, while another process wrote"
-                    ) from None
-                finally:
-                    await ended(asked)
-
-        taking = asyncio.create_task(take())
+        taking = asyncio.create_task(_take(tester, buffer, operation, answered))
         number = 0
         while not taking.done() and number < STEPS:
             async with buffer.held():
@@ -116,6 +94,7 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
                 buffer.poke({bitmap: bits})
             await asyncio.sleep(0)
         await taking
+        taken = [answer.result for answer in answered if answer.ok and answer.result]
         tester.session.note(
             "contention", None, written=number, cleared=len(cleared), taken=len(taken)
         )
@@ -130,6 +109,61 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
             f"the operation '{operation}' to answer all whose bits it clears",
             f"{len(lost)} of {len(cleared)} were cleared and never answered, as number {lost[:1]}",
         )
+
+
+async def loses_no_bit(iut: Iut, operation: str) -> None:
+    """A thousand times a bitmap is taken while another process sets bits: each is told once."""
+    names = ["angle", "track", "grip", "light"]
+    async with memory_tester(iut) as tester:
+        buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"
+        await buffer.put({bitmap: 0})
+        answered: list[Answer] = []
+        taking = asyncio.create_task(_take(tester, buffer, operation, answered))
+        given: Counter[str] = Counter()
+        for name in itertools.islice(itertools.cycle(names), STEPS):
+            if taking.done():
+                break
+            async with buffer.held():
+                before, bit = buffer.peek_at(bitmap), buffer.bits([name])
+                given[name] += not before & bit
+                buffer.poke({bitmap: before | bit})
+            await asyncio.sleep(0)
+        await taking
+        tester.session.note("contention", None, written=given.total(), taken=len(answered))
+        some_succeed(operation, answered)
+        left = buffer.named((await buffer.look())[bitmap])
+        results = [a.result for a in answered if a.ok and isinstance(a.result, list)]
+        told = Counter(str(name) for result in results for name in result)
+        for name in names:
+            times = given[name] - (name in left)
+            check(
+                told[name] == times,
+                f"the operation '{operation}' to answer {name} {times} times, as often as its bit "
+                "was set and has been cleared",
+                f"it did {told[name]} times",
+            )
+
+
+async def _take(tester: Tester, buffer: Buffer, operation: str, answered: list[Answer]) -> None:
+    """Have an operation run a thousand times. Raises Inconclusive where it ceases to answer."""
+    upper, configuration = tester.session.instance.upper, tester.iut.configuration
+    # Fifty programs that are started at once may all take long.
+    hook = operation in configuration.hooks
+    patient = configuration.max_wait if hook else patience(tester.session)
+    for _ in range(ROUNDS // 50):
+        asked = [asyncio.create_task(upper(operation, **buffer.arguments)) for _ in range(50)]
+        try:
+            answered += [
+                await in_time(each, tester.session.left(patient))
+                for each in asyncio.as_completed(asked)
+            ]
+        except TimeoutError:
+            raise Inconclusive(
+                f"the operation '{operation}' was not answered any more within "
+                f"{patient:g} s, while another process wrote"
+            ) from None
+        finally:
+            await ended(asked)
 
 
 def some_succeed(operation: str, answers: Sequence[Answer]) -> None:

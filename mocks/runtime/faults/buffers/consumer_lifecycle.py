@@ -22,6 +22,17 @@ class ListsAll(Consumer):
         return [name for name in sorted(os.listdir(FOLDER)) if name.startswith("rt-")]
 
 
+@fault("lists-eight", violates="lifecycle.listed", subtle=True)
+class ListsEight(Consumer):
+    """Lists no more than eight buffers of one type."""
+
+    async def list(self) -> list[str]:
+        by_type: dict[str, list[str]] = {}
+        for name in await super().list():
+            by_type.setdefault(name.rpartition("-")[0], []).append(name)
+        return [name for names in by_type.values() for name in names[:8]]
+
+
 @fault("lists-what-it-listed", violates="lifecycle.listed", subtle=True)
 class ListsWhatItListed(Consumer):
     """Goes on to list what it has listed once, and what it finds new."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
@@ -35,6 +36,19 @@ class PrivateMutex(Owner):
             await asyncio.Event().wait()
         buffer.mapped.unlock(at)
         await super().acquire(buffer)
+
+
+@fault("sleeps-past-the-release", violates="format.mutex", subtle=True)
+class SleepsPastTheRelease(Owner):
+    """Gives data up after three seconds, and does not notice before that the mutex is free."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        at = buffer.layout["mutex"].offset
+        if not buffer.mapped.trylock(at):
+            await asyncio.sleep(3)
+            raise ValueError(f"the mutex of {buffer.name} was not free in time")
+        buffer.mapped.unlock(at)
+        return await super().set_data(buffer, values)
 
 
 @fault("second-mutex-private", violates="format.mutex", subtle=True)
