@@ -54,12 +54,12 @@ def words(keyword: str, limit: Any) -> str:
     if keyword == "type":
         return " or ".join(_TYPES[name] for name in ([limit] if isinstance(limit, str) else limit))
     if keyword in ("oneOf", "anyOf"):
-        text = " or ".join(dict.fromkeys(map(_label, limit)))
-        return text if len(text) <= 2 * SHOWN else f"{text[: 2 * SHOWN - 1]}…"
+        return _short(" or ".join(dict.fromkeys(map(_label, limit))))
     if keyword == "enum":
         return f"one of {shown(limit)}"
     if keyword in RULES:
-        return RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit))
+        # A pattern may be longer than what came, which is to be seen beside it.
+        return _short(RULES[keyword][2].format(limit if isinstance(limit, str) else shown(limit)))
     named = {
         "const": "{}",
         "required": "the member {}",
@@ -67,6 +67,10 @@ def words(keyword: str, limit: Any) -> str:
         "false": "nothing",
     }
     return named.get(keyword, keyword).format(shown(limit))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 2 * SHOWN else f"{text[: 2 * SHOWN - 1]}…"
 
 
 def _label(branch: Any) -> str:
