@@ -21,6 +21,7 @@ from conformance.wire import LONG
 
 _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|0x[0-9a-fA-F]+|\d+")
 """What an error tells of the one input that it met: what it quotes, and its numbers."""
+_PANICKED = re.compile(r"panicked at (?:'.*', )?((?!/rustc/|library/)[^\s:']+:\d+:\d+)")
 
 Results = Sequence[dict[str, Any]]
 
@@ -245,7 +246,12 @@ def _reason(death: Mapping[str, Any]) -> str:
 
 
 def _in_general(said: str) -> str:
-    """An error without what it tells of its input, such as the name behind the second colon."""
+    """An error without what it tells of its input, such as the name behind the second colon.
+
+    Of a panic that is the line of the program: what is behind it is of the input as a whole.
+    """
+    if place := _PANICKED.search(said):
+        return place[1]
     text = _VARIES.sub("…", said)
     error, _, name = text.rpartition(": ")
     return error if ": " in error and " " not in name else text

@@ -53,6 +53,25 @@ def test_what_else_is_wrong_where_it_died_is_not_hidden() -> None:
     assert [entry["verdict"] for entry in results[:3]] == ["fail", "fail", "fail"]
 
 
+def test_panics_of_one_line_are_one_whatever_they_say() -> None:
+    """A result that is unwrapped tells the error of each input; in another line it is another."""
+    said = [
+        "thread 'main' (7) panicked at src/main.rs:32:45: unknown variant `Imu`",
+        "thread 'main' (8) panicked at src/main.rs:32:45: EOF while parsing an object",
+        "thread 'main' (9) panicked at src/main.rs:77:9: EOF while parsing an object",
+    ]
+    deaths = [{**DEATH, "said": line} for line in said]
+    results = [
+        result("a", FAR, death=deaths[0], told=["Handshake", "USD"]),
+        result("b", OTHER, death=deaths[1], told=["Handshake", "Touch"]),
+        result("c", ON_IT, death=deaths[2], told=["Handshake", "Touch"]),
+    ]
+    settle(results)
+    assert sorted(entry["verdict"] for entry in results[:2]) == ["fail", "inconclusive"]
+    assert results[2]["verdict"] == "fail"
+    assert [len(death["tests"]) for death in made(results)] == [2, 1]
+
+
 def test_silent_deaths_after_different_messages_are_two() -> None:
     """Where nothing was said, only the messages tell one death from another."""
     silent = [{**DEATH, "said": "", "after": after} for after in ("USD", "Touch")]
