@@ -11,6 +11,7 @@ from conformance.judging.connections import judge_capture
 from conformance.judging.judge import Judge
 from conformance.simspark import sexp
 from conformance.simspark.clock import KEPT
+from conformance.simspark.codec import encode
 from conformance.simspark.nodes import LEAVES
 from conformance.simspark.oracle import Conversation, Oracle
 from conformance.simspark.scene import Scene
@@ -136,3 +137,19 @@ def test_the_end_of_a_message_may_be_lost_by_a_reset(reset: bool) -> None:
         judge.frame(1, "agent", rest)
     found = [finding.requirement for finding in judge.findings]
     assert found == ([] if reset else ["frame.length-prefix"])
+
+
+@pytest.mark.parametrize("command", ["(time soon)", "(time ())", "(fly)"])
+def test_a_time_that_is_none_may_be_taken_for_zero(command: str) -> None:
+    judge = Judge(PROTOCOL, ["server"])
+    state = "(half 1)(score_left 0)(score_right 0)(play_mode 0)"
+    for sender, text in (
+        ("server", "((play_modes A B))(RSG 0 1)()"),
+        ("server", f"((time 20){state})(RSG 0 1)()"),
+        ("monitor", command),
+        ("server", "((time 0.02))(RDS 0 1)()"),
+    ):
+        for frame in judge.decode(sender, encode(read(text.encode()))):
+            judge.frame(0, sender, frame)
+    back = [f.message for f in judge.findings if f.requirement == "state.time-goes-on"]
+    assert bool(back) == (command == "(fly)")

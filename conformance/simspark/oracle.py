@@ -138,6 +138,11 @@ class Oracle:
             self._waited += self._walks[AGENT].state is Phase.CREATED
 
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
+        if sender == MONITOR and isinstance(value, list):
+            # Whatever it looks like, a server may take it for commands.
+            for item in value:
+                if isinstance(item, list) and item:
+                    self._commands.append(item)
         if name == TRUNCATED:
             # Whose reader has gone need not finish its message, and a reset may lose its end.
             if not self._gone and sender not in self._reset:

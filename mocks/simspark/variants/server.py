@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from conformance.simspark.scene import number
 from mocks.deviations import variant
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.monitor_port import Monitor
@@ -117,6 +118,15 @@ class CommandsInPlayOnly(Server):
         waits = self.world.mode in ("BeforeKickOff", "GameOver")
         if not waits or command[:1] in (["playMode"], ["kickOff"]):
             super().execute(command)
+
+
+@variant("times-that-are-none-are-0", of="trainer.errors-silent")
+class TimesThatAreNoneAre0(Server):
+    """Takes what is no number for the time 0, as the published server does."""
+
+    def do_time(self, command: list[Any]) -> None:
+        wrong = len(command) > 1 and number(command[1]) is None
+        super().do_time(["time", "0"] if wrong else command)
 
 
 @variant("selects-several", of="select.only-one")
