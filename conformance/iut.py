@@ -24,6 +24,7 @@ from conformance.verdicts import (
 )
 
 T = TypeVar("T")
+Look = Callable[[Session], Awaitable[bool]]
 
 _AGAIN = 0.02  # seconds until one that turned us away is tried again
 SHRINKING = 40  # further examples that looking for a smaller counterexample may take
@@ -203,21 +204,28 @@ class Iut:
 
     @contextlib.asynccontextmanager
     async def connect(
-        self, instance: Instance, *, channel: str = "", segmentation: Segmentation | None = None
+        self,
+        instance: Instance,
+        *,
+        channel: str = "",
+        segmentation: Segmentation | None = None,
+        away: Look | None = None,
     ) -> AsyncIterator[Session]:
         """One session with a running instance, left when the block is left.
 
         Who connects at a ``channel`` is the role of that name; an IUT with several is connected to
         at the first of them unless another is named. One that turns clients away for a moment is
         connected to again, until it has had the time to react in; raises NotExercised where it
-        serves another session of ours.
+        serves another session of ours. ``away`` begins a session and tells whether that was turned
+        away; if none, that is looked for only once the IUT has done so.
         """
         channel = channel or next(iter(self.role.channels), "")
         left, held = self.left("response"), self.testbed.held
         while True:
             session = await self._open(instance, channel, segmentation)
             try:
-                again = self.testbed.turns_away and await session.turned_away() and left() > 0
+                look = away or (Session.turned_away if self.testbed.turns_away else None)
+                again = look is not None and await look(session) and left() > 0
                 if not again:
                     held.append(session)
                     yield session
@@ -225,7 +233,8 @@ class Iut:
             finally:
                 await session.leave()
                 held[:] = [other for other in held if other is not session]
-            if not all(other.over for other in held):
+            self.testbed.turns_away = True
+            if not all(other.over for other in held if other.instance is instance):
                 raise NotExercised("needs two connections at a time, and the IUT serves one")
             await asyncio.sleep(_AGAIN)
 

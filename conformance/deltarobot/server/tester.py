@@ -21,9 +21,7 @@ EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
 _NEXT_UNSERVED = "the next client is told instead"
-_TURNS_AWAY = "it turns clients away for a moment"
-
-_AGAIN = 0.02  # seconds until a server that turned us away is tried again
+_LOOK = 0.02  # seconds between two looks at whether a server turns us away
 
 
 class ServerTester(Tester):
@@ -106,13 +104,11 @@ class ServerTester(Tester):
     async def later(
         self, iut: Iut, segmentation: Segmentation | None = None
     ) -> AsyncIterator[Session]:
-        expected = "the next client to be served after another"
         if came := await unserved(iut):
-            raise Violation(expected, came, NEXT)
+            raise Violation("the next client to be served after another", came, NEXT)
         async with iut.instance() as instance:
             await visit(iut, instance)
-            next_one = _following(iut, instance, expected, NEXT, silent=True, cut=segmentation)
-            async with next_one as session:
+            async with iut.connect(instance, segmentation=segmentation) as session:
                 yield session
 
     async def lives(self, session: Session) -> bool:
@@ -193,7 +189,7 @@ async def following(
     """A session with a server that has had another client just before.
 
     One that serves a single client at a time may turn away the next one until it has noticed that
-    the last one is gone; that is tried again for a while.
+    the last one is gone.
     ``requirement`` is what it violates by serving none, if not the one that the test decides.
     """
     expected = f"the next client to be served after {after}"
@@ -215,49 +211,41 @@ async def following(
 
 @contextlib.asynccontextmanager
 async def _following(
-    iut: Iut,
-    instance: Instance,
-    expected: str,
-    requirement: str | None = None,
-    silent: bool = False,
-    cut: Segmentation | None = None,
+    iut: Iut, instance: Instance, expected: str, requirement: str | None = None
 ) -> AsyncIterator[Session]:
-    """The same, whatever such a server does otherwise; ``silent``: we have said nothing yet."""
-    left = iut.left("response")
-    while True:
-        async with iut.connect(instance, segmentation=cut) as session:
-            again = True
-            try:
-                if not silent:
-                    await shake_hands(session)
-                # One that never does so need not be waited for.
-                known = not silent or iut.memory.get(_TURNS_AWAY)
-                came = await _turned_away(session) if known else ""
-            except Violation as none:
-                if session.received:
-                    raise
-                came, again = none.came, session.ended
-            if not came:
-                yield session
-                return
-            if not again or left() < 0:
-                raise Violation(expected, came, requirement)
-            iut.memory[_TURNS_AWAY] = True
-        await asyncio.sleep(_AGAIN)
+    """The same, whatever such a server does otherwise."""
+
+    async def away(session: Session) -> bool:
+        try:
+            await shake_hands(session)
+        except Violation as none:
+            if session.received:
+                raise
+            if not session.ended:
+                raise Violation(expected, none.came, requirement) from none
+        return await _turned_away(session)
+
+    async with iut.connect(instance, away=away) as session:
+        if came := _refusal(session):
+            raise Violation(expected, came, requirement)
+        yield session
 
 
-async def _turned_away(session: Session) -> str:
-    """How a server ends a session that is not its first before it serves that; else empty."""
-    configuration = session.instance.configuration
-    # It may give up a client that takes longer than it has.
-    patience = configuration.declared("handshake") or configuration.max_wait
-    until = session.now + min(session.seconds("quiet"), patience / 4)
-    while session.number > 1 and session.now < until:
-        came = {message.name for message in session.received}
-        if came.intersection(TESTER.signs):
+async def _turned_away(session: Session) -> bool:
+    """Whether a server ends a session that is not its first before it serves that."""
+    until = session.now + session.seconds("quiet")
+    while session.number > 1 and not _refusal(session) and session.now < until:
+        if any(message.name in TESTER.signs for message in session.received):
             break
-        if session.ended or "EndOfTransmission" in came:
-            reason = _last_word(session)
-            return "the server ended the session" + (f", saying {reason!r}" if reason else "")
-        await asyncio.sleep(_AGAIN)
-    return ""
+        await asyncio.sleep(_LOOK)
+    return bool(_refusal(session))
+
+
+def _refusal(session: Session) -> str:
+    """How a server has ended a session that is not its first and that it never served; or empty."""
+    came = {message.name for message in session.received}
+    ended = session.ended or "EndOfTransmission" in came
+    if session.number == 1 or not ended or came.intersection(TESTER.signs):
+        return ""
+    reason = _last_word(session)
+    return "the server ended the session" + (f", saying {reason!r}" if reason else "")
