@@ -41,6 +41,7 @@ _SERVICE = ("Ping", "Curve", *PROGRESS)
 
 _UNREADABLE = re.compile(r"[^\t\n\v\f\r -\U0010ffff]")
 _TURNED = 1 << 24  # the version, its bytes in reverse order
+_END_TYPE = 0x006
 _RANDOM = 5  # pings after which equal steps between them are not chance
 _MANY = 20  # pings without any pong, which take longer than a pong does
 _ALONE = 300  # of one message of progress behind a curve, where another of them has never come
@@ -174,7 +175,9 @@ class Oracle:
             known = int(value["identifier"], 16) & 0xFFF in _types()
             about = "messages.whole-identifier" if known else "messages.type-identifier"
             self._strange[bytes.fromhex(value["data"])[:8]] = about
-            # Not disturbed: a side that ends the connection because of it must say so.
+            # A side that ends the connection because of it must say so, unless it takes it for an
+            # end, which is what is wrong then.
+            side.disturbed |= int(value["identifier"], 16) & 0xFF == _END_TYPE
             what = f"{value['identifier']} came, which version 1 does not have"
             yield Finding("messages.defined-only", what)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from conformance.cases import check
 from conformance.deltarobot import tester
-from conformance.deltarobot.codec import SAID
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import OF_EACH_SIZE, end, unknown
 from conformance.iut import Iut
@@ -112,6 +111,12 @@ class Refused:
 
     def __contains__(self, message: Any) -> bool:
         return message in self.closed or message in self.deadly
+
+    def like(self, message: Any) -> bool:
+        """Whether one of them has the size of this message."""
+        size = slice(3)  # what its identifier begins with: 0x and a digit
+        ends = (one["identifier"][size] for one in (*self.closed, *self.deadly))
+        return message["identifier"][size] in ends
 
 
 async def refused(iut: Iut) -> Refused:
@@ -226,27 +231,6 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
     except Violation:
         return True
     return False
-
-
-async def lengths_turned(iut: Iut) -> bool:
-    """Whether it reads lengths with the most significant byte first: found out once in a run.
-
-    Then 256 bytes of contents are 65536, and it understands nothing before these have come.
-    """
-
-    async def found() -> bool:
-        length, turned = 0x100, 0x10000
-        async with opened(iut) as session:
-            before = len(session.events)
-            await session.send(unknown(0xF321, "ff" * length))
-            if await tester.of(session).in_step(iut, session):
-                return False
-            ours = (event for event in session.events[before:] if event.sender == session.peer)
-            contents = sum(len(event.data or b"") for event in ours) - SAID
-            await session.send_bytes(b"\xff" * (turned - contents))
-            return await tester.of(session).in_step(iut, session)
-
-    return await iut.once("lengths turned", found)
 
 
 # Whether it is still alive

@@ -2,6 +2,8 @@
 
 from conformance.deltarobot.client.exercise import misread
 from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.misreading import identifiers_turned, miscounted
+from conformance.deltarobot.service import habits
 from conformance.iut import Iut
 
 SMOKE = "handshake.magic-sent"
@@ -14,5 +16,7 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who reads the plainest exercise wrong."""
-    return await misread(iut)
+    """What it violates who reads the plainest exercise wrong, or the messages as such."""
+    if not (await habits(iut)).serves:
+        return "frame.byte-order" if await identifiers_turned(iut) else ""
+    return await misread(iut) or await miscounted(iut)

@@ -35,7 +35,7 @@ _numbers = itertools.count(0x0EED_0001, 0x0001_0001)
 
 
 def _script() -> list[Any]:
-    vectors = [vector(name, 1.0, -2.5, 0.125, 7.0) for name in PROGRESS]
+    vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
     asked, strange = map(ping, NUMBERS), OF_EACH_SIZE
     return [
         *(next(asked), strange["64-bit"], curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0))),
@@ -64,6 +64,8 @@ class ClientTester(Tester):
         while message := await session.watch("Pong", within=left):
             if message.value["number"] == number:
                 return True
+            if _none_left(session):
+                break
         return False
 
     async def served_in_form(self, session: Session, form: Form) -> bool:
@@ -156,6 +158,12 @@ def fresh_number() -> int:
     return next(_numbers) % 2**64
 
 
+def _none_left(session: Session) -> bool:
+    """Whether as many pongs have come as pings were sent, so that nothing is left to come."""
+    numbers = {message.value["number"] for message in session.received if message.name == "Pong"}
+    return len(numbers) >= session.told.count("Ping")
+
+
 async def all_answered(session: Session, numbers: list[int], after: str = "") -> None:
     """Wait until each of these pings has its pong, as long as any pongs come.
 
@@ -170,7 +178,9 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
         looked_at = len(session.received)
         if not any(missing.values()):
             return
-        if not await session.watch("Pong", within=session.left("response", "response")):
+        if _none_left(session) or not await session.watch(
+            "Pong", within=session.left("response", "response")
+        ):
             break
     none = +missing
     text = ", ".join(f"{number:#x}" for number in list(none)[:4])

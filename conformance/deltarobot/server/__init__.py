@@ -1,8 +1,9 @@
 """Test cases for a server: the suite plays the client."""
 
 from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.misreading import identifiers_turned, lengths_turned, miscounted
 from conformance.deltarobot.server.exercise import plain
-from conformance.deltarobot.service import habits, lengths_turned
+from conformance.deltarobot.service import habits
 from conformance.iut import Iut
 
 SMOKE = "handshake.magic-sent"
@@ -15,9 +16,12 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates whose plainest curve is wrong, all of its numbers, or how it reads lengths.
+    """What it violates whose plainest curve is wrong, all of its numbers, or how it reads messages.
 
-    One that reads them in reverse order understands an end without a reason, and none with it.
+    One that reads lengths in reverse order understands an end without a reason, and none with it.
     """
-    turned = (await habits(iut)).closing == "" and await lengths_turned(iut)
-    return "frame.byte-order" if turned else (await plain(iut)).about
+    usual = await habits(iut)
+    turned = lengths_turned if usual.serves else identifiers_turned
+    if (usual.closing == "" or not usual.serves) and await turned(iut):
+        return "frame.byte-order"
+    return (await plain(iut)).about or await miscounted(iut)

@@ -1,0 +1,83 @@
+"""What the IUT misreads of every message, so that it understands nothing else: found out once."""
+
+from typing import Any
+
+from conformance.deltarobot import tester
+from conformance.deltarobot.codec import SAID, encode
+from conformance.deltarobot.handshake import opened
+from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, unknown
+from conformance.deltarobot.service import refused
+from conformance.deltarobot.tester import Form
+from conformance.iut import Iut
+
+
+async def identifiers_turned(iut: Iut) -> bool:
+    """Whether it reads identifiers, or all numbers, with the most significant byte first."""
+
+    async def found() -> bool:
+        forms = (_turned_identifier, _turned_numbers)
+        return any([await _understands(iut, form) for form in forms])
+
+    return await iut.once("identifiers turned", found)
+
+
+def _turned_identifier(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + data[2:]
+
+
+def _turned_numbers(value: Any) -> bytes:
+    data = encode(value)
+    return data[1::-1] + (data[2:] if "magic" in value else data[:1:-1])
+
+
+async def _understands(iut: Iut, form: Form) -> bool:
+    """Whether a peer is served that sends its messages in this form."""
+    async with iut.session() as session:
+        await session.send_bytes(b"".join(map(form, HANDSHAKE)))
+        return await tester.of(session).served_in_form(session, form)
+
+
+async def lengths_turned(iut: Iut) -> bool:
+    """Whether it reads lengths with the most significant byte first.
+
+    Then 256 bytes of contents are 65536, and it understands nothing before these have come.
+    """
+
+    async def found() -> bool:
+        length, turned = 0x100, 0x10000
+        async with opened(iut) as session:
+            before = len(session.events)
+            await session.send(unknown(0xF321, "ff" * length))
+            if await tester.of(session).in_step(iut, session):
+                return False
+            ours = (event for event in session.events[before:] if event.sender == session.peer)
+            contents = sum(len(event.data or b"") for event in ours) - SAID
+            await session.send_bytes(b"\xff" * (turned - contents))
+            return await tester.of(session).in_step(iut, session)
+
+    return await iut.once("lengths turned", found)
+
+
+async def miscounted(iut: Iut) -> str:
+    """What it violates who does not pass over each unknown message by its size; else empty.
+
+    One that closes the connection upon some, or dies of them, has not miscounted these.
+    """
+    known = await refused(iut)
+    each = {size: one for size, one in OF_EACH_SIZE.items() if one not in known}
+    hasty = Iut(iut.testbed, "")
+    hasty.hasty = True
+    if await in_step(hasty, *each.values()) or not await in_step(hasty):
+        return ""
+    lost = [size for size, one in each.items() if not await in_step(hasty, one)]
+    if any(size.endswith("-bit") for size in lost):
+        return "frame.fixed-lengths"
+    return "frame.variable-length" if lost else ""
+
+
+async def in_step(iut: Iut, *messages: Any) -> bool:
+    """Whether it understands what comes after these messages."""
+    async with opened(iut) as session:
+        await session.send(*messages)
+        return await tester.of(session).in_step(iut, session)
