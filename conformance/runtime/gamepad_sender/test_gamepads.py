@@ -100,6 +100,15 @@ async def test_four_gamepads(iut: Iut) -> None:
 
 
 @requirement("gamepad.each")
+async def test_long_play(iut: Iut) -> None:
+    """The last of a hundred states is sent like the first."""
+    async with operated(iut) as session:
+        for number in range(100):
+            await play(session, _0=pad(pressed=[number % 2]))
+            await shows(session, f"state {number} of a hundred", masked(1 << number % 2))
+
+
+@requirement("gamepad.each")
 async def test_one_comes_and_goes(iut: Iut) -> None:
     """One gamepad alone is sent under its own index, whichever was there before."""
     async with operated(iut) as session:
@@ -221,7 +230,8 @@ async def test_corners(iut: Iut) -> None:
         for x, y in [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), *edges, (0.8, 0.7)]:
             for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
                 await play(session, _0=raw, _1=raw)
-                await session.expect(GAMEPADS, to=f"for joysticks at ({x:.2f}, {y:.2f})")
+                to = f"for joysticks at ({x:.2f}, {y:.2f})"
+                await session.expect(GAMEPADS, to=to, requirement="gamepad.each")
 
 
 @requirement("gamepad.buttons")

@@ -34,7 +34,7 @@ async def shows(
 ) -> Any:
     """A gamepad for which it holds, sent next, or soon if it is sent all the time.
 
-    Raises Violation where there is none.
+    Raises Violation where there is none, of gamepad.each where nothing is sent any more.
     """
     came: list[Any] = []
 
@@ -46,8 +46,9 @@ async def shows(
     try:
         message = await session.expect(GAMEPADS, where=right)
     except Violation as missing:
-        last = f"{shown(came[0])} came" if came else missing.came
-        raise Violation(expected, last) from missing
+        if not came:
+            raise Violation(expected, missing.came, "gamepad.each") from missing
+        raise Violation(expected, f"{shown(came[0])} came") from missing
     return message.value["gamepads"][index]
 
 

@@ -109,6 +109,18 @@ class TwoPadsAMessage(Sender):
             super().gamepads(dict(some[first : first + 2]))
 
 
+@fault("twenty-messages", violates="gamepad.each", subtle=True)
+class TwentyMessages(Sender):
+    """Sends no more than twenty messages."""
+
+    sent = 0
+
+    def write(self, data: bytes) -> None:
+        self.sent += 1
+        if self.sent <= 20:
+            super().write(data)
+
+
 @fault("first-pad-only", violates="gamepad.each", subtle=True)
 class FirstPadOnly(Sender):
     """Sends the first gamepad only."""
