@@ -134,6 +134,8 @@ def test_what_is_wrong_with_a_length(data: bytes, why: str) -> None:
         (b"((ball (pos 0 0 50))(getAck a))", "Commands"),
         (b"((time 0))(RDS 0 1)()", "PartialState"),
         (b"()(RSG 0 1)()", "FullState"),
+        (b"()(HJ (n hj1) (ax 1.00))", "Perceptors"),
+        (b"()(he1 0.5)", "Effectors"),
         (b"((BallMass 1))(RSG 0 1)()", "Environment"),
         (b"(ack a)", "Ack"),
         (b"word", "Expressions"),

@@ -64,8 +64,7 @@ def name_of(value: list[Expression]) -> str:
     """What kind of message this is."""
     if not value:
         return "Empty"
-    first = value[0]
-    if isinstance(first, list) and (not first or isinstance(first[0], list)):
+    if _begins_a_state(value):
         return _name_of_state(value)
     names = [item[0] for item in value if isinstance(item, list) and item]
     for item in value:
@@ -85,8 +84,16 @@ def name_of(value: list[Expression]) -> str:
     return "Effectors" if any(map(_EFFECTOR.fullmatch, words)) else "Expressions"
 
 
+def _begins_a_state(value: list[Expression]) -> bool:
+    """Whether a list of lists comes first; one that is empty, if a header comes behind it."""
+    first, *rest = value
+    if first == []:
+        return bool(rest) and isinstance(rest[0], list) and rest[0][:1] in (["RSG"], ["RDS"])
+    return isinstance(first, list) and isinstance(first[0], list)
+
+
 def _name_of_state(value: list[Expression]) -> str:
-    """A list of lists comes first: environment, game state, or a command in a list of its own."""
+    """Environment, game state, or a command in a list of its own."""
     names = [item[0] for item in value[0] if isinstance(item, list) and item]
     if len(value) == 1 and any(name in COMMANDS and name != "time" for name in names if _is(name)):
         return "Commands"
