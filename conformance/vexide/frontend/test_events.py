@@ -1,10 +1,11 @@
 """The events of a simulator: each is taken, and none disturbs the session."""
 
+import functools
 from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
 from conformance.segmentation import whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -93,18 +94,20 @@ async def test_many_events(iut: Iut) -> None:
 @requirement("encoding.optional-null")
 async def test_null_target_position(iut: Iut) -> None:
     """A motor whose target position is null is taken like one that has it."""
-    await _without_target(iut, moved(target_position=None), "null")
+    await _without_target(iut, "null")
 
 
 @requirement("encoding.optional-absent")
 async def test_absent_target_position(iut: Iut) -> None:
     """A motor status without a target position is taken like one with null."""
-    without = moved()
-    del without["Motor"]["target_position"]
-    await _without_target(iut, without, "absent")
+    play = functools.partial(_without_target, iut)
+    await compared(iut, play, "absent", "null", "encoding.optional-null")
 
 
-async def _without_target(iut: Iut, status: Any, how: str) -> None:
+async def _without_target(iut: Iut, how: str) -> None:
+    status = moved(target_position=None)
+    if how == "absent":
+        del status["Motor"]["target_position"]
     await port_form(iut)
     async with in_setup(iut) as session:
         await session.watch("ConfigureDevice")

@@ -198,6 +198,14 @@ class NullTargetEnds(Ending):
         return motor.get("target_position", 0) is None
 
 
+@fault("target-needed", violates="encoding.optional-null", subtle=True)
+class TargetNeeded(Ending):
+    """Ends the session upon a motor that has no target position, be it null or absent."""
+
+    def ends(self, motor: dict[str, Any]) -> bool:
+        return "velocity" in motor and motor.get("target_position") is None
+
+
 @fault("absent-target-ends", violates="encoding.optional-absent", subtle=True)
 class AbsentTargetEnds(Ending):
     """Ends the session upon the status of a motor without a target position."""
