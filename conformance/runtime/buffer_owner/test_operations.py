@@ -108,6 +108,7 @@ async def test_valid_after_disconnect(iut: Iut) -> None:
         known = await offered(tester, buffer, OPERATIONS)
         before = await buffer.fill()
         await tester.with_uid("disconnect", uid, type="arm")
+        (await buffer.look()).holds({"valid": 0}, "lifecycle.disconnect")
         for operation in known:
             await run(tester, buffer, operation)
         (await buffer.look()).only(before, {"valid"})
