@@ -7,6 +7,7 @@ from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_most
+from conformance.verdicts import Violation
 
 
 async def answered(tester: RobotsTester, robot: Robot) -> None:
@@ -21,11 +22,9 @@ async def goes(tester: RobotsTester, robot: Robot) -> None:
     tester.iut.worth(2 * tester.seconds("offline"), "offline")
     latest = tester.iut.left("offline", "offline", "response")
     seen = await tester.becomes(robot, "state", "offline", latest)
-    check(
-        seen == "offline",
-        f"a robot to be offline {tester.seconds('offline'):g} s after its last answer",
-        f"it is {seen} much later",
-    )
+    if seen != "offline":
+        expected = f"a robot to be offline {tester.seconds('offline'):g} s after its last answer"
+        raise Violation(expected, f"it is {seen} much later", "offline.noticed")
 
 
 @requirement("offline.noticed")

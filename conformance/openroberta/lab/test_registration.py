@@ -52,7 +52,8 @@ async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
     """Seconds until a registration is aborted, late or not. Raises Violation where it is not."""
     _, latest = at_most(tester, "register_hold")
     shortest = at_least(tester, "register_hold")
-    return await exchange.between("Abort", shortest, latest, "register.aborted")
+    about = ("register.aborted", "register.held")
+    return await exchange.between("Abort", shortest, latest, *about)
 
 
 @requirement("register.repeat")
@@ -228,7 +229,7 @@ async def test_case_of_tokens(iut: Iut) -> None:
         ends = new_token()[:7]
         robots = [tester.robot(token=f"{ends}{last}") for last in "AB"]
         waits = [await robot.register() for robot in robots]
-        await robots[1].linked_by(waits[1])
+        await robots[1].linked_by(waits[1], None)
         message = await waits[0].session.watch(within=tester.seconds("quiet"))
         if message is not None:
             raise waits[0].wrong("no answer upon a token that ends otherwise", message)

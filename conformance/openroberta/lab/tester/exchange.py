@@ -80,23 +80,34 @@ class Exchange:
         """Raise Violation where it is answered at once, by an error or anything else."""
         message = await self.session.watch(within=self.session.seconds("quiet"))
         if message is not None:
-            raise self.wrong("no answer for a while", message)
+            raise self.wrong("no answer for a while", message, self._unasked(message))
 
     async def silent(self, seconds: float) -> None:
         """Raise Violation where it is answered within that many seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
         message = await self.session.watch(within=max(left, 0))
         if message is not None:
-            raise self.wrong(f"no answer within {seconds:.2f} s", message)
+            expected = f"no answer within {seconds:.2f} s"
+            raise self.wrong(expected, message, self._unasked(message))
+
+    def _unasked(self, message: Message) -> str | None:
+        """What this answer violates, whatever a test decides, as nothing had been entered."""
+        linked = self.name == "Register" and message.name == "Repeat"
+        return "register.not-unasked" if linked else None
 
     async def between(
-        self, name: str, earliest: float, latest: float, requirement: str | None = None
+        self,
+        name: str,
+        earliest: float,
+        latest: float,
+        requirement: str | None = None,
+        early: str | None = None,
     ) -> float:
         """Seconds until its answer, which has this name. Raises Violation where it is out of time.
 
         What is late, but not too late, decides nothing; that is for the test to say. That none
         comes violates the ``requirement``, by default the one that says how its time ends; so does
-        another answer, by default of what the test decides.
+        another answer, by default of what the test decides, as what comes ``early`` does.
         """
         left = latest - (self.session.now - self.asked)
         what, about = f"the answer to {self.name}", requirement or _ENDS.get(self.name)
@@ -106,7 +117,7 @@ class Exchange:
             raise self.failed(f"{name} as {what}", f"{came} within {latest:.1f} s", about)
         took = message.at - self.asked
         if message.name != name or took < earliest:
-            other = requirement if message.name != name else None
+            other = requirement if message.name != name else early
             raise self.wrong(f"{name}, after {earliest:.2f} s or later,", message, other)
         return took
 
