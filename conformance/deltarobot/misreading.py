@@ -1,4 +1,4 @@
-"""What the IUT misreads of every message, so that it understands nothing else: found out once."""
+"""What the IUT misreads of every message, so that it understands nothing else."""
 
 from typing import Any
 
@@ -12,13 +12,14 @@ from conformance.iut import Iut
 
 
 async def identifiers_turned(iut: Iut) -> bool:
-    """Whether it reads identifiers, or all numbers, with the most significant byte first."""
+    """Whether it reads identifiers, or all numbers, with the most significant byte first.
 
-    async def found() -> bool:
-        forms = (_turned_identifier, _turned_numbers)
-        return any([await _understands(iut, form) for form in forms])
-
-    return await iut.once("identifiers turned", found)
+    The last session shows it.
+    """
+    for form in (_turned_identifier, _turned_numbers):
+        if await _understands(iut, form):
+            return True
+    return False
 
 
 def _turned_identifier(value: Any) -> bytes:
