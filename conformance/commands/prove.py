@@ -62,24 +62,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     roles = _roles(args.name)
-    if args.jobs is not None and args.jobs < 1:
-        raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
-    for kind in (planning.FAULT, planning.VARIANT):
-        for name in getattr(args, kind):
-            if len(roles) > 1:
-                raise ConfigurationError(f"--{kind} needs one role: {' or '.join(roles)}")
-            known = getattr(deviations, f"{kind}s")(roles[0])
-            if name not in known:
-                raise UnknownName(kind, name, list(known))
+    _check(args, roles)
     try:
-        planned = {
-            role: proof.mutations(role, args.mutants, args.seed)
-            if args.mutants
-            else planning.pairs(role, args.pairs, args.seed)
-            if args.pairs
-            else planning.trials(role, [*args.fault, *args.variant], args.whole)
-            for role in roles
-        }
+        planned = {role: _planned(args, role) for role in roles}
     except CollectionError as error:
         print(f"conformance: the tests cannot be collected: {error}", file=sys.stderr)
         return SUITE_FAILED
@@ -94,6 +79,34 @@ def execute(args: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, before)
     everything = [trial for trials in planned.values() for trial in trials]
     print(_summary(everything))
+    _write(args, roles, everything)
+    return CONFORMANT if all(trial.good for trial in everything) else NONCONFORMANT
+
+
+def _check(args: argparse.Namespace, roles: Sequence[str]) -> None:
+    """Raise ConfigurationError or UnknownName where the options do not go together."""
+    if args.jobs is not None and args.jobs < 1:
+        raise ConfigurationError(f"-j {args.jobs}: expected one job or more")
+    for kind in (planning.FAULT, planning.VARIANT):
+        for name in getattr(args, kind):
+            if len(roles) > 1:
+                raise ConfigurationError(f"--{kind} needs one role: {' or '.join(roles)}")
+            known = getattr(deviations, f"{kind}s")(roles[0])
+            if name not in known:
+                raise UnknownName(kind, name, list(known))
+
+
+def _planned(args: argparse.Namespace, role: str) -> list[Trial]:
+    """What is tried of a role."""
+    if args.mutants:
+        return proof.mutations(role, args.mutants, args.seed)
+    if args.pairs:
+        return planning.pairs(role, args.pairs, args.seed)
+    return planning.trials(role, [*args.fault, *args.variant], args.whole)
+
+
+def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[Trial]) -> None:
+    """The kill matrix as files, where they are asked for."""
     if args.json:
         told = {
             "trials": [trial.to_json() for trial in everything],
@@ -106,7 +119,6 @@ def execute(args: argparse.Namespace) -> int:
         write_tables(
             args.page, "What the suite finds", [_summary(everything)], matrix.tables(shown)
         )
-    return CONFORMANT if all(trial.good for trial in everything) else NONCONFORMANT
 
 
 def _roles(name: str) -> list[str]:
