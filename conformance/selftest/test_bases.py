@@ -50,6 +50,8 @@ def seen(role: str, fault: str, find: Callable[[Iut], Awaitable[T]]) -> T:
         ("deltarobot/server", "last-point-missing", "exercise.curve-values"),
         ("deltarobot/server", "signs-lost", "frame.floats"),
         ("deltarobot/server", "z-mirrored", ""),
+        ("deltarobot/client", "", ""),
+        ("deltarobot/client", "no-pongs-during-exercise", "pong.each"),
         ("vexide/frontend", "", ""),
         ("vexide/frontend", "one-line-a-read", "framing.segmentation"),
         ("vexide/frontend", "log-before-ready-stalls", "log.tolerated"),

@@ -163,11 +163,11 @@ def test_floods_its_stderr(place: Place) -> None:
 
 
 def test_shows_nothing_of_its_program(place: Place) -> None:
-    """That it goes on shows in that it ends with its input, which it may then."""
+    """That it ends with its input does not show that it has taken what came before."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready')\nfor _ in commands(): pass"
     done = judged(place, source, "--requirement", "commands.undefined-tolerated")
-    assert done.code == 0
-    assert done.verdict("commands.undefined-tolerated") == "pass"
+    assert done.code == 3
+    assert done.verdict("commands.undefined-tolerated") == "not-exercised"
 
 
 def test_reads_nothing(place: Place) -> None:
