@@ -30,7 +30,9 @@ async def conversation(iut: Iut, answers: Answers) -> None:
         raise Inconclusive(f"it fails with plain answers, too: {plain}")
     async with playing(iut) as tester:
         ran = await _conversation(tester, answers)
-        check(ran == plain, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
+        # One of which none is seen to run then may yet run some, later.
+        right = plain is None or ran == plain
+        check(right, f"{_shown(plain)} to be run, as with plain answers", _shown(ran))
 
 
 def _shown(program: Program) -> str:

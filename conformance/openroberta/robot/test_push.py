@@ -1,12 +1,12 @@
 """How a robot pushes: again and again, patiently, whatever is answered."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
-from conformance.cases import check, explore, lasting, requirement
+from conformance.cases import check, compared, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
 from conformance.openroberta.codec import response
@@ -44,7 +44,8 @@ async def test_at_once(iut: Iut) -> None:
         while len(took) < 10 and (len(took) < 8 or min(took[-3:]) > 1):
             await push.command("repeat")
             answered = asyncio.get_running_loop().time()
-            push = await tester.next("Push", within=("push_hold", "response"))
+            within = ("push_hold", "response")
+            push = await tester.next("Push", within=within, requirement="push.again")
             took.append(push.at - answered)
         for quickest in (min(took[:3]), min(took[-3:])):
             came = f"the quickest of three took {quickest:.1f} s"
@@ -97,24 +98,33 @@ async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> 
             (await tester.instance.upper(operation, value=value)).required(operation)
             for _ in range(2):
                 push = await tester.repeats(push, 1)
-                came = [push.data.get(field) for field in fields]
+                came = [push.data[field] for field in fields if field in push.data]
                 if not any(same(one, value) for one in came):
                     expected = f"the {' or '.join(fields)} {value!r}"
-                    raise push.violation(expected, f"{' and '.join(map(repr, came))} came")
+                    told = " and ".join(map(repr, came)) or "none"
+                    about = "data.strings" if None in came else None
+                    about = about if came else f"data.{fields[0]}"
+                    raise push.violation(expected, f"{told} came", about)
 
 
 @requirement("robustness.extra-members")
 @explore(extra=strategies.members())
 async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     """Answers may have members that the protocol does not have."""
-    async with playing(iut) as tester:
-        asked = await tester.next("Register", requirement="register.first")
-        await asked.answer(response(200, {}, {**extra, "cmd": "repeat"}))
-        push = await tester.next("Push")
-        await push.answer(response(200, {}, {"subtype": "", **extra, "cmd": "repeat"}))
-        push = await tester.next("Push")
-        await push.answer(response(200, {}, {"last": "abort", **extra, "cmd": "download"}))
-        await tester.program_request()
+
+    async def play(more: Sequence[dict[str, Any]]) -> None:
+        async with playing(iut) as tester:
+            asked = await tester.next("Register", requirement="register.first")
+            await asked.answer(response(200, {}, {**more[0], "cmd": "repeat"}))
+            push = await tester.next("Push")
+            await push.answer(response(200, {}, {**more[1], "cmd": "repeat"}))
+            push = await tester.next("Push")
+            await push.answer(response(200, {}, {**more[2], "cmd": "download"}))
+            await tester.program_request()
+
+    plain: Sequence[dict[str, Any]] = [{}, {}, {}]
+    unusual = [extra, {"subtype": "", **extra}, {"last": "abort", **extra}]
+    await compared(iut, play, unusual, plain, "run.requests-file")
 
 
 @requirement("commands.configuration")

@@ -194,11 +194,13 @@ class NameOfTheRegistration(Lab):
 
 @fault("battery-of-two-pushes", violates="push.seen", subtle=True)
 class BatteryOfTwoPushes(Lab):
-    """Looks at the first two pushes of a robot only."""
+    """Looks at the first two pushes of a robot only, but for the exit value."""
 
     def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
         count = robot.data.get("count", 0) + 1
-        robot.data = {**(data if count <= 2 else robot.data), "count": count}
+        value = {"nepoexitvalue": data.get("nepoexitvalue")}
+        latest = data if count <= 2 else {**robot.data, **value}
+        robot.data = {**latest, "count": count}
 
 
 class _Mistaking(Lab):

@@ -86,6 +86,8 @@ class FirstFilename(_Numbering):
     first = ""
 
     def file(self, program: Program) -> Any:
+        if program in self.settings.updates.values():
+            return super().file(program)
         self.first = self.first or program.name
         return super().file(Program(self.first, program.data))
 
@@ -146,6 +148,8 @@ class _Altering(Lab):
     count = 0
 
     def file(self, program: Program) -> Any:
+        if program in self.settings.updates.values():
+            return super().file(program)
         self.count += 1
         return super().file(Program(program.name, self.altered(program.data, self.count)))
 

@@ -247,8 +247,9 @@ class WakesAll(Lab):
     def run(self, token: str, name: str) -> Program:
         program = super().run(token, name)
         for robot in self.robots.values():
-            robot.program = program
-            self.want(robot, "download")
+            if robot.token != token:
+                robot.program = program
+                self.want(robot, "download")
         return program
 
 
@@ -294,3 +295,7 @@ class ServesStrangers(Lab):
 
     def stranger(self) -> Any:
         return self.command("repeat")
+
+    def download(self, value: Any) -> Any:
+        known = str((value.get("json") or {}).get("token")) in self.robots
+        return super().download(value) if known else self.refusal(500)

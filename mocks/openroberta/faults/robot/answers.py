@@ -17,7 +17,9 @@ class OneLineOfJson(Robot):
 
     def command(self, answer: Frame | None) -> str:
         body = answer.raw.partition(b"\r\n\r\n")[2] if answer else b""
-        return super().command(answer) if b"}" in body.partition(b"\n")[0] else ""
+        chunked = answer and answer.value and "transfer-encoding" in answer.value["headers"]
+        whole = chunked or b"}" in body.partition(b"\n")[0]
+        return super().command(answer) if whole else ""
 
 
 @fault("escapes-unread", violates="robustness.escaped-letters")
@@ -25,8 +27,7 @@ class EscapesUnread(Robot):
     """Looks for the words of commands in an answer as they are."""
 
     def command(self, answer: Frame | None) -> str:
-        command = super().command(answer)
-        return command if answer and command.encode() in answer.raw else ""
+        return super().command(answer) if answer and b"\\u" not in answer.raw else ""
 
 
 @fault("title-case-only", violates="http.header-names")

@@ -1,8 +1,10 @@
 """Faults of the robot in what it makes of commands and of errors."""
 
 import asyncio
+from typing import Any
 
 from conformance.codec import Frame
+from conformance.openroberta import naming
 from mocks.deviations import fault
 from mocks.openroberta.faults import die
 from mocks.openroberta.robot import COMMANDS, Robot
@@ -60,12 +62,14 @@ class AbortOfPushIsNothing(Robot):
 
 @fault("first-error-ends", violates="robustness.lost-answers")
 class FirstErrorEnds(Robot):
-    """Stops at an answer that is an error."""
+    """Stops when a push is answered with an error."""
 
-    async def disturbed(self, command: str) -> None:
-        if not command:
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        pushes = value["path"] == naming.PUSHCMD
+        if pushes and answer and answer.name == "Refusal":
             await asyncio.sleep(3600)
-        await super().disturbed(command)
+        return answer
 
 
 @fault("unavailable-ends", violates="robustness.lost-answers", subtle=True)
