@@ -53,6 +53,8 @@ class Settings:
 class Robot:
     """A robot and its conversation with a lab."""
 
+    caller_type: type[Caller] = Caller
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.caller = self.make_caller()
@@ -67,7 +69,7 @@ class Robot:
         self.sensing: asyncio.Task[None] | None = None
 
     def make_caller(self) -> Caller:
-        return Caller(self.settings.url)
+        return self.caller_type(self.settings.url)
 
     # What it tells about itself
 

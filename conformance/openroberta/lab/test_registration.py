@@ -52,8 +52,9 @@ async def aborted(tester: RobotsTester, exchange: Exchange) -> float:
     """Seconds until a registration is aborted, late or not. Raises Violation where it is not."""
     _, latest = at_most(tester, "register_hold")
     shortest = at_least(tester, "register_hold")
-    about = ("register.aborted", "register.held")
-    return await exchange.between("Abort", shortest, latest, *about)
+    return await exchange.between(
+        "Abort", shortest, latest, "register.aborted", early="register.held"
+    )
 
 
 @requirement("register.repeat")

@@ -28,9 +28,7 @@ from conformance.wire import Message
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # what only a running program brings about
-MANY = (
-    150  # commands; who takes one in each step of a program, such as 20 ms, has the time for them
-)
+MANY = 150  # commands; who takes one in each step, such as 20 ms, has the time for them
 SURELY_LATER = 0.25  # seconds between StartExecution and Ready from which on it was early for sure
 IN_HAND = 0.05  # seconds between the answer to a write and Ready: what else it held had been read
 

@@ -91,7 +91,7 @@ async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = Fals
     """
     async with opened(iut, program="probe") as session:
         await start(session)
-        if not await _sees_mode(session, "Auto"):
+        if not await _follows(session, "Auto"):
             raise Inconclusive(
                 "the program does not see a change before either (competition.update)"
             )
@@ -99,11 +99,11 @@ async def undisturbed(iut: Iut, command: Any, after: str, may_close: bool = Fals
         if may_close and await session.until_closed("quiet"):
             await session.unharmed(after)
             return
-        sees = await _sees_mode(session, "Driver")
+        sees = await _follows(session, "Driver")
         check(sees, f"the running program to see what comes after {after}", "the simulator hangs")
 
 
-async def _sees_mode(session: Session, mode: str) -> bool:
+async def _follows(session: Session, mode: str) -> bool:
     """Whether the program sees that the mode is changed to this one."""
     await session.send(competition(mode=mode))
     wanted = f"mode={mode}"

@@ -52,8 +52,7 @@ class _TlsFirst(Caller):
 class TriesTlsFirst(Robot):
     """Begins each request with a TLS hello on the plain port, as a published robot does."""
 
-    def make_caller(self) -> Caller:
-        return _TlsFirst(self.settings.url)
+    caller_type = _TlsFirst
 
     def start_sensors(self) -> None:
         """Without sensors: they stay on one connection."""

@@ -115,8 +115,7 @@ class _NeedsLength(Caller):
 class NeedsALength(Robot):
     """Takes no answer that ends with its connection."""
 
-    def make_caller(self) -> Caller:
-        return _NeedsLength(self.settings.url)
+    caller_type = _NeedsLength
 
 
 class _KeepsAlways(Caller):
@@ -135,8 +134,7 @@ class _KeepsAlways(Caller):
 class KeepsClosedConnections(Robot):
     """Goes on on a connection that the lab has closed, and gives up."""
 
-    def make_caller(self) -> Caller:
-        return _KeepsAlways(self.settings.url)
+    caller_type = _KeepsAlways
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         answer = await super().ask(value, patience)
@@ -159,8 +157,7 @@ class _OneRead(Caller):
 class OneRead(Robot):
     """Takes what one read brings for a whole answer."""
 
-    def make_caller(self) -> Caller:
-        return _OneRead(self.settings.url)
+    caller_type = _OneRead
 
 
 class _HeadAtOnce(Caller):
@@ -183,5 +180,4 @@ class _HeadAtOnce(Caller):
 class HeadersInOneRead(Robot):
     """Takes what the first read brings for all headers."""
 
-    def make_caller(self) -> Caller:
-        return _HeadAtOnce(self.settings.url)
+    caller_type = _HeadAtOnce

@@ -33,8 +33,7 @@ class _NoHost(_Raw):
 class NoHost(Robot):
     """Sends requests without the header field Host."""
 
-    def make_caller(self) -> Caller:
-        return _NoHost(self.settings.url)
+    caller_type = _NoHost
 
 
 class _LongLength(_Raw):
@@ -53,8 +52,7 @@ class _LongLength(_Raw):
 class ThirdRequestCut(Robot):
     """Breaks off its third request, and tries again."""
 
-    def make_caller(self) -> Caller:
-        return _LongLength(self.settings.url)
+    caller_type = _LongLength
 
 
 @fault("puts", violates="http.post")
@@ -97,8 +95,7 @@ class _Array(_Body):
 class ObjectsInArrays(Robot):
     """Sends its object in an array."""
 
-    def make_caller(self) -> Caller:
-        return _Array(self.settings.url)
+    caller_type = _Array
 
 
 class _Form(_Body):
@@ -110,8 +107,7 @@ class _Form(_Body):
 class AsAForm(Robot):
     """Sends its object as a browser sends a form."""
 
-    def make_caller(self) -> Caller:
-        return _Form(self.settings.url)
+    caller_type = _Form
 
 
 class _Ended(_Body):
@@ -123,8 +119,7 @@ class _Ended(_Body):
 class PushesEndWithZero(Robot):
     """Sends the zero byte behind the object of a push that ends a string in C."""
 
-    def make_caller(self) -> Caller:
-        return _Ended(self.settings.url)
+    caller_type = _Ended
 
 
 class _Latin(_Body):
@@ -137,8 +132,7 @@ class _Latin(_Body):
 class PushesInLatin1(Robot):
     """Writes its name in Latin-1 in pushes."""
 
-    def make_caller(self) -> Caller:
-        return _Latin(self.settings.url)
+    caller_type = _Latin
 
 
 @fault("no-rest", violates="http.paths")
