@@ -25,9 +25,9 @@ async def test_cut_in_two(iut: Iut) -> None:
 async def test_byte_by_byte(iut: Iut) -> None:
     """A message that comes byte by byte counts."""
     async with introduced(iut) as tester:
-        text = messages.partial("(time 9)(score_left 7)", messages.moved(7, 8))
+        text = tester.partial(messages.moved(7, 8), "(score_left 7)")
         await tester.say(text, segmentation=byte_by_byte)
-        await tester.knows_if_it_can(time=9, score_left=7)
+        await tester.knows_if_it_can(time=tester.time, score_left=7)
         await tester.follows("a message that came byte by byte")
 
 
@@ -61,12 +61,12 @@ async def test_large_scenes(iut: Iut) -> None:
 
     async def play(large: bool) -> None:
         async with introduced(iut) as tester:
-            for ball, count in enumerate((1, 22, 1500) if large else (1, 1, 1)):
+            for goals, count in enumerate((1, 22, 1500) if large else (1, 1, 1), 1):
                 robots = "".join(messages.robot(n % 15, n % 9, n % 11 + 1) for n in range(count))
-                scene = messages.scene(ball, 1, more=robots)
-                await tester.say(messages.full(messages.state(1), scene))
-                await tester.knows_if_it_can(ball=[ball, 1, 0.042])
-            await tester.say(messages.full(messages.state(2), messages.scene(0, 0)))
+                state = messages.state(tester.time, left=goals)
+                await tester.say(messages.full(state, messages.scene(1, 1, more=robots)))
+                await tester.knows_if_it_can(score_left=goals)
+            await tester.say(messages.full(messages.state(tester.time), messages.scene(0, 0)))
             for size in (255, 256, 65_536) if large else (0, 0, 0):
                 usual = tester.bytes_of(tester.partial())
                 await tester.session.send_bytes(hostile.padded(usual, size + 4))
@@ -148,6 +148,7 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
         await tester.introduce()
         if not early:
             await tester.say(ODD[kind])
+        tester.time = 1.0  # as that says, so that it does not run back
         await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
         await tester.say(tester.partial(messages.moved(2, 2)))
         await tester.follows(kind, may_close=True)
@@ -171,5 +172,6 @@ async def test_white_space(iut: Iut, text: str) -> None:
         still = tester.bytes_of(messages.partial("(time 1)", messages.STILL))[4:].decode()
         payload = (text + still.partition("(RDS 0 1)")[2].lstrip() + "\n").encode("ascii")
         await tester.session.send_bytes(frame(payload))
+        tester.time = 5.5
         await tester.knows_if_it_can(time=5.5, score_left=41, score_right=42)
         await tester.follows("a state with more white space")

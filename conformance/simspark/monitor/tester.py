@@ -17,7 +17,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 COMMANDS = ("Commands", "Expressions")
 GAME = {"half", "score_left", "score_right", "play_mode"}
 """What stands in one list with the time, and is taken with it."""
-_goals = itertools.count(1)
+_goals = itertools.count(51)  # which no test sends for other reasons
 
 
 class Tester:

@@ -170,6 +170,21 @@ class WholeSeconds(Viewing):
     view_of_its_own = _WholeSeconds
 
 
+class _Forwards(View):
+    def take(self, value: Any) -> None:
+        before = self.value("time")
+        super().take(value)
+        if before is not None and (self.value("time") or 0.0) < before:
+            self.state["time"] = str(before)
+
+
+@fault("time-only-forwards", violates="monitors.understood", subtle=True)
+class TimeOnlyForwards(Viewing):
+    """Takes a time before the latest for one that comes late, and not for one that was set."""
+
+    view_of_its_own = _Forwards
+
+
 class _InOrder(View):
     def take(self, value: Any) -> None:
         super().take(value)

@@ -26,6 +26,38 @@ class _Changing(View):
         raise NotImplementedError
 
 
+class _OneScene(View):
+    def take(self, value: Any) -> None:
+        later = self.scene is not None and value[1:2] and value[1][:1] == ["RSG"]
+        super().take(value[:1] if later else value)
+
+
+@fault("first-scene-only", violates="header.full-applied")
+class FirstSceneOnly(Viewing):
+    """Keeps the first full graph, and applies updates to that, whatever full ones come later."""
+
+    view_of_its_own = _OneScene
+
+
+class _BallByPlace(View):
+    place: int | None = None
+
+    def ball(self) -> tuple[float, float, float] | None:
+        if self.place is None and (found := super().ball()):
+            self.place = next(i for i, at in enumerate(self.poses) if at[12:15] == found)
+        if self.place is None or self.place >= self.nodes:
+            return None
+        at = self.poses[self.place]
+        return at[12], at[13], at[14]
+
+
+@fault("ball-by-place", violates="header.full-applied", subtle=True)
+class BallByPlace(Viewing):
+    """Finds the ball once, and takes the node at that place of later graphs for it as well."""
+
+    view_of_its_own = _BallByPlace
+
+
 class _NoUpdates(_Changing):
     behind = "RDS"
 
@@ -72,6 +104,20 @@ class EmptyNodesPassedOver(Viewing):
     """Takes what is updated for the first nodes, where empty ones stand before it."""
 
     view_of_its_own = _PassingOver
+
+
+class _HiddenNotCounted(_Changing):
+    behind = "RDS"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return [part for part in parts if part != ["nd", ["setVisible", "0"]]]
+
+
+@fault("hidden-nodes-not-counted", violates="header.partial-applied", subtle=True)
+class HiddenNodesNotCounted(Viewing):
+    """Passes over nodes that become invisible, so that updates of what stands behind go astray."""
+
+    view_of_its_own = _HiddenNotCounted
 
 
 class _Local(View):
