@@ -1,6 +1,6 @@
 """Agents: they are created, perceive and act; commands of trainers are not theirs."""
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import encode
@@ -25,15 +25,17 @@ from conformance.simspark.tester import expressions
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-LONG = 120  # groups of perceptors: two seconds and more
+LONG = 6.0  # seconds, in which a server at its usual rate sends 300 groups of perceptors
 STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
 
 
 @requirement("agents.perceptors")
+@lasting
 async def test_perceptors_keep_coming(iut: Iut) -> None:
     """Once it is created and initialised, an agent is sent perceptors again and again."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
-        for _ in range(LONG):
+        long = agent.now + LONG
+        while agent.now < long:
             await perceptors(agent)
 
 

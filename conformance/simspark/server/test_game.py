@@ -1,5 +1,6 @@
 """What a trainer does to the game: play mode, kick-off, time and score; and the rules of halves."""
 
+import contextlib
 import re
 
 import pytest
@@ -134,22 +135,34 @@ async def test_time(iut: Iut) -> None:
 async def test_score(iut: Iut) -> None:
     """Both scores are what they were set to, in whichever order they stand, and can be 0 again."""
     async with watching(iut) as watch:
-        for left, right, text in (
-            (2, 1, "(score (left 2)(right 1))"),
-            (0, 13, "(score (right 13)(left 0))"),
-            (12, 3, "(score (left 12)(right 3))"),
-            (0, 0, "(score (left 0) (right 0))"),
-        ):
-            await watch.command(text)
-            await watch.until(
-                lambda view, score=(left, right): (  # type: ignore[misc]
-                    (view.value("score_left"), view.value("score_right")) == score
-                ),
-                f"show the score {left} to {right} after {text}",
-                now=lambda view: (
-                    f"it is {view.state.get('score_left')} to {view.state.get('score_right')}"
-                ),
-            )
+        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
+        await _scores(watch, 0, 13, "(score (right 13)(left 0))")
+        await _scores(watch, 12, 3, "(score (left 12)(right 3))")
+        await _scores(watch, 0, 0, "(score (left 0) (right 0))")
+
+
+@requirement("score.set")
+async def test_score_of_the_second_half(iut: Iut) -> None:
+    """The score is that of the same teams once they may have changed their sides."""
+    async with watching(iut) as watch:
+        await watch.play()
+        await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
+        quiet = watch.session.seconds("quiet")
+        if not await watch.never(lambda view: view.value("half") == 2, quiet):
+            with contextlib.suppress(Violation):
+                await watch.play()
+        # Where the game is over or interrupted by then, commands may have no effect.
+        if watch.view.play_mode == "PlayOn":
+            await _scores(watch, 4, 5, "(score (left 4)(right 5))")
+
+
+async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
+    await watch.command(command)
+    await watch.until(
+        lambda view: (view.value("score_left"), view.value("score_right")) == (left, right),
+        f"show the score {left} to {right} after {command}",
+        now=lambda view: f"it is {view.state.get('score_left')} to {view.state.get('score_right')}",
+    )
 
 
 @requirement("ack.form")

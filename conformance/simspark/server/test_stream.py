@@ -9,7 +9,7 @@ from conformance.simspark.codec import ENVIRONMENT_KEYS
 from conformance.simspark.server.tester.monitors import told_alike, watching
 from conformance.simspark.tester import in_one_session
 
-LONG = 3.0  # seconds, in which a server at its usual rate sends 75 states
+LONG = 6.0  # seconds, in which a server at its usual rate sends 150 states
 
 
 async def _introduction(iut: Iut) -> None:
@@ -65,6 +65,7 @@ async def test_parameters(iut: Iut) -> None:
 
 
 @requirement("monitors.keeps-sending")
+@lasting
 async def test_states_keep_coming(iut: Iut) -> None:
     """States come again and again without being asked, also after commands, and for long."""
     async with watching(iut, begins=False) as watch:

@@ -19,13 +19,13 @@ class NoPerceptors(Server):
         pass
 
 
-@fault("hundred-groups", violates="agents.perceptors", subtle=True)
-class HundredGroups(Server):
-    """Stops after a hundred groups of perceptors."""
+@fault("two-hundred-groups", violates="agents.perceptors", subtle=True)
+class TwoHundredGroups(Server):
+    """Stops after two hundred groups of perceptors."""
 
     def tell_agents(self) -> None:
         everybody = self.agents
-        self.agents = [agent for agent in everybody if agent.sent < 100]
+        self.agents = [agent for agent in everybody if agent.sent < 200]
         super().tell_agents()
         self.agents = everybody
 

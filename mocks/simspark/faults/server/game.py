@@ -161,3 +161,14 @@ class ScoreNeverZero(Server):
         super().do_score(command)
         for side, goals in self.world.score.items():
             self.world.score[side] = goals or before[side]
+
+
+@fault("score-changes-sides", violates="score.set", subtle=True)
+class ScoreChangesSides(Server):
+    """Sets each team's goals for the other one in the second half."""
+
+    def do_score(self, command: list[Any]) -> None:
+        super().do_score(command)
+        if self.world.half == 2:
+            goals = self.world.score
+            goals["left"], goals["right"] = goals["right"], goals["left"]

@@ -75,16 +75,16 @@ class SaysNoMoreToTrainers(Server):
             super().tell_monitor(monitor, pairs, scene)
 
 
-@fault("sixty-states", violates="monitors.keeps-sending", subtle=True)
-class SixtyStates(Server):
-    """Stops sending to a monitor after sixty states."""
+@fault("hundred-states", violates="monitors.keeps-sending", subtle=True)
+class HundredStates(Server):
+    """Stops sending to a monitor after a hundred states."""
 
     told: dict[int, int] | None = None
 
     def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
         self.told = self.told or {}
         self.told[id(monitor)] = self.told.get(id(monitor), 0) + 1
-        if self.told[id(monitor)] <= 60:
+        if self.told[id(monitor)] <= 100:
             super().tell_monitor(monitor, pairs, scene)
 
 
