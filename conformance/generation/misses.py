@@ -43,10 +43,12 @@ def near_misses(schema: Schema) -> SearchStrategy[NearMiss]:
     Raises UnsupportedSchema where valid() does so, and where nothing is known to be invalid.
     """
     kinds = _Kinds(schema)
-    strategies = [found for kind in kinds.all() if (found := kinds.checked(kind)) is not None]
-    if not strategies:
+    # Checked once drawn: a large schema has hundreds of kinds, of which a run draws a few dozen.
+    checked = [cache(partial(kinds.checked, kind)) for kind in kinds.all()]
+    if all(of_kind().is_empty for of_kind in checked):
         raise UnsupportedSchema(f"no near miss is known of {schema.contents}")
-    return st.one_of(strategies)
+    known = st.sampled_from(checked).filter(lambda of_kind: not of_kind().is_empty)
+    return known.flatmap(lambda of_kind: of_kind())
 
 
 def sampled_misses(schema: Schema) -> Iterator[list[NearMiss]]:
@@ -75,11 +77,11 @@ class _Kinds:
         misses = (kind.miss(bad, around) for bad in kind.samples)
         return [miss for miss in misses if self._is_right(miss)]
 
-    def checked(self, kind: Kind) -> SearchStrategy[NearMiss] | None:
-        """What is drawn of a kind whose samples the validator confirms."""
+    def checked(self, kind: Kind) -> SearchStrategy[NearMiss]:
+        """What is drawn of a kind; nothing where the validator confirms none of its samples."""
         samples = [miss.bad for miss in self.confirmed(kind)]
         if not samples:
-            return None
+            return st.nothing()
         bad = st.sampled_from(samples) if kind.bad is None else kind.bad
         if kind.layers:
             layers = (layer.strategy for layer in kind.layers)

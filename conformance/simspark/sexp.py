@@ -19,6 +19,8 @@ _TOKEN = re.compile(r"[()]|[^() \t\r\n\v\f]+")
 _ATOM = re.compile(r"[^() \t\r\n\v\f\x80-\U0010ffff]+")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"()")
 
+_JSON = json.JSONDecoder(strict=False)
+
 DEEP = 200  # levels up to which Python's own reader, which does recurse, is trusted
 
 
@@ -98,7 +100,7 @@ def _read_as_json(data: bytes) -> list[Expression]:
     # No atom has brackets: where a token is one, it is one of a list.
     text = b'["' + b'","'.join(tokens) + b'"]'
     text = text.replace(b'"(",")"', b"[]").replace(b'"(",', b"[").replace(b',")"', b"]")
-    found: list[Expression] = json.loads(text, strict=False)
+    found: list[Expression] = _JSON.decode(text.decode("ascii"))
     return found
 
 
