@@ -6,7 +6,7 @@ from conformance.openroberta import naming
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.updates import update_paths
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Conclusion, NotExercised
 
 
 async def updated(tester: LabTester, push: Exchange) -> None:
@@ -55,9 +55,12 @@ async def test_all_files(iut: Iut) -> None:
             files = [entry for entry in tester.others[start:] if entry.name == "UpdateRequest"]
             fetched = [entry.message.value["path"] for entry in files]
             missing = [path for path in paths if naming.UPDATE + path not in fetched]
+            if following is not None and following.name != "Register":
+                # One that goes on beside its updates may fetch the others later.
+                raise _no_registration(following)
             if missing:
                 raise push.violation("all files to be fetched", f"{missing[0]} was not")
-            if following is None or following.name != "Register":
+            if following is None:
                 return
             await following.command("repeat")
             push = await tester.next("Push", requirement="register.then-push")
@@ -74,6 +77,11 @@ async def test_stops_pushing(iut: Iut) -> None:
             if following is None:
                 return
             if following.name != "Register":
-                raise following.violation("a registration after update", f"{following.name} came")
+                raise _no_registration(following)
             await following.command("repeat")
             push = await tester.next("Push", requirement="register.then-push")
+
+
+def _no_registration(instead: Exchange) -> Conclusion:
+    came = f"{instead.name} came"
+    return instead.violation("a registration after update", came, "update.stops-pushing")
