@@ -1,5 +1,6 @@
 """Log messages: what the program logs, and when."""
 
+import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -297,6 +298,19 @@ async def test_equal_messages(iut: Iut) -> None:
         texts = [message.value.get("event") for message in publisher.received]
         came = texts.count("again")
         check(came == 36, "36 messages", f"{came} came")
+
+
+@requirement("log.each-once")
+async def test_at_once(iut: Iut) -> None:
+    """What is logged at the same time, twenty times, is published as often."""
+    texts = [f"at once {number}" for number in range(20)]
+    async with publishing(iut) as publisher:
+        await asyncio.gather(*(log(publisher, text) for text in texts))
+        await logged(publisher, "another")
+        await publisher.session.watch("nothing but what is on its way")
+        came = [message.value.get("event") for message in publisher.received]
+        lost = [text for text in texts if text not in came]
+        check(not lost, "20 messages of 20 log calls", f"{len(lost)} were lost, as {lost[:1]}")
 
 
 @requirement("log.order")

@@ -1,5 +1,6 @@
 """Faults of the log publisher in how messages are formed, and which come when."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -95,6 +96,18 @@ class WarningsOnlyOnce(Publisher):
         if args != self.latest:
             super().log(*args)
         self.latest = args
+
+
+@fault("one-at-a-time", violates="log.each-once", subtle=True)
+class OneAtATime(Publisher):
+    """Publishes the last of what is logged at the same time."""
+
+    due: asyncio.Handle | None = None
+
+    def log(self, *args: Any) -> None:
+        if self.due:
+            self.due.cancel()
+        self.due = asyncio.get_running_loop().call_soon(super().log, *args)
 
 
 @fault("everything-twice", violates="log.each-once")
