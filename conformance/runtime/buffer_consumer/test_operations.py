@@ -4,10 +4,10 @@ import asyncio
 import time
 from typing import Any
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
-from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
+from conformance.runtime.memory.held_mutex import LONG, invalidated, waits_for_mutex
 from conformance.runtime.memory.operations import Operation, offered, run
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.taking import some_succeed
@@ -34,6 +34,16 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
             await buffer.put({"control.write": 0})
             await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer))
         await reads(buffer, "angle", (await buffer.look())["read.params.angle"])
+
+
+@requirement("operations.mutex")
+@lasting
+async def test_waits_long(iut: Iut) -> None:
+    """An operation that has waited for the mutex for a second does not go on without it."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        await buffer.put({"control.write": 0})
+        await waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG)
 
 
 @requirement("operations.mutex-released")

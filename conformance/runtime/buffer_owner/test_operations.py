@@ -5,12 +5,10 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
-from conformance.runtime.memory.held_mutex import invalidated, waits_for_mutex
+from conformance.runtime.memory.held_mutex import LONG, invalidated, waits_for_mutex
 from conformance.runtime.memory.operations import offered, run
 from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
-
-_LONG = 1.25  # seconds: longer than many programs wait for a mutex
 
 
 @requirement("operations.mutex")
@@ -42,7 +40,7 @@ async def test_waits_long(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
-        await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), _LONG)
+        await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG)
 
 
 @requirement("operations.mutex-released")

@@ -10,6 +10,7 @@ from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
+LONG = 1.25  # seconds: longer than many programs wait for a mutex
 _AWAKE = 0.5  # seconds in which who waits for a mutex has noticed that it is free
 
 

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance.runtime.memory.layout import Plan
 from mocks.deviations import fault
 from mocks.runtime.memory.peer import Asked, Buffer, Peer
 
@@ -18,6 +19,28 @@ class NoMutex(Peer):
 
     def release(self, buffer: Buffer) -> None:
         pass
+
+
+@fault("impatient-after-a-second", violates="operations.mutex", subtle=True)
+class ImpatientAfterASecond(Asked):
+    """Goes on without the mutex where it has waited a second for it."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.without: set[object] = set()
+
+    async def acquire(self, buffer: Buffer) -> None:
+        try:
+            async with asyncio.timeout(1):
+                await super().acquire(buffer)
+        except TimeoutError:
+            self.without.add(asyncio.current_task())
+
+    def release(self, buffer: Buffer) -> None:
+        if asyncio.current_task() in self.without:
+            self.without.remove(asyncio.current_task())
+        else:
+            super().release(buffer)
 
 
 @fault("kept-after-failures", violates="operations.mutex-released", subtle=True)

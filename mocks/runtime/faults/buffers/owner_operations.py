@@ -19,34 +19,6 @@ class GetReadUnlocked(Owner):
         return self.take(buffer, "read")
 
 
-@fault("impatient-after-a-second", violates="operations.mutex", subtle=True)
-class ImpatientAfterASecond(Owner):
-    """Goes on without the mutex where data have waited a second for it."""
-
-    has = True
-
-    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
-        try:
-            async with asyncio.timeout(1):
-                await self.acquire(buffer)
-        except TimeoutError:
-            self.has = False
-        else:
-            self.release(buffer)
-        try:
-            return await super().set_data(buffer, values)
-        finally:
-            self.has = True
-
-    async def acquire(self, buffer: Buffer) -> None:
-        if self.has:
-            await super().acquire(buffer)
-
-    def release(self, buffer: Buffer) -> None:
-        if self.has:
-            super().release(buffer)
-
-
 @fault("set-valid-unlocked", violates="operations.mutex", subtle=True)
 class SetValidUnlocked(Owner):
     """Sets the valid bit without the mutex: it is only one bit."""
