@@ -22,8 +22,10 @@ _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 # that is elided begins a transaction, which not every processor has.
 _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
-_KIND_ROBUST = 16
-_KINDS = 3 | _KIND_ROBUST | 32 | 128 | 512  # type, robust, inherits priority, shared, not elided
+_KIND_ROBUST, _KIND_SHARED = 16, 128
+_KINDS = (
+    3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
+)  # type, robust, inherits priority, shared, not elided
 _FIXED = struct.Struct("=16x4s4x16s")  # what only its holder changes
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
@@ -117,6 +119,11 @@ def unlock(address: int) -> None:
     _held.look()
     if written_over:
         raise WrittenOver("it was written over while it was held")
+
+
+def private(address: int) -> bool:
+    """Whether it was made for one process alone: who waits for it in another is never woken."""
+    return _GNU and not _HEAD.unpack(ctypes.string_at(address, _HEAD.size))[1] & _KIND_SHARED
 
 
 def memory(address: int) -> bytes:

@@ -96,6 +96,11 @@ class SharedObject:
             raise NoObject(f"{self.name} has been cut short")
         return mutex.trylock(self._mutex)
 
+    @property
+    def private(self) -> bool:
+        """Whether its mutex is one of a single process."""
+        return mutex.private(self._mutex)
+
     def unlock(self) -> None:
         """Raises mutex.BrokenMutex, also where it was written over."""
         mutex.unlock(self._mutex)

@@ -52,6 +52,8 @@ async def test_mutex_between_processes(iut: Iut) -> None:
     """Who waits for a mutex goes on once another process has unlocked it, whichever buffer's."""
     async with memory_tester(iut) as tester:
         first, second = await tester.connect("arm"), await tester.connect("arm")
+        first.shared()
+        second.shared()
         for buffer, angle in ((first, 0.25), (second, -0.25), (first, 0.5)):
             arguments = {**buffer.arguments, "values": {"angle": angle}}
             await waits_for_mutex(tester, buffer, "set_data", arguments)

@@ -100,6 +100,7 @@ async def test_mutex_between_processes(iut: Iut) -> None:
     async with gamepad_tester(iut) as tester:
         for index in ("0", "1"):
             await tester.plays(both(0.5), index, {"lx": 0.5})
+            (await tester.made(index)).shared()
         for index, lx in (("0", 0.75), ("1", -0.75), ("0", -0.5)):
             async with (await tester.made(index)).held():
                 await tester.play(both(lx))

@@ -120,6 +120,13 @@ class Buffer:
                 "lifecycle.kept",
             )
 
+    def shared(self) -> None:
+        """Raise Violation of format.mutex where its mutex is one of a single process."""
+        if self.object.private:
+            expected = f"{self.place('mutex')} to be made with PTHREAD_PROCESS_SHARED"
+            found = self.layout["mutex"].of(self.object.read()).hex()
+            raise Violation(expected, f"it is private to a process: {found}", "format.mutex")
+
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
         """Hold its mutex. Raises Violation where it is not free in time."""

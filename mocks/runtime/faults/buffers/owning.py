@@ -48,6 +48,17 @@ class NoMutexThere(Owning):
         pass
 
 
+@fault("polled-private-mutex", violates="format.mutex", subtle=True)
+class PolledPrivateMutex(Owning):
+    """Has a mutex of its own process alone, and tries again and again instead of waiting."""
+
+    def create(self, name: str, type_: str) -> Buffer:
+        buffer = super().create(name, type_)
+        kind = buffer.layout["mutex"].offset + 16  # where glibc has it
+        buffer.mapped.data[kind : kind + 4] = bytes(4)
+        return buffer
+
+
 @fault("left-at-exit", violates="lifecycle.removed-at-exit")
 class LeftAtExit(Owning):
     """Leaves its buffers behind."""
