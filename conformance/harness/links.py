@@ -32,16 +32,20 @@ class Link:
     reset = False
     """It was, or had ended before what was written last: that may not have been read."""
     _unread: unread.Count | None = None
+    _tcp: Any = None
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         unread: unread.Count | None = None,
+        tcp: Any = None,
     ) -> None:
+        """``tcp`` is its socket, where that is one of TCP."""
         self._reader = reader
         self._writer = writer
         self._unread = unread
+        self._tcp = tcp
         self._settle = _SETTLE
         self._about_to_write = False
 
@@ -51,8 +55,15 @@ class Link:
         except OSError:
             self.broken = self.reset = True
             return self._last()
+        self._acknowledge()
         self.reset = self.reset or (not data and (self._about_to_write or self._refused()))
         return data
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what has come at once: until then many a peer keeps its next write back."""
+        if self._tcp:
+            with contextlib.suppress(OSError):
+                self._tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     def _refused(self) -> bool:
         """Whether the peer has refused what was written, as it had closed its side before."""
@@ -186,9 +197,10 @@ async def pipes(read_fd: int, write_fd: int) -> Link:
 def over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
     """A link over a connected socket."""
     sock: Any = writer.get_extra_info("socket")
-    if sock.family != socket.AF_UNIX:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Link(reader, writer, unread.of_socket(sock))
+    tcp = sock if sock.family != socket.AF_UNIX else None
+    if tcp:
+        tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return Link(reader, writer, unread.of_socket(sock), tcp)
 
 
 class AddressError(WrongUsage):
