@@ -80,16 +80,18 @@ class Served:
 
     async def _answered(self, number: int | None) -> bool:
         """Whether the probe is answered, rather than the connection closed."""
-        try:
-            await _probe(self.iut, self.session, number=number)
-        except Violation:
-            return False
-        return True
+        number = next(_PROBES) if number is None else number
+        await self.session.send(request(number, usual(self.iut)))
+        within = self.session.left(self.session.due)
+        while answer := await self.session.watch(RESPONSE, within=within):
+            if of(answer) == number:
+                return True
+        return False
 
 
-async def _probe(iut: Iut, session: Session, to: str = "", number: int | None = None) -> None:
+async def _probe(iut: Iut, session: Session, to: str) -> None:
     """Send a request. Raises Violation where it is not answered."""
-    number = next(_PROBES) if number is None else number
+    number = next(_PROBES)
     await session.send(request(number, usual(iut)))
     await session.expect(RESPONSE, where=lambda answer: of(answer) == number, to=to)
 
