@@ -136,11 +136,11 @@ async def test_wider_forms(iut: Iut) -> None:
 
 @requirement("set-data.timestamp")
 async def test_timestamp(iut: Iut) -> None:
-    """With every message the read block has the time of it, though nothing has changed."""
+    """With every message that changes something the read block has the time of it."""
     async with gamepad_tester(iut) as tester:
         await tester.plays({"0": pad(1, lx=-0.5)}, "0", {"lx": -0.5})
         buffer = await tester.made("0")
-        for btn, lx in ((1, 0.5), (1, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (0, 0.0)):
+        for btn, lx in ((1, 0.5), (3, 0.5), (1, 0.5), (1, -0.5), (0, -0.5), (0, 0.0), (1, 0.0)):
             await buffer.put({"read.timestamp": 1.0})
             since = time.time()
             await tester.play({"0": pad(btn, lx=lx)})

@@ -1,5 +1,7 @@
 """Lawful variants of the receiver of gamepad input."""
 
+import contextlib
+import math
 from typing import Any
 
 from conformance.runtime.memory.catalog import Parameter
@@ -24,6 +26,31 @@ class DataAsTheyCome(Receiver):
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
         return value
+
+
+@variant("on-the-circle", of="catalog.clamped-data")
+class OnTheCircle(Receiver):
+    """Draws a joystick beyond the unit circle back to it, whichever way it points."""
+
+    async def play(self, index: str, pad: dict[str, Any]) -> None:
+        drawn = dict(pad)
+        for x, y in (("lx", "ly"), ("rx", "ry")):
+            with contextlib.suppress(KeyError, TypeError):
+                far = max(math.hypot(pad[x], pad[y]), 1.0)
+                drawn |= {x: pad[x] / far, y: pad[y] / far}
+        await super().play(index, drawn)
+
+
+@variant("passes-over-repeats", of="set-data.timestamp")
+class PassesOverRepeats(Receiver):
+    """Passes over a message that says the same as the one before."""
+
+    before = b""
+
+    async def received(self, data: bytes) -> None:
+        if data != self.before:
+            self.before = data
+            await super().received(data)
 
 
 @variant("named-by-index", of="buffers.shared-memory")

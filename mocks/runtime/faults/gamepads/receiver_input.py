@@ -176,18 +176,6 @@ class NotStamped(Receiver):
         pass
 
 
-@fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)
-class OnlyChangesStamped(Receiver):
-    """Passes over a message that says the same as the one before."""
-
-    before = b""
-
-    async def received(self, data: bytes) -> None:
-        if data != self.before:
-            self.before = data
-            await super().received(data)
-
-
 @fault("rest-not-stamped", violates="set-data.timestamp", subtle=True)
 class RestNotStamped(Receiver):
     """Leaves the timestamp as it is where no button is pressed."""
