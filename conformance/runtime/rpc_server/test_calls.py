@@ -153,6 +153,17 @@ async def test_wide_integers(iut: Iut) -> None:
             check(same and result == [value], f"{value} to come back from echo", f"{came} came")
 
 
+@requirement("rpc.map-keys")
+async def test_keys(iut: Iut) -> None:
+    """Keys that are not text come back as they are."""
+    async with iut.session() as session:
+        echo = await echoing(iut, session)
+        for number, key in enumerate([1, -1, 300, True, 0.5, None], 1):
+            value = {"$map": [[key, "value"]]}
+            outcome = await echo.call(session, number, value)
+            check_success(outcome, [value], f"echo of {shown(value)}", None)
+
+
 ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", "echo\n", "😀"]
 
 

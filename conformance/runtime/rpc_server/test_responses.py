@@ -67,7 +67,7 @@ async def test_ids_together(iut: Iut) -> None:
 
 @requirement("rpc.each-answered")
 async def test_one_after_another(iut: Iut) -> None:
-    """Each of many requests is answered, once, whatever its result, and whatever its id."""
+    """Each of many requests is answered, once, whatever its id, its arguments and its result."""
     async with iut.session() as session:
         for number in range(300):
             await call(session, number, usual(iut))
@@ -76,6 +76,8 @@ async def test_one_after_another(iut: Iut) -> None:
         declared = iut.configuration.procedures
         for number, name in enumerate(("nothing", "fail", "count"), 300):
             await call(session, number, declared.get(name) or name)
+        for number, key in enumerate((1, -1, True), 303):
+            await call(session, number, usual(iut), {"$map": [[key, "key"]]})
         absent(await session.watch(RESPONSE), "one response for each request")
 
 

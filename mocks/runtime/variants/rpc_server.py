@@ -108,6 +108,25 @@ class TextForBytes(Server):
         return super().response(number, error, _text(result))
 
 
+@variant("text-for-keys", of="rpc.map-keys")
+class TextForKeys(Server):
+    """Has text for all keys of maps."""
+
+    def response(self, number: int, error: Any, result: Any) -> list[Any]:
+        return super().response(number, error, _keyed(result))
+
+
+@variant("refuses-keys", of="rpc.map-keys")
+class RefusesKeys(Server):
+    """Answers maps with keys that are not text by an error."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if any(mark(param) == "$map" for param in params):
+            self.answer(number, "keys are text", None)
+        else:
+            super().request(number, method, params)
+
+
 @variant("doubles", of="rpc.wide-integers")
 class Doubles(Server):
     """Has doubles for all numbers, and writes whole ones as integers."""
@@ -125,6 +144,12 @@ class ArgumentsUnchecked(Server):
         if method != "subtract":
             return called
         return lambda *args: called(*[*args, 0, 0][:2])
+
+
+def _keyed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_keyed(entry) for entry in value]
+    return {str(key): part for key, part in value["$map"]} if mark(value) == "$map" else value
 
 
 def _text(value: Any) -> Any:

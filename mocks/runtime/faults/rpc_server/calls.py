@@ -136,6 +136,32 @@ class BytesAsText(_Echo):
         return bytes.fromhex(value["$bin"]).decode("latin-1")
 
 
+@fault("negative-keys-lost", violates="rpc.map-keys", subtle=True)
+class NegativeKeysLost(Server):
+    """Leaves out of a map what has a negative number for its key."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, changed(result, _without_negative))
+
+
+def _without_negative(value: Any) -> Any:
+    if mark(value) != "$map":
+        return value
+    pairs = value["$map"]
+    return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
+
+
+@fault("strict-map-keys", violates="rpc.each-answered", subtle=True)
+class StrictMapKeys(Server):
+    """Closes the connection upon a map whose keys are not text."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if any(mark(param) == "$map" for param in params):
+            self.close("a key that is not text")
+        else:
+            super().request(number, method, params)
+
+
 @fault("numbers-as-doubles", violates="rpc.wide-integers", subtle=True)
 class NumbersAsDoubles(_Echo):
     """Keeps integers in doubles, as JavaScript does."""
