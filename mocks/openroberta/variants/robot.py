@@ -314,3 +314,12 @@ class RegistersAfterTheUnknown(Robot):
     def command(self, answer: Frame | None) -> str:
         command = super().command(answer)
         return command if command in COMMANDS else "abort"
+
+
+@variant("asks-before-it-updates", of="update.gets")
+class AsksBeforeItUpdates(Robot):
+    """Has its user agree to an update first, which takes longer than its answers do."""
+
+    async def update(self) -> None:
+        await asyncio.sleep(1.3)
+        await super().update()
