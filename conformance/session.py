@@ -254,11 +254,14 @@ class Session(Waiting):
         self._miss(wait)
         return self._ended
 
-    async def turned_away(self) -> bool:
-        """Whether the IUT ends it before anything is said, as one may that is still busy."""
+    async def turned_away(self, known: Callable[[], bool] = lambda: False) -> bool:
+        """Whether the IUT ends it before anything is said, as one may that is still busy.
+
+        What comes may make that ``known`` sooner.
+        """
         if self.number > 1:
             until = self.now + self.seconds("quiet")
-            await self._until(lambda: self._ended, lambda: until, Wait((CLOSED,)))
+            await self._until(lambda: self._ended or known(), lambda: until, Wait((CLOSED,)))
         return self.number > 1 and self._ended
 
     async def shows(

@@ -21,7 +21,6 @@ EXERCISE = ("Curve", *PROGRESS)
 NEXT = "robustness.next-client"
 
 _NEXT_UNSERVED = "the next client is told instead"
-_LOOK = 0.02  # seconds between two looks at whether a server turns us away
 
 
 class ServerTester(Tester):
@@ -233,19 +232,18 @@ async def _following(
 
 async def _turned_away(session: Session) -> bool:
     """Whether a server ends a session that is not its first before it serves that."""
-    until = session.now + session.seconds("quiet")
-    while session.number > 1 and not _refusal(session) and session.now < until:
-        if any(message.name in TESTER.signs for message in session.received):
-            break
-        await asyncio.sleep(_LOOK)
+    await session.turned_away(lambda: bool(_refusal(session)) or _is_served(session))
     return bool(_refusal(session))
+
+
+def _is_served(session: Session) -> bool:
+    return any(message.name in TESTER.signs for message in session.received)
 
 
 def _refusal(session: Session) -> str:
     """How a server has ended a session that is not its first and that it never served; or empty."""
-    came = {message.name for message in session.received}
-    ended = session.ended or "EndOfTransmission" in came
-    if session.number == 1 or not ended or came.intersection(TESTER.signs):
-        return ""
     reason = _last_word(session)
+    ended = session.ended or reason is not None
+    if session.number == 1 or not ended or _is_served(session):
+        return ""
     return "the server ended the session" + (f", saying {reason!r}" if reason else "")
