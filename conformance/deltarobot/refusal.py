@@ -1,5 +1,8 @@
 """Refusal: how the IUT treats a peer whose handshake is wrong, or does not come."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 from conformance.deltarobot import tester
 from conformance.deltarobot.service import unharmed
 from conformance.iut import Iut
@@ -59,6 +62,19 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
         f"the connection to be closed about {declared:g} s after {what}",
         f"it was still open after {session.now:.1f} s",
     )
+
+
+async def as_long_as_a_silent_peer_is_kept(iut: Iut, look: Callable[[], Awaitable[None]]) -> None:
+    """Look again and again while a peer that says nothing is dropped, or kept, and once more."""
+    async with iut.session() as silent:
+        dropping = asyncio.ensure_future(_closes(iut, silent, "silent"))
+        try:
+            while not dropping.done():
+                await look()
+                await asyncio.wait({dropping}, timeout=silent.seconds("quiet"))
+        finally:
+            dropping.cancel()
+    await look()
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, however_cut, requirement
+from conformance.cases import absent, check, explore, however_cut, lasting, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.client.exercise import sees_the_latest
 from conformance.deltarobot.client.tester import all_answered
@@ -17,6 +17,7 @@ from conformance.deltarobot.messages import (
     pong,
     vector,
 )
+from conformance.deltarobot.refusal import as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.service import goes_on, in_many_reads, refused, serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
@@ -65,6 +66,18 @@ async def test_ping_behind_the_handshake(iut: Iut) -> None:
         await session.send(*HANDSHAKE, ping(99), segmentation=whole)
         await greeted(session)
         await all_answered(session, [99])
+
+
+@requirement("pong.each")
+@lasting
+async def test_pings_of_a_long_session(iut: Iut) -> None:
+    """Pings are answered for as long as a client waits for a peer that says nothing."""
+    async with opened(iut) as session:
+
+        async def look() -> None:
+            await serves(iut, session, f"{session.now:.1f} s of it")
+
+        await as_long_as_a_silent_peer_is_kept(iut, look)
 
 
 @requirement("pong.each")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import absent, check, each_of, requirement
+from conformance.cases import absent, check, each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import greeted, opened, shake_hands
@@ -17,8 +17,9 @@ from conformance.deltarobot.messages import (
     end,
     pong,
 )
+from conformance.deltarobot.refusal import as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.server.exercise import begin, do, stopped
-from conformance.deltarobot.server.tester import following
+from conformance.deltarobot.server.tester import drained, following
 from conformance.deltarobot.service import lives_on, serves
 from conformance.iut import Iut
 from conformance.session import Session
@@ -53,6 +54,21 @@ async def test_pings_come(iut: Iut) -> None:
     async with opened(iut) as session:
         for _ in range(4):
             await next_ping(session)
+
+
+@requirement("ping.sent")
+@lasting
+async def test_pings_of_a_long_session(iut: Iut) -> None:
+    """Pings come for as long as a server waits for a peer that says nothing."""
+    async with opened(iut) as session:
+
+        async def look() -> None:
+            await drained(session, 0)
+            if session.ended:
+                raise Inconclusive(f"the server ended the session after {session.now:.1f} s")
+            await next_ping(session)
+
+        await as_long_as_a_silent_peer_is_kept(iut, look)
 
 
 @requirement("ping.sent")

@@ -33,6 +33,24 @@ class TwoPings(Server):
             super().next_ping()
 
 
+@fault("tires-of-pings", violates="ping.sent", subtle=True)
+class TiresOfPings(Server):
+    """Sends pings for no longer than it would wait for a handshake."""
+
+    tired = False
+
+    def welcome(self) -> None:
+        self.later(self.patience, self.tire)
+        super().welcome()
+
+    def tire(self) -> None:
+        self.tired = True
+
+    def next_ping(self) -> None:
+        if not self.tired:
+            super().next_ping()
+
+
 @fault("no-pings-during-exercise", violates="ping.sent", subtle=True)
 class NoPingsDuringExercise(Server):
     """Sends no pings once an exercise has begun: there are other messages then."""

@@ -46,6 +46,24 @@ class HundredPongs(Client):
             super().ping(value)
 
 
+@fault("tires", violates="pong.each", subtle=True)
+class Tires(Client):
+    """Answers pings for no longer than it would wait for a handshake."""
+
+    tired = False
+
+    def welcome(self) -> None:
+        self.later(self.patience, self.tire)
+        super().welcome()
+
+    def tire(self) -> None:
+        self.tired = True
+
+    def ping(self, value: Any) -> None:
+        if not self.tired:
+            super().ping(value)
+
+
 @fault("each-number-once", violates="pong.each", subtle=True)
 class EachNumberOnce(Client):
     """Does not answer a ping whose number it has answered already."""
