@@ -4,13 +4,15 @@ import asyncio
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
+from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.openroberta.values import same
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 TRIES = 3  # pushes of which the quickest counts
+MEANWHILE = 5  # requests of which one answered in time is enough
 
 
 @requirement("push.answered")
@@ -144,6 +146,28 @@ async def test_lost_connection(iut: Iut) -> None:
         await (await robot.push()).between("Repeat", 0, latest, "offline.no-disconnect")
         if await tester.offers("run"):
             await robot.commanded("run", "Download", "offline.no-disconnect")
+
+
+@requirement("robustness.side-by-side")
+async def test_others_meanwhile(iut: Iut) -> None:
+    """What another robot asks is answered while a push is held, and not only behind that."""
+    async with playing(iut) as tester:
+        _, latest = at_most(tester, "push_hold")
+        robot, pause = await tester.linked(), tester.seconds("push_hold") / 5
+        for _ in range(MEANWHILE):
+            held = await robot.push()
+            # Until then it is surely read.
+            await held.silent(min(pause, tester.seconds("quiet")))
+            other = tester.robot()
+            asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
+            await asked.unless_closed()
+            if not held.session.ahead("Repeat"):
+                return
+            await held.between("Repeat", 0, latest)
+        raise Violation(
+            "a request of another robot to be answered while a push is held",
+            f"each of {MEANWHILE} was answered behind the push",
+        )
 
 
 @requirement("robustness.repeated-push")

@@ -1,6 +1,7 @@
 """Faults of the lab in what it survives, and in what it refuses."""
 
 import asyncio
+import contextlib
 from typing import Any
 
 from conformance.codec import Frame
@@ -85,6 +86,26 @@ class OneAtATime(Lab):
         self.serving = self.serving or asyncio.Lock()
         async with self.serving:
             await super().connection(stream)
+
+
+@fault("others-wait-for-a-push", violates="robustness.side-by-side", subtle=True)
+class OthersWaitForAPush(Lab):
+    """Answers the requests of others only when no push is held."""
+
+    turn: asyncio.Lock | None = None
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        self.turn = self.turn or asyncio.Lock()
+        async with self.turn:
+            pass
+        return await super().answer(frame, served)
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        pushes = any(robot.pushes is held for robot in self.robots.values())
+        async with self.turn if self.turn and pushes else contextlib.nullcontext():
+            return await super().hold(held, seconds, served)
 
 
 @fault("reads-one-at-a-time", violates="robustness.half-requests")
