@@ -114,6 +114,8 @@ class _Side:
     where the rest is still to come."""
     ragged: bool = False
     """The contents of its latest message do not end where their parts do: their end is in doubt."""
+    reset: bool = False
+    """It has ended the stream by a reset, which may lose the end of what it sent."""
 
     @property
     def phase(self) -> StrEnum:
@@ -149,6 +151,8 @@ class Oracle:
     def unknown(self, sender: str, name: str, value: Any, foreign: bool) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         if name == TRUNCATED:
+            # Who leaves bytes of its peer unread ends by a reset, and may lose its last word by it.
+            peer.disturbed |= side.reset
             # A side whose peer has gone need not finish its message.
             if not (peer.closed or peer.disturbed or peer.phase is Phase.ENDED):
                 begins = bytes.fromhex(value["begins"])
@@ -183,6 +187,9 @@ class Oracle:
 
     def broken(self, sender: str) -> None:
         self._sides[sender].disturbed = True
+
+    def reset(self, sender: str) -> None:
+        self._sides[sender].reset = True
 
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]

@@ -30,6 +30,9 @@ async def shut_down_busy(iut: Iut) -> Session:
 
 async def _shut_down(iut: Iut) -> Session:
     async with opened(iut) as session:
+        if tester.of(session).asks:
+            # What it has not read when it closes the connection makes that a reset.
+            await tester.of(session).served(session)
         await _close(session)
         await session.until_closed()
         return session
@@ -77,6 +80,8 @@ async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) ->
     """An application that ends the connection says so before."""
     session = await held(iut)
     if not any(message.name == _END for message in session.received):
+        if session.reset and any(begun(event.data or b"") == _END for event in session.theirs):
+            raise Inconclusive("its end of transmission was cut by a reset of the connection")
         came = "the connection was closed without one" if session.ended else "none came"
         raise Violation("an end of transmission before the connection is closed", came)
 
@@ -124,7 +129,7 @@ def _fits(session: Session) -> None:
             raise Violation("the length of the reason", came, explains=not astray)
         # One that breaks off before has said no length yet.
         said = event.message is None or (
-            event.message == TRUNCATED and len(event.data or b"") >= SAID
+            event.message == TRUNCATED and len(event.data or b"") >= SAID and not session.reset
         )
         if ending and event.data is not None and said:
             came = f"there are more or fewer bytes than it says: {event.data[:60]!r}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conformance.deltarobot.codec import message
+from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.session import END, Session
 from mocks.deviations import variant
 
@@ -21,6 +21,19 @@ class NoReason(Session):
 
     def announce_end(self, reason: str) -> None:
         super().announce_end("")
+
+
+@variant("end-cut-by-a-reset", of="end.announced")
+class EndCutByAReset(Session):
+    """Ends by a reset, as who leaves bytes of its peer unread, which cuts its last message."""
+
+    def announce_end(self, reason: str) -> None:
+        self.write(encode(message(END, reason=reason))[:-1])
+
+    def close(self, why: str = "") -> None:
+        if not self.ended:
+            self.stream.reset()
+        super().close(why)
 
 
 @variant("reason-of-c", of="end.reason-ascii")
