@@ -324,4 +324,5 @@ class Session(Waiting):
             return process.death
         if self.deserted and process and process.unhandled:
             return "closed the connection by an error that it did not handle"
-        return RESET if self.deserted and self._link.broken else ""
+        cut = self.deserted and self._link.broken and not self.judge.parted(self.role.name)
+        return RESET if cut else ""

@@ -191,6 +191,9 @@ class Oracle:
     def reset(self, sender: str) -> None:
         self._sides[sender].reset = True
 
+    def parted(self, sender: str) -> bool:
+        return self._sides[sender].phase is Phase.ENDED
+
     def closed(self, sender: str) -> Iterator[Finding]:
         side, peer = self._sides[sender], self._sides[_other(sender)]
         side.closed = True

@@ -19,10 +19,17 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     await tester.of(session).prompt(session)
     sign = await session.watch(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
-        raise Violation(expected, f"{sign.name} came: the peer is served", requirement, sign.event)
+        about = "end.nothing-after" if _refuses(session) else requirement
+        raise Violation(expected, f"{sign.name} came: the peer is served", about, sign.event)
     if not await _closes(iut, session, "wrong"):
-        raise Violation(expected, "it stays open", requirement)
+        about = "end.closes" if _refuses(session) else requirement
+        raise Violation(expected, "it stays open", about)
     await unharmed(session, what)
+
+
+def _refuses(session: Session) -> bool:
+    """Whether it has said that it ends the session, whatever it does then."""
+    return any(message.name == "EndOfTransmission" for message in session.received)
 
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
@@ -61,6 +68,7 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     raise Violation(
         f"the connection to be closed about {declared:g} s after {what}",
         f"it was still open after {session.now:.1f} s",
+        "end.closes" if _refuses(session) else None,
     )
 
 

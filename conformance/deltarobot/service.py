@@ -185,7 +185,8 @@ async def _stopped(iut: Iut, session: Session, after: str) -> None:
     await unharmed(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
-        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}")
+        known = await tester.of(session).unserved(iut)
+        raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}", known)
     if await _ends_anyway(iut, session):
         raise Inconclusive("it ends its sessions by itself before this could be seen")
     raise Violation(expected, f"the {session.role.name} closed the connection{_why(session)}")

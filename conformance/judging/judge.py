@@ -39,6 +39,7 @@ class Oracle(Interface):
 
     It may have a method ``reset`` that takes a sender: one that ends the stream now, by a reset, so
     that it may not have read what was sent to it last, nor all have come that it has sent itself.
+    And a method ``parted``: whether a sender has taken leave, and dies of nothing that follows.
 
     Where several connections are one conversation, the module has a class ``Conversation`` besides:
     each instance of an IUT has one, and ``Oracle`` takes it as its only argument, or none. Its own
@@ -152,6 +153,11 @@ class Judge:
         """One side ends its stream by a reset; judge what it still holds, and its end, after it."""
         if told := getattr(self._oracle, "reset", None):
             told(sender)
+
+    def parted(self, sender: str) -> bool:
+        """Whether one side has taken leave, as the protocol has it."""
+        told = getattr(self._oracle, "parted", None)
+        return told is not None and bool(told(sender))
 
     def rest(self, sender: str) -> list[Frame]:
         """What one side's decoder still holds when its stream ends; judge it before the end.

@@ -81,13 +81,16 @@ async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
 
 async def _fails(iut: Iut, later: bool) -> str:
     """What is wrong with a session in which the script comes in whole messages; else empty."""
+    if known := await tester.of(iut).unserved(iut):
+        return f"in the plainest session, too ({known})"
     said_to_it, plain = await script(iut), Iut(iut.testbed, "")
     plain.hasty = True
     try:
         async with tester.of(iut).later(plain) if later else plain.session() as session:
             await shake_hands(session)
-            await session.send(*said_to_it)
-            await tester.of(session).all_understood(session, "whole messages")
+            # More than once: in pieces they come again and again.
+            await session.send(*said_to_it, *said_to_it)
+            await tester.of(session).all_understood(session, "whole messages", 2)
             await goes_on(plain, session, "whole messages")
     except Violation as wrong:
         return str(wrong)

@@ -29,11 +29,12 @@ _FLOATS = "frame.floats"
 
 _PLAINLY: dict[str, Sequence[Any]] = {
     "curve": PLAIN,
-    "position": (1.0, 2.0, -3.0),
-    "current": (3.0, -1.0, 2.0),
-    "desired": (-2.0, 3.0, 1.0),
+    "position": (-1.125, -2.125, -3.125),
+    "current": (-3.125, -1.125, -2.125),
+    "desired": (-2.125, -3.125, -1.125),
 }
-"""What it is to see of the plainest exercise."""
+"""What it is to see of the plainest exercise: any number may lose its sign, or be rounded."""
+_FEW = 4  # points that are told all
 
 
 async def sees(
@@ -64,13 +65,21 @@ async def sees(
     if what not in facts:
         raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
     seen = facts[what]
-    reverse = same(backwards(), seen)
-    expected = f"{what} to be {shown(list(wanted), 40 if reverse else 120)}"
-    if reverse:
+    if same(backwards(), seen):
         # Whatever else it reads rightly: that is about its floats, and not about what they mean.
         came = f"its bytes are read in reverse order: it is {shown(seen, 120)}"
-        raise Violation(expected, came, _FLOATS)
-    raise Violation(expected, f"it is {shown(seen, 120)}", requirement)
+        raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)
+    raise Violation(*_difference(what, wanted, seen), requirement)
+
+
+def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
+    """What was expected, and what is seen; of many points, from the first on that differs."""
+    if len(wanted) <= _FEW or not isinstance(seen, list):
+        return f"{what} to be {shown(list(wanted), 120)}", f"it is {shown(seen, 120)}"
+    pairs = enumerate(zip(wanted, seen, strict=False))
+    first = next((at for at, pair in pairs if not same(*pair)), min(len(wanted), len(seen)))
+    expected = f"{what} to have {len(wanted)} points, {shown(wanted[first : first + 1])} at {first}"
+    return expected, f"it has {len(seen)}, {shown(seen[first : first + 1])} there"
 
 
 async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]) -> None:
@@ -167,7 +176,9 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
         await sees(session, "curve", points, "exercise.curve-replaced")
     except Violation as wrong:
         wrong.shown_in(session)
-        if await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
+        if "curve" in (changed := await _changed(iut)):
+            wrong.requirement = changed["curve"]
+        elif await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
             wrong.requirement = "exercise.curve-shown"
         raise
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.cases import check, requirement
-from conformance.deltarobot.client.exercise import STATE_OF, sees, sees_laid, sees_next_curve, told
+from conformance.deltarobot.client.exercise import STATE_OF, sees_laid, sees_next_curve, told
 from conformance.deltarobot.codec import frame
 from conformance.deltarobot.floats import DENORMAL, EDGES, NO_NUMBERS
 from conformance.deltarobot.handshake import opened
@@ -106,7 +106,7 @@ async def _shown(iut: Iut, what: str) -> None:
             await session.send(
                 vector(STATE_OF[what], *wanted), *(vector(name, 9.0, 9.0, 9.0) for name in others)
             )
-            await sees(session, what, wanted)
+            await sees_laid(iut, session, what, wanted)
 
 
 @requirement("progress.position")

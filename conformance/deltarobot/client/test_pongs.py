@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, however_cut, lasting, requirement
+from conformance.cases import absent, explore, however_cut, lasting, requirement
 from conformance.deltarobot import strategies
 from conformance.deltarobot.client.exercise import sees_the_latest
 from conformance.deltarobot.client.tester import all_answered
@@ -86,9 +86,9 @@ async def test_pings_during_an_exercise(iut: Iut) -> None:
     async with in_many_reads(iut), opened(iut) as session:
         points = [(0.001 * number, 0.0, 0.0) for number in range(500)]
         told = [vector(name, 0.1, 0.2, 0.3) for name in PROGRESS]
-        for number in range(200, 220):
+        for number in range(20, 40):
             await session.send(curve(*points), *told, ping(number), *told)
-        await all_answered(session, list(range(200, 220)))
+        await all_answered(session, list(range(20, 40)))
 
 
 @requirement("pong.each")
@@ -115,13 +115,21 @@ async def test_any_interleaving_of_a_server(iut: Iut, plan: list[Any], cuts: lis
 async def test_all_bits_of_the_number(iut: Iut) -> None:
     """The pong has the number of its ping, also 0 and 2^64 - 1, alone or among others."""
     async with opened(iut) as session:
-        for number in NUMBERS:
+        for place, number in enumerate(NUMBERS):
             await session.send(ping(number))
             answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
             came = answer.value["number"]
-            check(came == number, f"a pong with {number:#x}", f"{came:#x} came", answer.event)
+            if came != number:
+                about = "pong.each" if came in NUMBERS[:place] else None
+                expected = f"a pong with {number:#x}"
+                raise Violation(expected, f"{came:#x} came", about, answer.event)
         await session.send(*map(ping, NUMBERS), segmentation=whole)
-        await all_answered(session, NUMBERS * 2)
+        try:
+            await all_answered(session, NUMBERS * 2)
+        except Violation as none:
+            wrong = any(found.requirement == "pong.number" for found in session.judge.findings)
+            none.requirement = None if wrong else "pong.each"
+            raise
 
 
 @requirement("pong.prompt")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
-from conformance.deltarobot.handshake import shake_hands
+from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import (
     HANDSHAKE,
     OF_EACH_SIZE,
@@ -23,15 +23,19 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable, Violation
 
-NUMBERS = (0x0012_3456_789A_BCDE, 0x1A2B_3C4D, 0x7FED_CBA9)
-"""Of the pings of the script: a client that loses bits of large ones answers these."""
+NUMBERS = (0x0012_3456_781A_3C5E, 0x1A2B_3C4D, 0x7F6D_4B29)
+"""Of the pings of the script: a client that loses bits of large ones answers these.
 
-PLAIN = tuple((float(number), 0.5 * number, -3.0) for number in range(11))
+So does one that sends bytes as text: they are letters as ASCII has them, and ends of no lines.
+"""
+MANY = 24  # pings, one after the other, of which a client that loses some loses one
+
+PLAIN = tuple((-float(number), -0.5 * number, -3.125) for number in range(11))
 """The points of the plainest curve, of as many bytes as are negative in a signed one."""
 
 _STAYS_AWAY = "it connects once only"
 
-_numbers = itertools.count(0x0EED_0001, 0x0001_0001)
+_numbers = itertools.count()
 
 
 def _script() -> list[Any]:
@@ -84,6 +88,20 @@ class ClientTester(Tester):
 
     async def in_step(self, iut: Iut, session: Session) -> bool:
         return await self.served(session)
+
+    async def unserved(self, iut: Iut) -> str | None:
+        """That it does not even answer each of many pings, one after the other."""
+        return await iut.once("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
+
+    async def _loses(self, iut: Iut) -> str | None:
+        try:
+            async with opened(iut) as session:
+                for _ in range(MANY):
+                    if not await self.served(session):
+                        return None if session.ended else "pong.each"
+        except Conclusion:
+            return None
+        return None
 
     async def occupy(self, session: Session) -> None:
         await session.send(curve((0.0, 0.0, 0.0)), ping(1))
@@ -154,8 +172,9 @@ TESTER = ClientTester()
 
 
 def fresh_number() -> int:
-    """A number that no other ping has."""
-    return next(_numbers) % 2**64
+    """A number that no other ping has, whose bytes are letters as well."""
+    count = next(_numbers)
+    return sum((0x30 + (count >> 6 * place) % 0x40) << 8 * place for place in range(4))
 
 
 def _none_left(session: Session) -> bool:

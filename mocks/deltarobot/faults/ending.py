@@ -83,6 +83,20 @@ class StaysOpen(Session):
             super().end(reason)
 
 
+@fault("refuses-and-stays", violates="end.closes", subtle=True)
+class RefusesAndStays(Session):
+    """Leaves the connection open after an end of transmission that refuses its peer."""
+
+    refused = False
+
+    def end(self, reason: str) -> None:
+        if self.shaken:
+            super().end(reason)
+        elif not self.refused:
+            self.refused = True
+            self.announce_end(reason)
+
+
 @fault("one-more-word", violates="end.nothing-after", subtle=True)
 class OneMoreWord(Session):
     """Sends two ends of transmission."""

@@ -38,6 +38,20 @@ class CurveOf4096(Client):
         self.view.curve = (self.view.curve or [])[:4096]
 
 
+@fault("hundredths", violates="frame.floats", subtle=True)
+class Hundredths(Client):
+    """Shows hundredths of all that it is told."""
+
+    def state(self) -> dict[str, Any]:
+        return {what: _rounded(value) for what, value in super().state().items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, 2) if isinstance(value, float) else value
+
+
 @fault("first-curve-stays", violates="exercise.curve-replaced")
 class FirstCurveStays(Client):
     """Keeps the curve of the first exercise."""

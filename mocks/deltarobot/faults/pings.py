@@ -6,6 +6,7 @@ from itertools import count
 from random import Random
 from typing import Any, ClassVar
 
+from conformance.codec import Frame
 from conformance.deltarobot.codec import message
 from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.faults.building import die
@@ -35,16 +36,20 @@ class TwoPings(Server):
 
 @fault("tires-of-pings", violates="ping.sent", subtle=True)
 class TiresOfPings(Server):
-    """Sends pings for no longer than it would wait for a handshake."""
+    """Sends pings for no longer than it would wait for a handshake, if only pongs come."""
 
-    tired = False
+    busy = tired = False
 
     def welcome(self) -> None:
         self.later(self.patience, self.tire)
         super().welcome()
 
+    def take(self, frame: Frame) -> None:
+        self.busy |= self.shaken and frame.name != "Pong"
+        super().take(frame)
+
     def tire(self) -> None:
-        self.tired = True
+        self.tired = not self.busy
 
     def next_ping(self) -> None:
         if not self.tired:

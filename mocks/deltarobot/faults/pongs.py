@@ -3,7 +3,8 @@
 import secrets
 from typing import Any
 
-from conformance.deltarobot.codec import message
+from conformance.codec import Frame
+from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.faults import frames
 from mocks.deltarobot.faults.building import die
@@ -46,18 +47,42 @@ class HundredPongs(Client):
             super().ping(value)
 
 
+@fault("tenth-ping-lost", violates="pong.each", subtle=True)
+class TenthPingLost(Client):
+    """Answers nine of ten pings."""
+
+    asked = 0
+
+    def ping(self, value: Any) -> None:
+        self.asked += 1
+        if self.asked % 10:
+            super().ping(value)
+
+
+@fault("pongs-as-text", violates="pong.number", subtle=True)
+class PongsAsText(Client):
+    """Sends the bytes of a pong as letters, in UTF-8."""
+
+    def send_pong(self, number: int) -> None:
+        self.write(encode(message("Pong", number=number)).decode("latin-1").encode())
+
+
 @fault("tires", violates="pong.each", subtle=True)
 class Tires(Client):
-    """Answers pings for no longer than it would wait for a handshake."""
+    """Answers pings for no longer than it would wait for a handshake, if nothing else comes."""
 
-    tired = False
+    busy = tired = False
 
     def welcome(self) -> None:
         self.later(self.patience, self.tire)
         super().welcome()
 
+    def take(self, frame: Frame) -> None:
+        self.busy |= self.shaken and frame.name != "Ping"
+        super().take(frame)
+
     def tire(self) -> None:
-        self.tired = True
+        self.tired = not self.busy
 
     def ping(self, value: Any) -> None:
         if not self.tired:
