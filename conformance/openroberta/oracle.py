@@ -219,6 +219,10 @@ class Oracle:
         if robot and robot.latest is asked:
             robot.missed = before
 
+    def parted(self, sender: str) -> bool:
+        """A robot may end its connection in any way and at any time: it opens another."""
+        return sender == ROBOT
+
     def closed(self, sender: str) -> Iterator[Finding]:
         for left in self._asked:
             self._over(left)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from conformance.codec import Frame
@@ -10,6 +11,7 @@ from mocks.deviations import variant
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Program, Step, give
 from mocks.openroberta.lab import Lab
+from mocks.openroberta.user import Settings
 
 _TELLING = (404, 411)  # statuses by which a robot knows what to do otherwise
 
@@ -203,6 +205,15 @@ class NoContent(Lab):
     def sensor_post(self, value: Any) -> Any:
         super().sensor_post(value)
         return response(204)
+
+
+@variant("empty-update-file", of="update.files")
+class EmptyUpdateFile(Lab):
+    """Has a file for updates that is empty."""
+
+    def __init__(self, settings: Settings) -> None:
+        updates = {**settings.updates, "v1/ev3menu": Program("EV3Menu.jar", b"")}
+        super().__init__(replace(settings, updates=updates))
 
 
 @variant("few-operations", of="offline.noticed")

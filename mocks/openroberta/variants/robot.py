@@ -297,6 +297,16 @@ class ANameAmongRobots(Robot):
         return {**told, "robot": told["brickname"], "brickname": told["robot"]}
 
 
+@variant("battery-sinks", of="push.fresh")
+class BatterySinks(Robot):
+    """Has a battery that loses some of its voltage with each request."""
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        told = super().data(cmd)
+        self.battery = f"{float(self.battery) - 0.001:.3f}"
+        return told
+
+
 @variant("asks-twice", of="run.asks-once")
 class AsksTwice(Robot):
     """Asks for each program twice, and runs what has come last."""

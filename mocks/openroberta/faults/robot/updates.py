@@ -78,6 +78,16 @@ class PushesBeforeUpdates(Robot):
         await heard
 
 
+@fault("pushes-between-updates", violates="update.stops-pushing", subtle=True)
+class PushesBetweenUpdates(Robot):
+    """Pushes behind each file of an update, and goes on when that was answered."""
+
+    async def update(self) -> None:
+        for path in self.updates():
+            for asked in (self.get(path), self.post(naming.PUSHCMD, self.data("push"))):
+                await self.ask(asked, self.settings.push_patience)
+
+
 class _Measuring(Robot):
     def measured(self) -> dict[str, Any]:
         return self.altered(super().measured())
