@@ -44,6 +44,8 @@ def seen(role: str, fault: str, find: Callable[[Iut], Awaitable[T]]) -> T:
         ("vexide/simulator", "no-exited", ""),
         ("vexide/simulator", "serial-overflows", "serial.bytes-exact"),
         ("vexide/simulator", "serial-through-text", ""),
+        ("runtime/rpc-server", "", ""),
+        ("runtime/rpc-server", "one-decoder-for-all", "rpc.clients-apart"),
         ("deltarobot/server", "", ""),
         ("deltarobot/server", "curve-length-big-endian", "frame.variable-length"),
         ("deltarobot/server", "points-of-four", "exercise.curve-structure"),

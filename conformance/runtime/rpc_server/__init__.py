@@ -1,7 +1,7 @@
 """Test cases for an RPC server: the suite plays its clients."""
 
 from conformance.iut import Iut
-from conformance.runtime.rpc_server.tester import ABSENT, call, misanswered
+from conformance.runtime.rpc_server.tester import ABSENT, call, disturbed, misanswered
 
 SMOKE = "rpc.response-form"
 
@@ -13,5 +13,8 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who does not answer plain requests, one after another, each with its id."""
-    return await misanswered(iut)
+    """What it violates who does not answer plain requests, one after another, each with its id.
+
+    Nor does another client change that.
+    """
+    return await misanswered(iut) or await disturbed(iut)

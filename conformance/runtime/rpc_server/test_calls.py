@@ -107,7 +107,10 @@ VALUES: dict[str, list[Any]] = {
     "floats": [
         *(0.5, -0.5, 0.1, 1e300, 5e-324, 3.4028234663852886e38, 1.0, -0.0, 16777217.0),
     ],
-    "text": ["", "a", "ä€😀", "new\nline\t", '"\\', "x" * 31, "x" * 32, "x" * 256, "ß" * 40000],
+    "text": [
+        *("", "a", "ä€😀", "new\nline\t", "nul\0end", '"\\'),
+        *("x" * 31, "x" * 32, "x" * 256, "ß" * 40000),
+    ],
     "bytes": [{"$bin": data.hex()} for data in (b"", b"\0\xff", bytes(range(256)), b"x" * 70000)],
     "others": [
         *(None, True, False, [None], {"none": None}, [], [[]], [1, [2, [3, []]]], [*range(16)]),
@@ -164,6 +167,7 @@ async def test_keys(iut: Iut) -> None:
             check_success(outcome, [value], f"echo of {shown(value)}", None)
 
 
+_NEEDY = ("subtract", "sleep")  # procedures that cannot be called without arguments
 ABSENT_NAMES = [ABSENT, "", "__init__", "__class__", "constructor", "toString", "echo\n", "😀"]
 
 
@@ -180,20 +184,25 @@ async def test_unknown_procedures(iut: Iut) -> None:
 
 @requirement("rpc.failing-procedure")
 async def test_failure(iut: Iut) -> None:
-    """A procedure that fails is answered with an error, each time; then others still work."""
+    """A procedure that fails is answered with an error, twenty times; then others still work."""
     async with iut.session() as session:
         fail = await procedure(iut, session, "fail")
-        for number in (1, 2, 3):
-            check_failure(await call(session, number, fail), "a failing procedure")
-        await call(session, 4, usual(iut))
+        for number in range(1, 21):
+            await session.send(request(number, fail))
+            outcome = (await answers(session, [number], f", {fail}", None))[number]
+            check_failure(outcome, "a failing procedure")
+        await call(session, 21, usual(iut))
 
 
 @requirement("rpc.error-without-result")
 async def test_errors_without_results(iut: Iut) -> None:
     """Beside an error the result is nil."""
     async with iut.session() as session:
+        needy = [iut.configuration.procedures.get(name, name) for name in _NEEDY]
         for number, name in enumerate((ABSENT, *names(iut)), 1):
-            error, result = await call(session, number, name)
+            about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
+            await session.send(request(number, name))
+            error, result = (await answers(session, [number], f", {name}", about))[number]
             expected = f"nil beside the error {shown(error)}"
             check(error is None or result is None, expected, f"{shown(result)} came")
 
@@ -238,8 +247,10 @@ async def test_argument_count(iut: Iut) -> None:
     async with iut.session() as session:
         name, wrong = await _wrongly(iut, session)
         for number, params in enumerate(wrong, 1):
-            outcome = await call(session, number, name, *params)
-            check_failure(outcome, f"{name} with {len(params)} arguments")
+            what = f"{name} with {len(params)} arguments"
+            await session.send(request(number, name, *params))
+            came = await answers(session, [number], f", {what}", "rpc.wrong-arguments")
+            check_failure(came[number], what)
 
 
 @requirement("rpc.notification-calls")

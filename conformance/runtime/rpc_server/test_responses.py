@@ -97,7 +97,8 @@ async def test_any_session(iut: Iut, plan: list[Any], cuts: list[int]) -> None:
             await session.send(*values, segmentation=cut)
             came = await answers(session, requests)
             for number, params in requests.items():
-                check_success(came[number], params, f"request {number}", "rpc.values")
+                about = "rpc.values" if params else "rpc.arguments"
+                check_success(came[number], params, f"request {number}", about)
 
     await however_cut(iut, cuts, "encoding.segmentation", play)
 

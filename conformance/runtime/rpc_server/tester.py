@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
+from conformance.runtime.codec import encode
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
@@ -197,6 +198,27 @@ async def misanswered(iut: Iut) -> str:
                 return "rpc.each-answered"
             if of(answer) != number:
                 return "rpc.response-id"
+    return ""
+
+
+async def disturbed(iut: Iut) -> str:
+    """Whether a client is not answered beside another one, which has begun a request; else empty.
+
+    A server may have no time for the other one, but the first is not to notice anything of it.
+    """
+    async with (
+        iut.instance() as instance,
+        iut.connect(instance) as one,
+        iut.connect(instance) as other,
+    ):
+        for number in (1, 2):
+            await one.send(request(number, usual(iut)))
+            within = one.left(one.due)
+            answer = await one.watch(RESPONSE, within=within, requirement="rpc.clients-apart")
+            if answer is None or of(answer) != number:
+                return "rpc.clients-apart"
+            await other.send_bytes(encode(request(3, usual(iut)))[:4])
+            await other.taken()
     return ""
 
 

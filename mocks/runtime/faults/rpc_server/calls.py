@@ -254,6 +254,30 @@ class FailsOnce(Server):
         return rpc_server.nothing if later else super().procedure(method)
 
 
+@fault("text-ends-at-nul", violates="rpc.values", subtle=True)
+class TextEndsAtNul(Server):
+    """Answers text up to its first NUL."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, error, changed(result, _up_to_nul))
+
+
+def _up_to_nul(value: Any) -> Any:
+    return value.partition("\0")[0] if isinstance(value, str) else value
+
+
+@fault("tired-of-failures", violates="rpc.failing-procedure", subtle=True)
+class TiredOfFailures(Server):
+    """Answers the first five calls of a procedure that fails, and no more."""
+
+    failures = 0
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        self.failures += method == "fail"
+        if method != "fail" or self.failures <= 5:
+            super().request(number, method, params)
+
+
 @fault("result-beside-error", violates="rpc.error-without-result")
 class ResultBesideError(Server):
     """Puts the text of an error into the result, too."""
