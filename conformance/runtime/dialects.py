@@ -23,6 +23,7 @@ from conformance.runtime.shapes import (
 _WITHIN = 3  # levels of an envelope that are looked into
 _NAMES = {REQUEST: 2, NOTIFICATION: 1}  # where a message has the name of its procedure
 _BINS = "a MessagePack bin came where a str was expected"
+_TWICE = "each UID was expected once, one came twice"
 _NUMBERS = "the index of a gamepad was expected as a str, it came as an integer"
 
 
@@ -55,7 +56,16 @@ def _publication(own: str, form: str, frame: Frame) -> Frame:
         if len({str(index) for index, _ in pairs if type(index) is int}) == len(pairs):
             read = {**meant, "gamepads": {str(index): pad for index, pad in pairs}}
             return Frame(frame.raw, own, read, _NUMBERS, "gamepad.index")
+    if own == UPDATE and (read := {part: _latest(meant[part]) for part in meant}) != meant:
+        return Frame(frame.raw, own, read, _TWICE, "update.uid-form")
     return frame
+
+
+def _latest(value: Any) -> Any:
+    """A map in which a key stands twice with the latest entry of each; anything else as it is."""
+    if mark(value) != "$map" or not all(isinstance(key, str) for key, _ in value["$map"]):
+        return value
+    return dict(value["$map"])
 
 
 READERS: Mapping[str, Callable[[Frame], Frame]] = {

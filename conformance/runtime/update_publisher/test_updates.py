@@ -39,6 +39,9 @@ VALUES: dict[str, Any] = {
     "long": "x" * 256,
     "a_parameter_whose_name_has_more_than_31_bytes": 1,
     "many": list(range(16)),
+    "widths": [127, 128, 200, 255, 256, 65535, 65536, 2**31, -32, -33, -100, -128, -129],
+    # A device has up to 16 of them.
+    "last": 32,
 }
 CHANGED: dict[str, Any] = {
     "yes": False,
@@ -55,6 +58,8 @@ CHANGED: dict[str, Any] = {
     "long": "x" * 32,
     "a_parameter_whose_name_has_more_than_31_bytes": 2,
     "many": list(range(20, 4, -1)),
+    "widths": [-32768, -1, 2**32, 32768, 32767],
+    "last": -101,
 }
 
 
@@ -209,11 +214,10 @@ async def test_changes_together(iut: Iut) -> None:
             await change(session, one, {"mark": number})
             await told.comes_to({"mark": number})
             came = told.values()
-            check(
-                all(name in came and equal(wanted[name], came[name]) for name in wanted),
-                f"{shown(wanted)} to be sent for {one} before 'mark', which changed last",
-                f"{shown({name: came.get(name) for name in wanted})} was",
-            )
+            if not all(name in came and equal(wanted[name], came[name]) for name in wanted):
+                expected = f"{shown(wanted)} to be sent for {one} before 'mark', which changed last"
+                sent = shown({name: came.get(name) for name in wanted})
+                raise Violation(expected, f"{sent} was", told.about(wanted))
 
 
 @requirement("update.changed")

@@ -150,6 +150,13 @@ class Told:
                 values = {**given.get("params", {}), **given.get("values", {})}
                 yield from [values[param]] if param in values else []
 
+    def about(self, wanted: dict[str, Any]) -> str | None:
+        """update.values where all that is not as wanted was told and never given."""
+        told = self.values()
+        wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
+        never = all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong)
+        return "update.values" if wrong and never else None
+
     async def comes_to(self, wanted: dict[str, Any], requirement: str | None = None) -> None:
         """Raise Violation unless these parameters are sent with these values in time.
 
@@ -165,8 +172,6 @@ class Told:
             await until(self.session, expected, holds, requirement)
         except Violation as missing:
             told = self.values()
-            wrong = [n for n in wanted if n not in told or not equal(wanted[n], told[n])]
-            if all(n in told and not any(equal(told[n], v) for v in self._given(n)) for n in wrong):
-                requirement = "update.values"
+            requirement = self.about(wanted) or requirement
             came = shown({name: told[name] for name in wanted if name in told})
             raise Violation(expected, f"{came} was", requirement) from missing

@@ -26,6 +26,14 @@ class LongUpdatesInTwo(Publisher):
             super().write(data[start : start + 500])
 
 
+@fault("counts-of-four-bits", violates="encoding.messagepack", subtle=True)
+class CountsOfFourBits(Publisher):
+    """Writes the count of a map of 16 into four bits."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data.replace(b"\xde\x00\x10", b"\x80"))
+
+
 @fault("keys-as-bytes", violates="encoding.strings")
 class KeysAsBytes(Publisher):
     """Writes UIDs as bins."""
@@ -93,6 +101,17 @@ class UidsOf64Bits(Publisher):
 
     def uid(self, uid: str) -> Any:
         return str(int(uid) % 2**64)
+
+
+@fault("uids-up-to-64-bits", violates="update.uid-form", subtle=True)
+class UidsUpTo64Bits(Publisher):
+    """Writes the largest number of 64 bits for each UID beyond it, as often as there are such."""
+
+    def send(self, message: Any) -> None:
+        for part, members in message.items():
+            pairs = [[str(min(int(uid), 2**64 - 1)), members[uid]] for uid in members]
+            message[part] = {"$map": pairs}
+        super().send(message)
 
 
 @fault("uids-as-doubles", violates="update.uid-form", subtle=True)
@@ -242,6 +261,19 @@ class FloatsAsIntegers(Publisher):
         return {
             name: int(v) if isinstance(v, float) and abs(v) < 2**53 else v for name, v in values
         }
+
+
+@fault("bytes-with-sign", violates="update.values", subtle=True)
+class BytesWithSign(Publisher):
+    """Writes what has the eighth bit of a byte as a negative number."""
+
+    def values(self, uid: str) -> Any:
+        return {name: self.signed(value) for name, value in super().values(uid).items()}
+
+    def signed(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.signed(each) for each in value]
+        return value - 256 if type(value) is int and 128 <= value < 256 else value
 
 
 @fault("booleans-as-integers", violates="update.values", subtle=True)
