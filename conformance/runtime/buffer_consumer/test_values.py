@@ -3,10 +3,11 @@
 import time
 from typing import Any
 
-from conformance.cases import requirement
+from conformance.cases import lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.catalog import REAL
+from conformance.runtime.memory.held_mutex import LONG, waits_for_mutex
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
 
@@ -126,6 +127,18 @@ async def test_timestamp(iut: Iut) -> None:
                 since = time.time()
                 await set_value(buffer, name, value)
                 (await buffer.look()).stamped("write", since)
+
+
+@requirement("set-value.timestamp")
+@lasting
+async def test_time_behind_the_mutex(iut: Iut) -> None:
+    """The timestamp is of the write, however long it had to wait for the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
+        since = time.time() + LONG
+        await waits_for_mutex(tester, buffer, "set_value", arguments, LONG)
+        (await buffer.look()).stamped("write", since)
 
 
 @requirement("set-value.value")

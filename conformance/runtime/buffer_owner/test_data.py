@@ -5,10 +5,11 @@ import sys
 import time
 from typing import Any
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.held_mutex import LONG, waits_for_mutex
 from conformance.runtime.memory.samples import UID, extremes, fitted, sample
 from conformance.runtime.memory.taking import clears, takes
 from conformance.runtime.memory.tester import Tester, memory_tester
@@ -98,6 +99,18 @@ async def test_timestamp(iut: Iut) -> None:
                 since = time.time()
                 await tester.tested("set_data", **buffer.arguments, values={name: value})
                 (await buffer.look()).stamped("read", since)
+
+
+@requirement("set-data.timestamp")
+@lasting
+async def test_time_behind_the_mutex(iut: Iut) -> None:
+    """The timestamp is of the write, however long it had to wait for the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        arguments = {**buffer.arguments, "values": {"angle": 0.5}}
+        since = time.time() + LONG
+        await waits_for_mutex(tester, buffer, "set_data", arguments, LONG)
+        (await buffer.look()).stamped("read", since)
 
 
 @requirement("get-write.values")

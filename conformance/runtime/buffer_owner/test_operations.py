@@ -75,6 +75,11 @@ async def test_mutex_is_free_after_failures(iut: Iut) -> None:
         for values in ({"speed": "fast"}, {"track": [1, 2]}, {"trim": [1, 2, 3, 4, 5]}):
             await tester.ask("set_data", **buffer.arguments, values=values)
             await buffer.look()
+        panel = await tester.connect("panel")
+        for operation in OPERATIONS:
+            # It has no control block, to which most of them belong.
+            await tester.ask(operation.name, **operation.on(panel))
+            await panel.look()
 
 
 @requirement("operations.validity")

@@ -320,6 +320,20 @@ class ClampedNotStamped(Consumer):
         self.clamped = False
 
 
+@fault("asked-is-written", violates="set-value.timestamp", subtle=True)
+class AskedIsWritten(Consumer):
+    """Has the time at which it asked for the mutex in its timestamps."""
+
+    asked = 0.0
+
+    async def acquire(self, buffer: Buffer) -> None:
+        self.asked = time.time()
+        await super().acquire(buffer)
+
+    def now(self) -> float:
+        return self.asked
+
+
 @fault("since-the-start", violates="set-value.timestamp", subtle=True)
 class SinceTheStart(Consumer):
     """Has timestamps that count from the start of the machine."""

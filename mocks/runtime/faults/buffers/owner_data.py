@@ -1,6 +1,7 @@
 """Faults of the owner in the values that it puts into a buffer, or takes from it."""
 
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -128,6 +129,20 @@ class Milliseconds(Owner):
 
     def now(self) -> float:
         return super().now() * 1000
+
+
+@fault("asked-is-written", violates="set-data.timestamp", subtle=True)
+class AskedIsWritten(Owner):
+    """Has the time at which it asked for the mutex in its timestamps."""
+
+    asked = 0.0
+
+    async def acquire(self, buffer: Buffer) -> None:
+        self.asked = time.time()
+        await super().acquire(buffer)
+
+    def now(self) -> float:
+        return self.asked
 
 
 @fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)

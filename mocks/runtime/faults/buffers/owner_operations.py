@@ -49,6 +49,22 @@ class KeptAfterUnknown(Owner):
         await super().set_read(buffer, params)
 
 
+@fault("kept-without-control", violates="operations.mutex-released", subtle=True)
+class KeptWithoutControl(Owner):
+    """Does not release the mutex of a buffer that lacks the bitmap to take from."""
+
+    kept: Buffer | None = None
+
+    def take(self, buffer: Buffer, bitmap: str) -> list[str]:
+        if not buffer.layout.control:
+            self.kept = buffer
+        return super().take(buffer, bitmap)
+
+    def release(self, buffer: Buffer) -> None:
+        if buffer is not self.kept:
+            super().release(buffer)
+
+
 @fault("set-sub-on-invalid", violates="operations.validity", subtle=True)
 class SetSubOnInvalid(Owner):
     """Sets the subscription of an invalid buffer."""
