@@ -23,6 +23,7 @@ DEEP = 100  # levels of lists; a robot whose limbs hang on one another has some 
 
 TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
 
+_TOO_FEW = "the length counts too few bytes: the text goes on behind it"
 _PREFIX, _TEXT, _ASCII = "frame.length-prefix", "text.s-expressions", "text.ascii"
 
 ENVIRONMENT_KEYS = frozenset(
@@ -114,7 +115,7 @@ class Decoder:
         self._limit = limit
         self._held = bytearray()
         self._wanted = LENGTH.size
-        self._seen = False
+        self._torn = False  # the last text has no end
         self.lost = ""
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -128,13 +129,15 @@ class Decoder:
         while len(self._held) - at >= LENGTH.size:
             (size,) = LENGTH.unpack_from(self._held, at)
             if size > self._limit:
-                return frames + self._lose(at, _why_huge(size, bytes(self._held[at : at + 64])))
+                begins = bytes(self._held[at : at + 64])
+                return frames + self._lose(at, _TOO_FEW if self._torn else _why_huge(size, begins))
             end = at + LENGTH.size + size
             self._wanted = end - at
             if end > len(self._held):
                 frames += self._lose(at, counted_in_two_bytes(self._held[at : at + 512]))
                 break
             frames.append(_frame(bytes(self._held[at:end]), bytes(self._held[end : end + 1])))
+            self._torn = frames[-1].requirement == _TEXT
             at = end
             self._wanted = LENGTH.size
         del self._held[:at]
@@ -147,7 +150,7 @@ class Decoder:
         self.lost = why
         raw = bytes(self._held[at:])
         self._held.clear()
-        return [Frame(raw, error=why, requirement=_PREFIX)]
+        return [Frame(raw, error=why, requirement=_PREFIX, earlier=self._torn)]
 
     def end(self) -> list[Frame]:
         if not self._held:
@@ -167,8 +170,7 @@ def _frame(raw: bytes, following: bytes) -> Frame:
         value, deepest = read_deep(payload.removesuffix(b"\0"))
     except SexpError as error:
         if following == b")":
-            why = "the length counts too few bytes: the text goes on behind it"
-            return Frame(raw, error=why, requirement=_PREFIX)
+            return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
         requirement = _TEXT if error.ascii else _ASCII
         return Frame(
             raw,

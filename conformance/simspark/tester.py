@@ -1,6 +1,7 @@
 """What the testers of all three roles share: messages as text, and sessions held once in a run."""
 
 from collections.abc import Awaitable, Callable, Collection
+from math import inf
 from typing import Any
 
 from conformance.harness.upper import Answer
@@ -34,7 +35,7 @@ async def in_one_session(
     presumed = list(iut.testbed.patience.presumed(iut.deciding))
     for session in sessions:
         basis: Finding | None = None
-        for finding in session.judge.findings:
+        for finding in sorted(session.judge.findings, key=_in_time):
             if finding.requirement in (iut.deciding, *presumed):
                 basis = basis or finding
             if basis and finding.requirement == iut.deciding:
@@ -44,6 +45,11 @@ async def in_one_session(
                 raise shown.shown_in(session, sessions)
     if early and iut.deciding not in first:
         raise Inconclusive(early)
+
+
+def _in_time(finding: Finding) -> float:
+    """What is about an earlier message may have been found later."""
+    return inf if finding.event is None else finding.event
 
 
 def kept(session: Session) -> set[str]:
