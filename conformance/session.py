@@ -191,7 +191,7 @@ class Session(Waiting):
         if awaited.lags and not over:
             text = f"expected {expected}{in_time}; the last ones came after {awaited.lags:.1f} s"
             return Late(text, awaited.lags)
-        if awaited.flow and not self.lost:
+        if awaited.flow and not over:
             gap = self._gap(names, awaited.asked)
             if self.now >= self._ceased(awaited.flow, names, awaited.asked)[1]:
                 missed = awaited.flow
