@@ -37,6 +37,12 @@ FIRST = ("agents.create-first", "agents.init-second")
 """What an agent shows at once, however short the session is."""
 COURSE = ("BeforeKickOff", "KickOff_Left", "PlayOn", "Goal_Left", "GameOver")
 """The play modes of a short game."""
+HINGES = (
+    *("hj1", "hj2", "raj1", "raj2", "raj3", "raj4", "laj1", "laj2", "laj3", "laj4"),
+    *("rlj1", "rlj2", "rlj3", "rlj4", "rlj5", "rlj6"),
+    *("llj1", "llj2", "llj3", "llj4", "llj5", "llj6"),
+)
+"""The hinges of the published robot, by their perceptors."""
 ASKED = ("(he1 0.5)", "(lae1 -1.25)(rae1 1.25)", "(he2 0.1)" * 30)
 """Effectors that it is asked to send, the last of them longer than a byte can count."""
 
@@ -71,6 +77,23 @@ async def test_what_it_perceives(iut: Iut) -> None:
             await tester.knows_angle(33.25, "a group in the reverse order")
 
     await if_none_is_lost(iut, play)
+
+
+@requirement("agents.understood")
+async def test_each_hinge_by_itself(iut: Iut) -> None:
+    """The agent knows each hinge that it keeps, wherever in a group that stands."""
+    async with established(iut) as tester:
+        await tester.knows("a first group of perceptors")
+        hinges = [*dict.fromkeys((*HINGES, tester.hinge))]
+        # Angles that each of them can have.
+        angles = {name: (-1) ** place * place * 0.04 for place, name in enumerate(hinges, 1)}
+        for names in (hinges, hinges[::-1]):
+            angles = {name: -angles[name] for name in names}
+            told = "".join(f"(HJ (n {name}) (ax {angle:.2f}))" for name, angle in angles.items())
+            await tester.session.send(expressions(told))
+            await tester.knows_angle(angles[tester.hinge], "all hinges in one group")
+            for name in (await tester.hinges()).keys() & angles.keys():
+                await tester.knows_angle(angles[name], "all hinges in one group", hinge=name)
 
 
 @requirement("agents.understood")

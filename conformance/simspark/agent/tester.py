@@ -148,12 +148,15 @@ class Tester:
         if (await habit(self.iut)).knows:
             await self.knows_angle(angle, after)
 
-    async def knows_angle(self, angle: float, after: str, requirement: str | None = None) -> None:
+    async def knows_angle(
+        self, angle: float, after: str, requirement: str | None = None, *, hinge: str = ""
+    ) -> None:
         """Raise Violation unless it gets to know an angle that it was sent before.
 
-        Raises NotExercised where its states leave this hinge out: it need not keep what it has no
-        use for.
+        It is that of the declared hinge unless another is given. Raises NotExercised where its
+        states leave this hinge out: it need not keep what it has no use for.
         """
+        hinge = hinge or self.hinge
         seen: Any = None
 
         def right() -> bool:
@@ -161,16 +164,16 @@ class Tester:
 
         async def told() -> bool:
             nonlocal seen
-            seen = (await self.hinges()).get(self.hinge)
+            seen = (await self.hinges()).get(hinge)
             return right() or self.session.ended
 
-        await self.session.shows(told, f"{self.hinge} known", "response", requirement)
+        await self.session.shows(told, f"{hinge} known", "response", requirement)
         if right():
             return
-        if self.hinge not in kept(self.session):
-            raise NotExercised(f"the agent keeps no angle of {self.hinge}: its state leaves it out")
+        if hinge not in kept(self.session):
+            raise NotExercised(f"the agent keeps no angle of {hinge}: its state leaves it out")
         raise Violation(
-            f"the agent to know that {self.hinge} is at {angle:g} degrees, sent after {after}",
+            f"the agent to know that {hinge} is at {angle:g} degrees, sent after {after}",
             f"it knows {seen!r:.60}",
             requirement,
             explains=True,

@@ -63,6 +63,16 @@ class HingesWithoutSign(Agent):
         super().perceive_hinge(name, str(text).lstrip("-"))
 
 
+@fault("one-side-for-both", violates="agents.understood", subtle=True)
+class OneSideForBoth(Agent):
+    """Takes the hinges of the left side for those of the right one as well."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        super().perceive_hinge(name, text)
+        if name.startswith("l"):
+            super().perceive_hinge(f"r{name[1:]}", text)
+
+
 @fault("three-hundred-groups", violates="agents.understood", subtle=True)
 class ThreeHundredGroups(Agent):
     """Takes in no more than three hundred groups, and acts on."""
