@@ -29,14 +29,18 @@ LONG = 6.0  # seconds, in which a server at its usual rate sends 300 groups of p
 STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
 
 
+async def _attends_for_long(agent: Session) -> None:
+    long = agent.now + LONG
+    while agent.now < long:
+        await perceptors(agent)
+
+
 @requirement("agents.perceptors")
 @lasting
 async def test_perceptors_keep_coming(iut: Iut) -> None:
     """Once it is created and initialised, an agent is sent perceptors again and again."""
     async with iut.instance() as instance, playing(iut, instance) as agent:
-        long = agent.now + LONG
-        while agent.now < long:
-            await perceptors(agent)
+        await _attends_for_long(agent)
 
 
 @requirement("agents.perceptors")
@@ -106,6 +110,16 @@ async def test_a_hinge_turns(iut: Iut) -> None:
             "opposite speeds to turn a hinge in opposite directions",
             f"it turned by {there:.1f} and by {back:.1f} degrees",
         )
+
+
+@requirement("agents.effectors")
+@lasting
+async def test_a_hinge_turns_after_long(iut: Iut) -> None:
+    """A hinge turns as well when its agent has been there for a while."""
+    async with iut.instance() as instance, playing(iut, instance) as agent:
+        await hinge_angle(iut, agent)
+        await _attends_for_long(agent)
+        await turns(iut, agent, 1.5, f", {LONG:g} s after the agent has come")
 
 
 @requirement("agents.effectors")

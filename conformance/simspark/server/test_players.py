@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.server.tester.agents import PERCEPTORS, passed_over
+from conformance.simspark.server.tester.agents import PERCEPTORS, name_of, passed_over
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
@@ -124,6 +124,26 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
         await game.watch.command(f"(agent {game.nobody('Left')}(pos {right.x} {right.y} 0.4))")
         await _stays(game.watch, left, "the agent 1", "another number was to be moved")
         check(right.free(game.watch.view), "no agent to be moved", "one was")
+
+
+@requirement("move-agent.right-one")
+async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
+    """The agent that is told that it is on the left is the one that Left names: there it goes."""
+    async with match(iut) as game:
+        if name_of(game.agents["Left"]) is None:
+            return  # Which of them is on the left is not told.
+        left, right = await _placed(game)
+        await game.agents["Left"].close()
+        await game.watch.until(
+            lambda view: left.free(view) or right.free(view),
+            f"show no agent at {left} any more, when the left one goes",
+            requirement="full.node-removed",
+        )
+        check(
+            not right.free(game.watch.view),
+            f"the left agent at {left}, where it was put",
+            f"it was at {right}, where the right one was put: so it was seen when it went",
+        )
 
 
 @requirement("move-agent.no-operation")

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from math import hypot
 
+import pytest
+
 from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.agents import (
@@ -14,12 +16,19 @@ from conformance.simspark.server.tester.agents import (
     playing,
 )
 from conformance.simspark.server.tester.match import match
-from conformance.simspark.server.tester.monitors import CLOSE, Watch, told_alike, watching
+from conformance.simspark.server.tester.monitors import (
+    CLOSE,
+    Place,
+    Watch,
+    told_alike,
+    watching,
+)
 from conformance.simspark.tester import in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
 FAR = 1.0  # metres that nothing moves by itself from one state to the next
+ASIDE = 0.15  # metres that can be seen
 
 
 # The full scene graph
@@ -216,6 +225,31 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
                 raise Inconclusive("the scene does not show how the robot's hinges are") from None
             raise
         check(watch.view.fulls == fulls, "an update to show it", "a full scene graph came for it")
+
+
+@requirement("header.partial-carries-changes")
+@pytest.mark.parametrize("steps", [1, 20])
+async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
+    """Where the ball is put a little aside, at once or step by step, updates show it there."""
+    async with watching(iut) as watch:
+        begin = watch.place(0.37, -0.42)
+        aside = Place(round(begin.x + ASIDE, 2), begin.y)
+        await watch.empty(begin)
+        await watch.put_ball(begin)
+        for step in range(1, steps + 1):
+            at = f"{begin.x + ASIDE * step / steps:.4f} {begin.y} {watch.radius}"
+            await watch.command(f"(ball (pos {at})(vel 0 0 0))")
+            await watch.state()
+
+        def there(view: View) -> bool:
+            return aside.taken(view, ASIDE / 2)
+
+        if not await watch.never(there, watch.session.seconds("response")):
+            return
+        await watch.command("(reqfullstate)")
+        if await watch.never(there, watch.session.seconds("response")):
+            raise Inconclusive(f"the ball is not at {aside}, where it was put")
+        raise Violation(f"updates to show the ball at {aside}", "only a full scene graph shows it")
 
 
 @requirement("header.partial-carries-changes")

@@ -106,6 +106,16 @@ class StiffHinges(Server):
         pass
 
 
+@fault("hinges-hold-after-long", violates="agents.effectors", subtle=True)
+class HingesHoldAfterLong(Server):
+    """Turns no hinge of an agent that has been sent two hundred groups of perceptors."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        agent = next(agent for agent in self.agents if agent.robot is robot)
+        if agent.cycles < 200:
+            super().turn_hinge(robot, place, speed)
+
+
 @fault("first-effector-only", violates="agents.effectors", subtle=True)
 class FirstEffectorOnly(Server):
     """Heeds only the first effector of a message."""

@@ -74,6 +74,16 @@ class ByNumberOnly(Server):
         super().do_agent(command)
 
 
+@fault("sides-mixed-up", violates="move-agent.right-one", subtle=True)
+class SidesMixedUp(Server):
+    """Takes Left for the right team, and Right for the left one."""
+
+    def named(self, given: dict[str, list[Any]]) -> Robot:
+        other = {"Left": "Right", "Right": "Left"}
+        team = [other.get(str(name), str(name)) for name in given.get("team", ())]
+        return super().named({**given, "team": team})
+
+
 @fault("moves-both-teams", violates="move-agent.right-one")
 class MovesBothTeams(Server):
     """Moves all agents."""

@@ -1,6 +1,7 @@
 """Faults of the server in the scene graph."""
 
 import re
+from math import dist
 
 from mocks.deviations import fault
 from mocks.simspark.monitor_port import HEADER_PARTIAL, Monitor, Tree
@@ -77,6 +78,40 @@ class FirstMonitorSeesUntilFull(FirstMonitorSees):
     def tell_monitors(self) -> None:
         self.full_wanted |= self.cycles % 60 == 0
         super().tell_monitors()
+
+
+class _Unmoved(Server):
+    """Does not update the ball where it has moved by less than that."""
+
+    enough: float  # metres
+
+    def ball_update(self) -> str:
+        now = self.world.ball_node()
+        places = [list(map(float, text.split()))[12:14] for text in (now, self.ball_told) if text]
+        if len(places) < 2 or dist(*places) >= self.enough:
+            return super().ball_update()
+        self.leave(now)
+        return f"{self.transform_update(now, now)}{self.empty_mesh('StaticMesh')})"
+
+    def leave(self, now: str) -> None:
+        """It has moved to there by less."""
+
+
+@fault("coarse-updates", violates="header.partial-carries-changes", subtle=True)
+class CoarseUpdates(_Unmoved):
+    """Updates the ball where it has moved by half a metre."""
+
+    enough = 0.5
+
+
+@fault("steps-not-added-up", violates="header.partial-carries-changes", subtle=True)
+class StepsNotAddedUp(_Unmoved):
+    """Updates the ball where it has moved by four centimetres since the last message."""
+
+    enough = 0.04
+
+    def leave(self, now: str) -> None:
+        self.ball_told = now
 
 
 @fault("limbs-not-updated", violates="header.partial-carries-changes")
