@@ -17,6 +17,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 """Other spellings of a line of compact JSON; its newline is not part of it."""
 
+BEYOND_ASCII = "ä€😀"
+
 SEPARATORS = {"next-line": "\u0085", "line": "\u2028", "paragraph": "\u2029"}
 """Characters that end a line of text elsewhere, but neither a line of JSON Lines nor a string."""
 

@@ -25,7 +25,7 @@ from conformance.vexide.frontend.tester import (
     started,
     starts,
 )
-from conformance.vexide.spellings import SEPARATORS, SPELLINGS
+from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
 LONG = 5  # usual lines that a long one may take the time of: a slow reader does nothing wrong
@@ -93,7 +93,8 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
             await session.send_bytes(f"{line}\n".encode())
             await starts(session, to=f"after a Handshake with a {separator} separator")
 
-    await compared(iut, play, f"a{SEPARATORS[separator]}b", "ab", "handshake.unknown-fields")
+    known = "framing.white-space or handshake.unknown-fields"
+    await compared(iut, play, f"a{SEPARATORS[separator]}b", BEYOND_ASCII, known)
 
 
 @requirement("framing.segmentation")
@@ -149,6 +150,18 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
             line = spell(encode(event).decode().removesuffix("\n"))
             await session.send_bytes(f"{line}\n".encode())
         await started(session, to="after events in another spelling")
+
+
+@requirement("framing.white-space")
+async def test_text_as_itself(iut: Iut) -> None:
+    """Characters beyond ASCII may stand in a text as they are."""
+
+    async def play(text: str) -> None:
+        async with opened(iut) as session:
+            await session.send(answer(x=text))
+            await starts(session, to=f"after a Handshake with the text {text}")
+
+    await compared(iut, play, BEYOND_ASCII, "ab", "handshake.unknown-fields")
 
 
 @requirement("framing.white-space")

@@ -35,7 +35,7 @@ from conformance.vexide.simulator.tester import (
     shake_hands,
     start,
 )
-from conformance.vexide.spellings import SEPARATORS, SPELLINGS
+from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
 
@@ -134,7 +134,7 @@ async def test_other_line_separators(iut: Iut, separator: str) -> None:
             await session.send_bytes(f"{line}\n".encode())
             await session.expect("Handshake", to=f"in answer to one with a {separator} separator")
 
-    await compared(iut, play, SEPARATORS[separator], "ab", "handshake.answered")
+    await compared(iut, play, SEPARATORS[separator], BEYOND_ASCII, "framing.white-space")
 
 
 @requirement("framing.segmentation")
@@ -219,6 +219,18 @@ async def test_any_spelling(iut: Iut, spelling: str) -> None:
         await session.expect("Ready")
         await send(START)
         check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+
+
+@requirement("framing.white-space")
+async def test_text_as_itself(iut: Iut) -> None:
+    """Characters beyond ASCII may stand in a text as they are."""
+
+    async def play(text: str) -> None:
+        async with opened(iut) as session:
+            await session.send(hello(extensions=[f"x-{text}"]))
+            await session.expect("Handshake", to=f"in answer to an offer of the extension x-{text}")
+
+    await compared(iut, play, BEYOND_ASCII, "ab", "handshake.answered")
 
 
 @requirement("framing.white-space")

@@ -164,7 +164,9 @@ async def test_any_offer(iut: Iut, version: int, extensions: list[str]) -> None:
         if answer is None:
             if not (session.ended and version > 1):
                 expected = "an answer or the end of the stream"
-                raise Violation(expected, "neither came", "handshake.answered")
+                plain = "".join(extensions).isascii()
+                about = "handshake.answered" if plain else "framing.white-space"
+                raise Violation(expected, "neither came", about)
         else:
             agreed = answer.value["Handshake"]["extensions"]
             extra = [entry for entry in agreed if entry not in extensions]

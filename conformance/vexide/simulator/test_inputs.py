@@ -29,6 +29,8 @@ from conformance.vexide.simulator.reading import (
 from conformance.vexide.simulator.tester import either, make_ready, start
 from conformance.vexide.tester import received
 
+LONG_PATH = "/".join(["card" * 30] * 3)
+LATEST = "controller.raw-replaces-uuid"  # what is violated where the latest Raw state is not seen
 NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 
 
@@ -127,12 +129,16 @@ async def test_battery_is_emptied(iut: Iut) -> None:
 
 
 @requirement("sdcard.mounted")
-@pytest.mark.parametrize("name", ["card", "card with späces", "second"])
+@pytest.mark.parametrize(
+    "name",
+    ["card", "card with späces", "second", LONG_PATH],
+    ids=["card", "späces", "second", "long"],
+)
 async def test_card_is_mounted(iut: Iut, name: str) -> None:
     """After USD the program writes and reads files of the directory as its SD card."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         root = Path(folder) / name
-        root.mkdir()
+        root.mkdir(parents=True)
         setup = [{"USD": {"root": blank(root)}}]
         if name == "second":
             other = Path(folder) / "first"
@@ -259,6 +265,15 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 
 
 @requirement("controller.raw-replaces-uuid")
+async def test_raw_of_setup(iut: Iut) -> None:
+    """A Raw state that was sent during setup is what the program sees when it starts."""
+    await require_form(iut, raw())
+    async with opened(iut, program="probe") as session:
+        await start(session, raw(axis1=65))
+        await _axis(session, "65")
+
+
+@requirement("controller.raw-replaces-uuid")
 async def test_each_input(iut: Iut) -> None:
     """Each axis and each button of the latest Raw state is seen by its own name, and no other."""
     await require_form(iut, raw())
@@ -289,7 +304,7 @@ async def test_uuid_replaces_raw(iut: Iut) -> None:
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=65))
-        await _axis(session, "65")
+        await _axis(session, "65", requirement=LATEST)
         await session.send({"ControllerUpdate": {"UUID": NO_GAMEPAD}})
         said = await probed(session, "controller", lambda line: line in ("none", "axis1=0"))
         check(
@@ -299,6 +314,8 @@ async def test_uuid_replaces_raw(iut: Iut) -> None:
         )
 
 
-async def _axis(session: Session, value: str) -> None:
+async def _axis(session: Session, value: str, requirement: str | None = None) -> None:
+    """The program sees the axis there; ``requirement`` is violated if not, or else the test's."""
     said = await probed(session, "controller", lambda line: line == f"axis1={value}")
-    check(said == f"axis1={value}", f"the program to see axis1={value}", f"it saw {said}")
+    if said != f"axis1={value}":
+        raise Violation(f"the program to see axis1={value}", f"it saw {said}", requirement)

@@ -1,11 +1,12 @@
 """Setup, Ready and the start of the program."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from conformance import generation
-from conformance.cases import absent, check, explore, however_cut, requirement
+from conformance.cases import absent, check, compared, explore, however_cut, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -29,6 +30,7 @@ from conformance.wire import Message
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
 ROBOT_CODE = ("Serial", "ScreenDraw", "Exited")  # what only a running program brings about
 MANY = 150  # commands; who takes one in each step, such as 20 ms, has the time for them
+OFTEN = 0.005  # seconds between two commands: a gamepad may be read 200 times a second
 SURELY_LATER = 0.25  # seconds between StartExecution and Ready from which on it was early for sure
 IN_HAND = 0.05  # seconds between the answer to a write and Ready: what else it held had been read
 
@@ -211,6 +213,31 @@ async def test_start_without_setup(iut: Iut) -> None:
         await session.expect("Ready")
         await session.send(START)
         check(await shows(iut, session), "the program to run without any setup", "it had no effect")
+
+
+@requirement("start.begins-execution")
+async def test_start_while_commands_keep_coming(iut: Iut) -> None:
+    """The program runs however often commands come, such as those of a gamepad that is read."""
+    program = await visible_program(iut)
+
+    async def play(pause: float | None) -> None:
+        async with opened(iut, program=program) as session:
+            await start(session, motor(session, 1), requirement=SETUP)
+            keeping = asyncio.create_task(_keep_commanding(session, pause))
+            try:
+                ran = await shows(iut, session)
+            finally:
+                keeping.cancel()
+                await asyncio.wait({keeping})
+            check(ran, "the program to run while commands keep coming", "it had no effect")
+
+    await compared(iut, play, OFTEN, None, RUNS)
+
+
+async def _keep_commanding(session: Session, pause: float | None) -> None:
+    while pause is not None and not session.ended:
+        await session.send(competition())
+        await asyncio.sleep(pause)
 
 
 @requirement("start.begins-execution")

@@ -130,6 +130,15 @@ class NoEscapes(Session):
             super().take(frame)
 
 
+@fault("ascii-only", violates="framing.white-space", subtle=True)
+class AsciiOnly(Session):
+    """Does not see a Handshake with a character beyond ASCII."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name != "Handshake" or frame.raw.isascii():
+            super().take(frame)
+
+
 @fault("no-exponents", violates="framing.white-space", subtle=True)
 class NoExponents(Session):
     """Ends the session upon a number that is written with an exponent."""

@@ -118,6 +118,15 @@ class MountsBeforeStartOnly(Simulator):
             super().mount(content)
 
 
+@fault("card-path-cut", violates="sdcard.mounted", subtle=True)
+class CardPathCut(Simulator):
+    """Keeps the first 127 characters of the path of the SD card."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        root = content["root"]
+        super().mount({"root": root and root[:127]})
+
+
 @fault("card-in-memory", violates="sdcard.mounted", subtle=True)
 class CardInMemory(Simulator):
     """Keeps what the program writes to its SD card in memory, and nothing in the directory."""

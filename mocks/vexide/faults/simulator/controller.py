@@ -78,6 +78,15 @@ class OneButtonUnseen(Simulator):
         super().control((kind, state if kind == "UUID" else {**state, "button_sel": False}))
 
 
+@fault("raw-of-setup-lost", violates="controller.raw-replaces-uuid", subtle=True)
+class RawOfSetupLost(Simulator):
+    """Takes a Raw state only while the program runs."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "UUID" or self.started:
+            super().control(content)
+
+
 @fault("first-raw-sticks", violates="controller.raw-replaces-uuid", subtle=True)
 class FirstRawSticks(Simulator):
     """After a UUID takes the first Raw state, but not the ones that follow."""

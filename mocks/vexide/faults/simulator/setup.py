@@ -222,3 +222,25 @@ class ModeLostWhenDisabled(Simulator):
         if not content["enabled"]:
             content["mode"] = self.robot.competition["mode"]
         super().compete(content)
+
+
+@fault("starved-by-commands", violates="start.begins-execution", subtle=True)
+class StarvedByCommands(Simulator):
+    """Begins to run its program only once no command has come for a while."""
+
+    QUIET = 0.2  # seconds
+    starting = False
+
+    def execute(self) -> None:
+        self.starting = True
+
+    def begin(self) -> None:
+        self.starting = False
+        super().execute()
+
+    def receive(self, data: bytes) -> None:
+        super().receive(data)
+        if self.starting and not self.ended:
+            if self._timer is not None:
+                self._timer.cancel()
+            self.later(self.QUIET, self.begin)
