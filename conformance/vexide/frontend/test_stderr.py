@@ -48,7 +48,8 @@ async def test_ready_on_stderr(iut: Iut) -> None:
     async with in_setup(iut) as session:
         upper = session.instance.upper
         if upper.offers("start"):
-            # Who starts without any Ready does so here, too.
+            # Who starts without any Ready does so here, too, once it has taken the Handshake.
+            await session.watch("CompetitionMode")
             await upper("start")
         await needs_ready(session)
         await complain(session, encode(READY))
