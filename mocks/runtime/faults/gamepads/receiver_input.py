@@ -168,6 +168,14 @@ class SinglePrecisionUnknown(Receiver):
         return super().messages(data) if b"lx\xca" not in data else []
 
 
+@fault("a-kilobyte", violates="encoding.wider-forms", subtle=True)
+class AKilobyte(Receiver):
+    """Has room for a kilobyte of input."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        return super().messages(data) if len(data) <= 1024 else []
+
+
 @fault("not-stamped", violates="set-data.timestamp")
 class NotStamped(Receiver):
     """Leaves the timestamp as it is."""
