@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
-from conformance.runtime.memory.held_mutex import LONG, invalidated, waits_for_mutex
+from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_new, waits_for_mutex
 from conformance.runtime.memory.operations import Operation, offered, run
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.taking import some_succeed
@@ -23,6 +23,7 @@ SET_VALUE = Operation(
     ("write.params.angle", "write.timestamp", "control.write"),
 )
 OPERATIONS = (GET_VALUE, SET_VALUE)
+BESIDE = ("mode", "grip", "target")  # parameters that others write meanwhile
 
 
 @requirement("operations.mutex")
@@ -126,6 +127,17 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
         for operation in await offered(tester, buffer, OPERATIONS):
             await buffer.put({"valid": 1})
             await invalidated(tester, buffer, operation.name, operation.on(buffer))
+
+
+@requirement("operations.atomic")
+async def test_spares_the_new(iut: Iut) -> None:
+    """What is written while an operation waits for the mutex is there afterwards."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        await buffer.put({"control.write": 0})
+        new = {f"write.params.{name}": sample(buffer.peripheral[name], 9) for name in BESIDE}
+        bits = {"control.write": buffer.bits(BESIDE)}
+        await spares_the_new(tester, buffer, SET_VALUE, new | bits)
 
 
 @requirement("operations.nothing-else")

@@ -5,7 +5,7 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
-from conformance.runtime.memory.held_mutex import LONG, invalidated, waits_for_mutex
+from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_new, waits_for_mutex
 from conformance.runtime.memory.operations import offered, run
 from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
@@ -129,6 +129,18 @@ async def test_invalid_meanwhile(iut: Iut) -> None:
             await buffer.fill()
             await buffer.put({"valid": 1})
             await invalidated(tester, buffer, operation.name, operation.on(buffer))
+
+
+@requirement("operations.atomic")
+async def test_spares_the_new(iut: Iut) -> None:
+    """What is written while an operation waits for the mutex is there afterwards."""
+    async with memory_tester(iut) as tester:
+        buffer, set_data = await tester.connect("arm"), OPERATIONS[0]
+        await buffer.fill()
+        await buffer.put({"control.update": 0, "control.read": 0})
+        bits = buffer.bits(["trim", "angle"])
+        new = {"control.update": bits, "control.read": bits, "write.params.mode": 9}
+        await spares_the_new(tester, buffer, set_data, new)
 
 
 @requirement("operations.nothing-else")

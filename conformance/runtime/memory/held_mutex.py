@@ -7,6 +7,7 @@ from typing import Any
 from conformance.harness.upper import Answer
 from conformance.running.patience import LATE, in_time
 from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
@@ -86,6 +87,33 @@ async def invalidated(
                 f"it answered {str(answer.result)[:200]}",
                 "operations.validity",
             )
+    finally:
+        if asked:
+            asked.cancel()
+
+
+async def spares_the_new(
+    tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any]
+) -> None:
+    """Run an operation that waits for the mutex while another process writes what is new.
+
+    Raises Violation of operations.atomic where that is not there afterwards: it was read before the
+    mutex was held. One that does not wait says nothing about this.
+    """
+    asked: asyncio.Task[Answer] | None = None
+    try:
+        async with buffer.held():
+            asked = asyncio.create_task(tester.ask(operation.name, **operation.on(buffer)))
+            await asyncio.wait({asked}, timeout=tester.session.seconds("quiet"))
+            if asked.done():
+                return
+            buffer.poke(new)
+            before = buffer.peek()
+        await _goes_on(tester, buffer, operation.name, asked)
+        image = await buffer.look()
+        image.only(before, operation.changes, "operations.atomic")
+        for name in (name for name in new if name in operation.changes):
+            image.holds({name: image[name] | before[name]}, "operations.atomic")
     finally:
         if asked:
             asked.cancel()

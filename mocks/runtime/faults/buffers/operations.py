@@ -43,6 +43,25 @@ class ImpatientAfterASecond(Asked):
             super().release(buffer)
 
 
+@fault("bits-from-before", violates="operations.atomic", subtle=True)
+class BitsFromBefore(Asked):
+    """Adds a bit to those that were set when it asked for the mutex."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.seen: dict[str, int] = {}
+
+    async def acquire(self, buffer: Buffer) -> None:
+        if buffer.layout.control:
+            self.seen = {each: buffer[f"control.{each}"] for each in ("write", "update")}
+        await super().acquire(buffer)
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if buffer.layout.control and bitmap in self.seen:
+            buffer[f"control.{bitmap}"] = self.seen[bitmap]
+        super().mark(buffer, bitmap, names)
+
+
 @fault("kept-after-failures", violates="operations.mutex-released", subtle=True)
 class KeptAfterFailures(Asked):
     """Does not release the mutex of a buffer that turns out to be invalid."""
