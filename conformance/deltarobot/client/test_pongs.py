@@ -18,7 +18,7 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.refusal import as_long_as_a_silent_peer_is_kept
-from conformance.deltarobot.service import goes_on, in_many_reads, refused, serves
+from conformance.deltarobot.service import in_many_reads, passes_over, refused, serves
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Violation
@@ -152,4 +152,4 @@ async def test_foreign_messages(iut: Iut) -> None:
     """Messages that only a client may send are ignored where they come from a server."""
     async with opened(iut) as session:
         await session.send(pong(1), vector(POSITION, 0.0, 0.0, 0.0), pong(1), pong(2**64 - 1))
-        await goes_on(iut, session, "pongs from a server")
+        await passes_over(iut, session, "pongs from a server")

@@ -30,7 +30,7 @@ from conformance.deltarobot.server.exercise import (
     stopped,
 )
 from conformance.deltarobot.server.tester import drained
-from conformance.deltarobot.service import goes_on
+from conformance.deltarobot.service import passes_over
 from conformance.iut import Iut
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
@@ -347,6 +347,6 @@ async def test_foreign_messages(iut: Iut) -> None:
         if session.instance.upper.offers("exercise"):
             await begin(session)
         await session.send(*FOREIGN)
-        await goes_on(iut, session, "a ping and exercise data from a client")
+        await passes_over(iut, session, "a ping and exercise data from a client")
         passed = [message for message in session.received if message.value in FOREIGN]
         absent(passed[0] if passed else None, "a client's messages not to come back to it")

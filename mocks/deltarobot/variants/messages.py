@@ -20,7 +20,13 @@ class Strict(Session):
 
 @variant("closes-upon-unknown", of="messages.unknown-skipped")
 class ClosesUponUnknown(Strict):
-    """Closes the connection upon a message of an unknown type."""
+    """Closes the connection upon a message of an unknown type, or of one that only it sends."""
+
+    def skip(self, frame: Frame) -> None:
+        if frame.name == UNKNOWN:
+            super().skip(frame)
+        else:
+            self.end(f"{frame.name} is not for me")
 
     def objects(self, kind: int) -> bool:
         return kind > 9
