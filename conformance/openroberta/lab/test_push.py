@@ -1,6 +1,7 @@
 """Pushes: how long they are held, what the lab takes from them, and lost ones."""
 
 import asyncio
+import json
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
@@ -96,6 +97,7 @@ async def test_battery_and_name(iut: Iut) -> None:
     """
     async with playing(iut) as tester:
         robot = await among_others(tester)
+        robot.headers = {"content-type": "application/json"}
         told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
@@ -104,7 +106,9 @@ async def test_battery_and_name(iut: Iut) -> None:
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name in NAMED:
             robot.data |= {"battery": battery, member: name}
-            exchange = await robot.push()
+            # Its letters as they are, in UTF-8, and not as escapes.
+            told_now = json.dumps(robot.object("push"), ensure_ascii=False).encode()
+            exchange = await robot.ask(naming.PUSHCMD, told_now)
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")

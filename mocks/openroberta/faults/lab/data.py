@@ -1,5 +1,6 @@
 """Faults of the lab in what it makes of data objects."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -218,6 +219,15 @@ class _Mistaking(Lab):
         if self.latest and state["state"] != "unknown":
             state[self.shown] = super().state(self.latest.token).get(self.shown)
         return state
+
+
+@fault("bodies-in-latin-1", violates="push.seen", subtle=True)
+class BodiesInLatin1(Lab):
+    """Reads the letters of a body as if they were in Latin-1."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        read = json.dumps(data, ensure_ascii=False).encode().decode("latin-1")
+        return await super().push(json.loads(read), served)
 
 
 @fault("battery-of-the-latest", violates="push.seen", subtle=True)
