@@ -93,6 +93,8 @@ class Display:
         columns = _within(left, bottom_right["x"] - 1, WIDTH)
         for y in _within(top, bottom_right["y"] - 1, HEIGHT):
             first = ((y - top) * stride + columns.start - left) * 4
+            if first < 0:
+                continue  # before the buffer: a negative stride shows its first row only
             pixels = buffer[first : first + len(columns) * 4]
             # A pixel of the robot's memory: blue, green, red and a byte that means nothing.
             whole = len(pixels) // 4

@@ -47,6 +47,13 @@ def base64_bytes(value: Any) -> bytes:
         raise Unfit("is not base64") from None
 
 
+def _stride(value: Any) -> int:
+    number: int = _INT(value)
+    if number == 0:
+        raise Unfit("is zero")
+    return number
+
+
 POINT: Shape = {"x": _INT, "y": _INT}
 _BYTE = integer(0, 255)
 COLOR: Shape = {"r": _BYTE, "g": _BYTE, "b": _BYTE}
@@ -106,7 +113,7 @@ COMMANDS = OneOf(
 SHAPE = OneOf(
     {
         "Rectangle": {"top_left": POINT, "bottom_right": POINT},
-        "Circle": {"center": POINT, "radius": integer(0, 65535)},
+        "Circle": {"center": POINT, "radius": _INT},
         "Pixel": {"pos": POINT},
     }
 )
@@ -117,7 +124,7 @@ DRAW = OneOf(
         "CopyBuffer": {
             "top_left": POINT,
             "bottom_right": POINT,
-            "stride": integer(1, 65535),
+            "stride": _stride,
             "buffer": base64_bytes,
         },
     }
