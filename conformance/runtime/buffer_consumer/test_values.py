@@ -136,8 +136,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
-        since = time.time() + LONG
-        await waits_for_mutex(tester, buffer, "set_value", arguments, LONG)
+        since = await waits_for_mutex(tester, buffer, "set_value", arguments, LONG)
         (await buffer.look()).stamped("write", since)
 
 

@@ -108,8 +108,7 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         arguments = {**buffer.arguments, "values": {"angle": 0.5}}
-        since = time.time() + LONG
-        await waits_for_mutex(tester, buffer, "set_data", arguments, LONG)
+        since = await waits_for_mutex(tester, buffer, "set_data", arguments, LONG)
         (await buffer.look()).stamped("read", since)
 
 

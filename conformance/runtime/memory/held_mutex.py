@@ -1,6 +1,7 @@
 """Runs operations while the tester holds the mutex that they have to wait for."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +22,10 @@ async def waits_for_mutex(
     name: str,
     arguments: Mapping[str, Any],
     hold: float | None = None,
-) -> None:
+) -> float:
     """Run an operation while the tester holds the mutex, which it has to wait for.
+
+    Returns the time at which that was free again, behind which the operation has been done.
 
     Raises Violation of operations.mutex where it does not, unless the buffer is not the same any
     more, and of format.mutex where it never goes on. An operation that gives up instead is tried
@@ -47,13 +50,13 @@ async def waits_for_mutex(
                 asked.cancel()
                 buffer.kept()
                 raise
-        left = tester.session.left(_AWAKE)
+        free, left = time.time(), tester.session.left(_AWAKE)
         answer = await _goes_on(tester, buffer, name, asked)
         if answer.ok:
-            return
+            return free
         if left() > 0:
             await tester.tested(name, **arguments)
-            return
+            return free
     raise Violation(
         f"the operation '{name}' to go on once the mutex of {buffer.name} was free again",
         f"it waited for more than {_AWAKE:g} s, and failed: {answer.why}",
