@@ -218,13 +218,14 @@ READABLE = {
     "long": "in a line that is long " * 20 + "conformance-at-its-end",
     "several-lines": "a first line\nand a second\nconformance-third-line",
     "non-ascii": "conformance-Gr\u00f6\u00dfe-\u03c9",
+    "formats": "conformance-at-100%d-{0}-[b]",
 }
 
 
 @requirement("log.accessible")
 @pytest.mark.parametrize("text", READABLE)
 async def test_log_of_any_text_is_readable(iut: Iut, text: str) -> None:
-    """The user can read the whole of a Log, be it long, of several lines, or not English."""
+    """The user can read the whole of a Log: long, of several lines, not English, like a format."""
     async with in_setup(iut, starting=False) as session:
         await session.send(log(READABLE[text], "Error"))
         end = READABLE[text].split()[-1]

@@ -1,5 +1,6 @@
 """Faults of the frontend in taking events: logs, device states, unsettled ones, the end."""
 
+import re
 from typing import Any
 
 from mocks.deviations import fault
@@ -117,6 +118,14 @@ class FirstLinesOfLogs(Frontend):
 
     def log(self, content: dict[str, Any]) -> None:
         super().log({**content, "message": content["message"].partition("\n")[0]})
+
+
+@fault("logs-as-formats", violates="log.accessible", subtle=True)
+class LogsAsFormats(Frontend):
+    """Takes the text of a Log for a format, which has nothing to fill it."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log({**content, "message": re.sub("%[ds]", "0", content["message"])})
 
 
 @fault("ascii-of-logs", violates="log.accessible", subtle=True)
