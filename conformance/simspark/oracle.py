@@ -115,6 +115,8 @@ class Oracle:
         self.state: dict[str, Any] = {}
         """The latest of each value of the game state, as it was written."""
         self._gone: set[str] = set()
+        self._broken: set[str] = set()
+        """Those that have sent what is no message."""
         self._reset: set[str] = set()
         self._waited = 0
         """Messages with perceptors that an agent had before it sent init."""
@@ -144,8 +146,9 @@ class Oracle:
                 if isinstance(item, list) and item:
                     self._commands.append(item)
         if name == TRUNCATED:
-            # Whose reader has gone need not finish its message, and a reset may lose its end.
-            if not self._gone and sender not in self._reset:
+            # Whose reader has gone need not finish its message, nor who leaves upon what it cannot
+            # read; and a reset may lose its end.
+            if not self._gone and sender not in self._reset and not self._broken - {sender}:
                 of = "its length" if value["announced"] is None else f"{value['announced']} bytes"
                 what = f"the stream ended inside a message, of {of}, and {value['came']} had come"
                 yield Finding("frame.length-prefix", what)
@@ -155,7 +158,7 @@ class Oracle:
             yield Finding("text.predicates", f"the {sender} sent {name}, which it does not have")
 
     def broken(self, sender: str) -> None:
-        pass
+        self._broken.add(sender)
 
     def reset(self, sender: str) -> None:
         self._reset.add(sender)
