@@ -50,7 +50,7 @@ async def test_in_any_order(iut: Iut) -> None:
             if number % 3:
                 await caller.succeeds(call, number)
             else:
-                await caller.fails(call, f"the error {number}")
+                await caller.fails(call, f"the error {number}", requirement="rpc.failure")
 
 
 @requirement("rpc.matching")
@@ -100,7 +100,8 @@ async def test_error_objects(iut: Iut) -> None:
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
             call = await caller.call("method")
             await call.respond(error, None)
-            told = await caller.fails(call, f"the error {shown(error)}")
+            what = f"the error {shown(error)}"
+            told = await caller.fails(call, what, requirement="rpc.failure")
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,

@@ -10,7 +10,7 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import in_time
 from conformance.runtime.codec import IDS
-from conformance.runtime.shapes import OTHER, REQUEST, mark
+from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
 from conformance.runtime.tester import Connections, Unoperated, connected, ended
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -170,6 +170,8 @@ class Caller(Connections):
             return await self._ended(self._running[-1], "the operation 'notify' to end at once")
         except Violation as missing:
             spoke = any(message.name != OTHER for message in self.received)
+            if any(one.name == NOTIFICATION and one.value[1] == method for one in self.received):
+                missing.requirement = "rpc.notification-waits-for-nothing"
             if spoke or await self._operated():
                 raise
             raise Unoperated("needs the operation 'notify', which nothing answers") from missing
@@ -235,15 +237,19 @@ class Caller(Connections):
         if answer.ok or not await self.session.until_closed():
             await self.succeeds(call, result, after)
 
-    async def fails(self, call: Call, after: str, own: float = 0.0) -> Any:
+    async def fails(
+        self, call: Call, after: str, own: float = 0.0, requirement: str | None = None
+    ) -> Any:
         """What the program learns of the failure of the call. Raises Violation if it succeeds.
 
-        `own` is as of its outcome.
+        `own` is as of its outcome. ``requirement`` is violated where it has the result nil, which
+        came beside the error, if not the one that the test decides.
         """
         answer = await self.outcome(call, after, own)
         if answer.ok:
-            expected = f"the call to fail after {after}"
-            raise Violation(expected, f"it had the result {shown(answer.result)}")
+            expected, about = f"the call to fail after {after}", requirement
+            about = about if answer.result is None else None
+            raise Violation(expected, f"it had the result {shown(answer.result)}", about)
         return answer.error
 
     async def works(self, after: str) -> None:
