@@ -23,9 +23,8 @@ _ATTRIBUTES = 64  # bytes: more than any pthread_mutexattr_t
 _HEAD = struct.Struct("=i12xi")
 _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST, _KIND_SHARED = 16, 128
-_KINDS = (
-    3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
-)  # type, robust, inherits priority, shared, not elided
+# Type, robust, inherits priority, shared, not elided:
+_KINDS = 3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
 _FIXED = struct.Struct("=16x4s4x16s")  # what only its holder changes
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
-from conformance.deltarobot.service import unharmed
+from conformance.deltarobot.service import announced, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
@@ -19,17 +19,12 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     await tester.of(session).prompt(session)
     sign = await session.watch(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
-        about = "end.nothing-after" if _refuses(session) else requirement
+        about = "end.nothing-after" if announced(session) else requirement
         raise Violation(expected, f"{sign.name} came: the peer is served", about, sign.event)
     if not await _closes(iut, session, "wrong"):
-        about = "end.closes" if _refuses(session) else requirement
+        about = "end.closes" if announced(session) else requirement
         raise Violation(expected, "it stays open", about)
     await unharmed(session, what)
-
-
-def _refuses(session: Session) -> bool:
-    """Whether it has said that it ends the session, whatever it does then."""
-    return any(message.name == "EndOfTransmission" for message in session.received)
 
 
 async def unserved(iut: Iut, session: Session, what: str) -> None:
@@ -68,7 +63,7 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     raise Violation(
         f"the connection to be closed about {declared:g} s after {what}",
         f"it was still open after {session.now:.1f} s",
-        "end.closes" if _refuses(session) else None,
+        "end.closes" if announced(session) else None,
     )
 
 
@@ -82,6 +77,7 @@ async def as_long_as_a_silent_peer_is_kept(iut: Iut, look: Callable[[], Awaitabl
                 await asyncio.wait({dropping}, timeout=silent.seconds("quiet"))
         finally:
             dropping.cancel()
+            await asyncio.wait({dropping})
     await look()
 
 

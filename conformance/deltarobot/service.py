@@ -196,7 +196,7 @@ async def _stopped(iut: Iut, session: Session, after: str) -> None:
     await unharmed(session, after)
     expected = f"the session to go on after {after}"
     if not session.ended:
-        known = await tester.of(session).unserved(iut)
+        known = await tester.of(session).falters(iut)
         raise Violation(expected, f"the {session.role.name} {tester.of(session).silent}", known)
     if await _ends_anyway(iut, session):
         raise Inconclusive("it ends its sessions by itself before this could be seen")
@@ -248,10 +248,14 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
 # Whether it is still alive
 
 
+def announced(session: Session) -> bool:
+    """Whether it has said that it ends the session, whatever it does then."""
+    return any(message.name == "EndOfTransmission" for message in session.received)
+
+
 async def unharmed(session: Session, after: str) -> None:
     """Raise Violation if the IUT has died, by a signal or an unhandled error."""
-    announced = any(message.name == "EndOfTransmission" for message in session.received)
-    if not (session.ended and (announced or await tester.of(session).lives(session))):
+    if not (session.ended and (announced(session) or await tester.of(session).lives(session))):
         await session.unharmed(after)
 
 

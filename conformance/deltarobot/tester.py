@@ -79,7 +79,7 @@ class Tester(ABC):
     async def ask(self, session: Session) -> None:  # noqa: B027
         """Ask for what the IUT would answer, were the session not at its end."""
 
-    async def unserved(self, iut: Iut) -> str | None:
+    async def falters(self, iut: Iut) -> str | None:
         """What it violates that does not always show service in a plain session either."""
         return None
 

@@ -9,7 +9,7 @@ from conformance.deltarobot import tester
 from conformance.deltarobot.codec import OVERSIZED, SAID, TRUNCATED, begun, encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import UNKNOWN, end
-from conformance.deltarobot.service import REASON, habits, kept, ordinary, unharmed
+from conformance.deltarobot.service import REASON, announced, habits, kept, ordinary, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -79,7 +79,7 @@ def _announcement(session: Session) -> Message:
 async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) -> None:
     """An application that ends the connection says so before."""
     session = await held(iut)
-    if not any(message.name == _END for message in session.received):
+    if not announced(session):
         if session.reset and any(begun(event.data or b"") == _END for event in session.theirs):
             raise Inconclusive("its end of transmission was cut by a reset of the connection")
         came = "the connection was closed without one" if session.ended else "none came"

@@ -81,7 +81,7 @@ async def only_in_pieces(iut: Iut, later: bool = False) -> AsyncIterator[None]:
 
 async def _fails(iut: Iut, later: bool) -> str:
     """What is wrong with a session in which the script comes in whole messages; else empty."""
-    if known := await tester.of(iut).unserved(iut):
+    if known := await tester.of(iut).falters(iut):
         return f"in the plainest session, too ({known})"
     said_to_it, plain = await script(iut), Iut(iut.testbed, "")
     plain.hasty = True

@@ -89,7 +89,7 @@ class ClientTester(Tester):
     async def in_step(self, iut: Iut, session: Session) -> bool:
         return await self.served(session)
 
-    async def unserved(self, iut: Iut) -> str | None:
+    async def falters(self, iut: Iut) -> str | None:
         """That it does not even answer each of many pings, one after the other."""
         return await iut.once("loses pings", lambda: self._loses(Iut(iut.testbed, "")))
 

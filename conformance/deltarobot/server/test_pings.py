@@ -20,7 +20,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.refusal import as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import drained, following
-from conformance.deltarobot.service import lives_on, serves
+from conformance.deltarobot.service import announced, lives_on, serves
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Unreachable, Violation
@@ -37,7 +37,7 @@ async def next_ping(session: Session) -> Message:
     message = await session.watch("Ping", within=within)
     if message is not None:
         return message
-    if session.ended and any(m.name == "EndOfTransmission" for m in session.received):
+    if session.ended and announced(session):
         raise Inconclusive("the server ended the session before a ping came")
     came = f"none came within {within:g} s"
     if declared:

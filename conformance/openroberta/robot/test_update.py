@@ -1,14 +1,12 @@
 """Updates: that a robot fetches files, and is gone until it has registered again."""
 
-import asyncio
-
 from conformance.cases import requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.robot.tester import LabTester, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
 from conformance.openroberta.updates import update_paths
-from conformance.verdicts import Conclusion, Late, NotExercised
+from conformance.verdicts import Conclusion, NotExercised
 
 
 async def updated(tester: LabTester, push: Exchange) -> None:
@@ -16,18 +14,11 @@ async def updated(tester: LabTester, push: Exchange) -> None:
 
     Raises Violation where it fetches nothing, or by another method, and Late where it takes long.
     """
-    start, names, declared = len(tester.others), ("UpdateRequest",), tester.seconds("response")
+    start = len(tester.others)
     await push.command("update")
-    patience, told = tester.iut.testbed.patience, asyncio.get_running_loop().time()
-    seconds = patience.seconds_for(names, declared, {"update.gets"})
-    late = patience.late * declared if seconds == declared else 0.0
-    found = await tester.other(*names, within=seconds + late, start=start)
+    found = await tester.other_in_time("UpdateRequest", start, "update.gets")
     if found is None:
-        patience.miss("update.gets", names)
         raise push.violation("a GET below /rest/update/", "none came", "update.gets")
-    if (took := found.at - told) > declared:
-        expected = f"expected a GET below /rest/update/ within {declared:g} s"
-        raise Late(f"{expected}; it came after {took:.1f} s", took)
     method = found.message.value["method"]
     if method != "GET":
         raise found.violation("a file to be fetched by GET", f"{method} came", "update.gets")

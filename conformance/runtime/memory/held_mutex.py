@@ -115,7 +115,7 @@ async def spares_the_new(
         await _goes_on(tester, buffer, operation.name, asked)
         image = await buffer.look()
         image.only(before, operation.changes, "operations.atomic")
-        for name in (name for name in new if name in operation.changes):
+        for name in [name for name in operation.changes if name in new]:
             image.holds({name: image[name] | before[name]}, "operations.atomic")
     finally:
         if asked:

@@ -247,9 +247,9 @@ class Caller(Connections):
         """
         answer = await self.outcome(call, after, own)
         if answer.ok:
-            expected, about = f"the call to fail after {after}", requirement
-            about = about if answer.result is None else None
-            raise Violation(expected, f"it had the result {shown(answer.result)}", about)
+            about = requirement if answer.result is None else None
+            came = f"it had the result {shown(answer.result)}"
+            raise Violation(f"the call to fail after {after}", came, about)
         return answer.error
 
     async def works(self, after: str) -> None:

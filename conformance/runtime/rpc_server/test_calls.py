@@ -191,8 +191,7 @@ async def test_failure(iut: Iut) -> None:
     async with iut.session() as session:
         fail = await procedure(iut, session, "fail")
         for number in range(1, 21):
-            await session.send(request(number, fail))
-            outcome = (await answers(session, [number], f", {fail}", None))[number]
+            outcome = await call(session, number, fail, what=fail, requirement=None)
             check_failure(outcome, "a failing procedure")
         await call(session, 21, usual(iut))
 
@@ -204,8 +203,7 @@ async def test_errors_without_results(iut: Iut) -> None:
         needy = [iut.configuration.procedures.get(name, name) for name in _NEEDY]
         for number, name in enumerate((ABSENT, *names(iut)), 1):
             about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
-            await session.send(request(number, name))
-            error, result = (await answers(session, [number], f", {name}", about))[number]
+            error, result = await call(session, number, name, what=name, requirement=about)
             expected = f"nil beside the error {shown(error)}"
             check(error is None or result is None, expected, f"{shown(result)} came")
 
@@ -251,9 +249,9 @@ async def test_argument_count(iut: Iut) -> None:
         name, wrong = await _wrongly(iut, session)
         for number, params in enumerate(wrong, 1):
             what = f"{name} with {len(params)} arguments"
-            await session.send(request(number, name, *params))
-            came = await answers(session, [number], f", {what}", "rpc.wrong-arguments")
-            check_failure(came[number], what)
+            about = "rpc.wrong-arguments"
+            outcome = await call(session, number, name, *params, what=what, requirement=about)
+            check_failure(outcome, what)
 
 
 @requirement("rpc.notification-calls")

@@ -86,10 +86,21 @@ def of(message: Message) -> int | None:
     return value[1] if len(value) > 1 and type(value[1]) is int else None
 
 
-async def call(session: Session, number: int, method: str, *params: Any) -> tuple[Any, Any]:
-    """Send one request; error and result of its response."""
+async def call(
+    session: Session,
+    number: int,
+    method: str,
+    *params: Any,
+    what: str = "",
+    requirement: str | None = "rpc.each-answered",
+) -> tuple[Any, Any]:
+    """Send one request; error and result of its response.
+
+    Raises Violation of the requirement, None for that which the test decides, where none comes to
+    ``what`` was asked.
+    """
     await session.send(request(number, method, *params))
-    return (await answers(session, [number]))[number]
+    return (await answers(session, [number], what and f", {what}", requirement))[number]
 
 
 async def procedure(iut: Iut, session: Session, name: str) -> str:

@@ -32,6 +32,26 @@ class AfterThird(Session):
         raise NotImplementedError
 
 
+class Tiring(Session):
+    """Tires in the time that it would wait for a handshake, if nothing else than pings comes."""
+
+    PINGS = ""
+    """What of them comes to it."""
+    busy = tired = False
+
+    def handshake(self, frame: Frame) -> None:
+        super().handshake(frame)
+        if self.shaken:
+            self.later(self.patience, self.tire)
+
+    def take(self, frame: Frame) -> None:
+        self.busy |= self.shaken and frame.name != self.PINGS
+        super().take(frame)
+
+    def tire(self) -> None:
+        self.tired = not self.busy
+
+
 class Misreader(Decoder):
     """Cuts messages off a buffer, one after another; right as long as nothing is overridden."""
 

@@ -6,10 +6,9 @@ from itertools import count
 from random import Random
 from typing import Any, ClassVar
 
-from conformance.codec import Frame
 from conformance.deltarobot.codec import message
 from mocks.deltarobot.exercise import State, Vector
-from mocks.deltarobot.faults.building import die
+from mocks.deltarobot.faults.building import Tiring, die
 from mocks.deltarobot.server import Server
 from mocks.deviations import fault
 
@@ -35,21 +34,10 @@ class TwoPings(Server):
 
 
 @fault("tires-of-pings", violates="ping.sent", subtle=True)
-class TiresOfPings(Server):
+class TiresOfPings(Tiring, Server):
     """Sends pings for no longer than it would wait for a handshake, if only pongs come."""
 
-    busy = tired = False
-
-    def welcome(self) -> None:
-        self.later(self.patience, self.tire)
-        super().welcome()
-
-    def take(self, frame: Frame) -> None:
-        self.busy |= self.shaken and frame.name != "Pong"
-        super().take(frame)
-
-    def tire(self) -> None:
-        self.tired = not self.busy
+    PINGS = "Pong"
 
     def next_ping(self) -> None:
         if not self.tired:

@@ -3,11 +3,10 @@
 import secrets
 from typing import Any
 
-from conformance.codec import Frame
 from conformance.deltarobot.codec import encode, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.faults import frames
-from mocks.deltarobot.faults.building import die
+from mocks.deltarobot.faults.building import Tiring, die
 from mocks.deviations import fault
 
 
@@ -68,21 +67,10 @@ class PongsAsText(Client):
 
 
 @fault("tires", violates="pong.each", subtle=True)
-class Tires(Client):
+class Tires(Tiring, Client):
     """Answers pings for no longer than it would wait for a handshake, if nothing else comes."""
 
-    busy = tired = False
-
-    def welcome(self) -> None:
-        self.later(self.patience, self.tire)
-        super().welcome()
-
-    def take(self, frame: Frame) -> None:
-        self.busy |= self.shaken and frame.name != "Ping"
-        super().take(frame)
-
-    def tire(self) -> None:
-        self.tired = not self.busy
+    PINGS = "Ping"
 
     def ping(self, value: Any) -> None:
         if not self.tired:

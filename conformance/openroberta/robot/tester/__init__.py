@@ -75,8 +75,7 @@ class LabTester:
         full = self.iut.configuration.total(*within)
         seconds = patience.seconds_for(names, full, {about})
         starting = 0.0 if self.asked or self.others else declared("startup")
-        late = patience.late * min(seconds, declared("response"))
-        late = late if seconds == full and not starting else 0.0
+        late = 0.0 if starting else self._late(seconds, full)
         asked, lasting = self._loop.time(), patience.lasting(starting + seconds)
         before = len(self.others)
         found = await self.watch(*POLLING, within=patience.left(starting + seconds + late))
@@ -181,6 +180,29 @@ class LabTester:
                     return entry
             if not await self._await(left):
                 return None
+
+    async def other_in_time(self, name: str, start: int, requirement: str) -> Exchange | None:
+        """The first of the other requests of this name from a place on, where it comes in time.
+
+        `requirement` is what its absence violates. Raises Late where it comes after that.
+        """
+        patience, told, names = self.iut.testbed.patience, self._loop.time(), (name,)
+        full = self.seconds("response")
+        seconds = patience.seconds_for(names, full, {requirement})
+        found = await self.other(name, within=seconds + self._late(seconds, full), start=start)
+        if found is None:
+            patience.miss(requirement, names)
+        elif (took := found.at - told) > full:
+            raise Late(f"expected {name} within {full:g} s; it came after {took:.1f} s", took)
+        return found
+
+    def _late(self, seconds: float, full: float) -> float:
+        """How much longer a request is awaited than its full time: late is not the same as never.
+
+        Not where fewer `seconds` are awaited.
+        """
+        response = self.iut.configuration.seconds("response")
+        return self.iut.testbed.patience.late * min(full, response) if seconds == full else 0.0
 
     async def _await(self, window: Left) -> bool:
         """Wait for anything; False where the window is over or the robot has ended."""

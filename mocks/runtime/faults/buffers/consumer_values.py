@@ -10,6 +10,7 @@ from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
 from conformance.runtime.memory.layout import Field
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
+from mocks.runtime.faults.buffers.operations import TimeOfAsking
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
@@ -321,17 +322,8 @@ class ClampedNotStamped(Consumer):
 
 
 @fault("asked-is-written", violates="set-value.timestamp", subtle=True)
-class AskedIsWritten(Consumer):
+class AskedIsWritten(TimeOfAsking, Consumer):
     """Has the time at which it asked for the mutex in its timestamps."""
-
-    asked = 0.0
-
-    async def acquire(self, buffer: Buffer) -> None:
-        self.asked = time.time()
-        await super().acquire(buffer)
-
-    def now(self) -> float:
-        return self.asked
 
 
 @fault("since-the-start", violates="set-value.timestamp", subtle=True)

@@ -10,6 +10,19 @@ from mocks.deviations import fault
 from mocks.runtime.memory.peer import Asked, Buffer, Peer
 
 
+class TimeOfAsking(Peer):
+    """Has the time at which it asked for the mutex in its timestamps."""
+
+    asked = 0.0
+
+    async def acquire(self, buffer: Buffer) -> None:
+        self.asked = super().now()
+        await super().acquire(buffer)
+
+    def now(self) -> float:
+        return self.asked
+
+
 @fault("no-mutex", violates="operations.mutex")
 class NoMutex(Peer):
     """Does not care for the mutex."""

@@ -1,13 +1,13 @@
 """Faults of the owner in the values that it puts into a buffer, or takes from it."""
 
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
 from conformance.runtime.memory.catalog import Parameter
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
+from mocks.runtime.faults.buffers.operations import TimeOfAsking
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -132,17 +132,8 @@ class Milliseconds(Owner):
 
 
 @fault("asked-is-written", violates="set-data.timestamp", subtle=True)
-class AskedIsWritten(Owner):
+class AskedIsWritten(TimeOfAsking, Owner):
     """Has the time at which it asked for the mutex in its timestamps."""
-
-    asked = 0.0
-
-    async def acquire(self, buffer: Buffer) -> None:
-        self.asked = time.time()
-        await super().acquire(buffer)
-
-    def now(self) -> float:
-        return self.asked
 
 
 @fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)

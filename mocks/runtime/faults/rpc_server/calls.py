@@ -137,18 +137,14 @@ class BytesAsText(_Echo):
 
 
 @fault("negative-keys-lost", violates="rpc.map-keys", subtle=True)
-class NegativeKeysLost(Server):
+class NegativeKeysLost(_Echo):
     """Leaves out of a map what has a negative number for its key."""
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, changed(result, _without_negative))
-
-
-def _without_negative(value: Any) -> Any:
-    if mark(value) != "$map":
-        return value
-    pairs = value["$map"]
-    return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
+    def change(self, value: Any) -> Any:
+        if mark(value) != "$map":
+            return value
+        pairs = value["$map"]
+        return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
 
 
 @fault("strict-map-keys", violates="rpc.each-answered", subtle=True)
@@ -255,15 +251,11 @@ class FailsOnce(Server):
 
 
 @fault("text-ends-at-nul", violates="rpc.values", subtle=True)
-class TextEndsAtNul(Server):
+class TextEndsAtNul(_Echo):
     """Answers text up to its first NUL."""
 
-    def answer(self, number: int, error: Any, result: Any) -> None:
-        super().answer(number, error, changed(result, _up_to_nul))
-
-
-def _up_to_nul(value: Any) -> Any:
-    return value.partition("\0")[0] if isinstance(value, str) else value
+    def change(self, value: Any) -> Any:
+        return value.partition("\0")[0] if isinstance(value, str) else value
 
 
 @fault("tired-of-failures", violates="rpc.failing-procedure", subtle=True)
