@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _withstand_closed_streams()
     # Messages and transcripts are many objects in no circle, which the collector would go through
     # again and again: a sixth of the time of a run.
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(50_000, 20, 100)
     # SIGTERM, too, must leave no process of ours behind.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

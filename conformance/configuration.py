@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance.definitions import protocols
 from conformance.definitions.protocol import Protocol, Role, UnknownName
+from conformance.definitions.schemas import Schema
 from conformance.exits import WrongUsage
 from conformance.running.selection import Selection
 
@@ -139,13 +140,9 @@ def load(path: Path) -> Configuration:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
-    import jsonschema  # many a command reads none, and this takes longer than most do
-
     schema = json.loads(Path(__file__).with_name("configuration.schema.json").read_text())
-    broken = jsonschema.Draft202012Validator(schema).iter_errors(raw)
-    if wrong := jsonschema.exceptions.best_match(broken):
-        where = ".".join(str(step) for step in wrong.absolute_path) or "the file"
-        raise ConfigurationError(f"{path}: {where}: {wrong.message}")
+    for wrong in Schema.of(schema).errors(raw):
+        raise ConfigurationError(f"{path}: {wrong.message}")
     try:
         return _from_toml(path, raw)
     except UnknownName as error:

@@ -134,8 +134,8 @@ class Waiting(Wire):
         lasts = self._patience.lasted(wait.names) > _IDLE
         with contextlib.ExitStack() as stack:
             while not found():
-                if self._flooded:
-                    raise Flooded(self._flooded, self._size)
+                if self._followed.ended:
+                    raise Flooded(self._followed.ended, self.size)
                 left = deadline() - self.now
                 if self._ended or left <= 0 or (self.lost and wait.names != (CLOSED,)):
                     return False
@@ -210,7 +210,7 @@ class Waiting(Wire):
             served = self.instance.served
             since = f" (it has said nothing since connection {served})" if served else ""
             ending += f", upon connection {self.number} with it{since}"
-        silent = not (self._size or self._ended or self._patience.started)
+        silent = not (self.size or self._ended or self._patience.started)
         slow = self.instance.slow if silent else ""
         return f"{came} {ending}{self.instance.describe_end()}{slow}"
 

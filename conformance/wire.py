@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from conformance.codec import Frame
@@ -14,14 +14,13 @@ from conformance.judging import captures
 from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.judging.packed import Packed, unpacked
-from conformance.running.floods import Read
+from conformance.running.floods import Followed
 from conformance.running.patience import CLOSED, Patience
 from conformance.segmentation import Segmentation, whole
 from conformance.verdicts import Violation
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
-_BIT = 16 * 1024  # bytes: hundreds of the smallest messages
 ONE_READ = 1024  # bytes that any program takes in one read, if they are there
 APART = (LONG, IN_PIECES, TOGETHER) = ("at length", "in pieces", "several messages in one write")
 """How messages are sent that one read need not take whole, and one by one."""
@@ -93,13 +92,11 @@ class Wire:
         """When it was opened, on the clock of the event loop."""
         self.unread = 0
         """How many bytes of what it was sent the IUT had not read when we left it, and had long."""
-        self._size = 0
-        self._blocks = 0
+        self._followed = Followed(self, patience.floods)
         self._old = 0
         """How many of the messages are old ones, and so are packed if they are large."""
         self._news = asyncio.Event()
         self._ended = False
-        self._flooded = ""
         self._leaving = False
         self._finished = False
         self.deserted = False
@@ -139,17 +136,17 @@ class Wire:
     @property
     def flooded(self) -> bool:
         """The IUT has written more than is read of one session."""
-        return bool(self._flooded)
+        return bool(self._followed.ended)
 
     @property
     def size(self) -> int:
         """How many bytes the IUT has written so far."""
-        return self._size
+        return self._followed.size
 
     @property
     def unserved(self) -> bool:
         """The IUT has said nothing upon this connection, which is not its first."""
-        return self.number > 1 and not self._size
+        return self.number > 1 and not self.size
 
     @property
     def theirs(self) -> Iterator[Event]:
@@ -228,7 +225,7 @@ class Wire:
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
 
     async def _answer(self, name: str, make: Callable[[Message], Any], index: int) -> None:
-        while not (self._ended or self._flooded):
+        while not (self._ended or self.flooded):
             self._news.clear()
             while index < len(self.received):
                 message = self.received[index]
@@ -307,18 +304,15 @@ class Wire:
             if self.instance.connections > 1:
                 # How another one has ended by now may say what this is to be taken for.
                 await self._link.caught_up()
-            for some in [data] if self._link.datagrams else self._bits(data):
-                self._size += len(some)
+            bits = [data] if self._link.datagrams else self._followed.bits(data, self.events)
+            for some in bits:
                 self.instance.served = max(self.instance.served, self.number)
                 rank = self.instance.rank(self.number)
                 self.instance.at_once = max(self.instance.at_once, rank)
-                if self._floods():
+                if not self._followed.reads(some, self.events, len(self.received), self.now):
                     self._news.set()
                     return
-                before = sys.getallocatedblocks()
-                frames = self.judge.decode(sender, some)
-                self._blocks += max(0, sys.getallocatedblocks() - before)
-                for frame in frames:
+                for frame in self._followed.decoded(some, partial(self.judge.decode, sender)):
                     self._take(frame)
             self._news.set()
             if (prompt := self.judge.prompt(sender)) and not self._finished:
@@ -339,27 +333,6 @@ class Wire:
         self._ended = True
         self._leave()
         self._news.set()
-
-    def _floods(self) -> bool:
-        """Whether the IUT has written more than is followed; says so, if it has."""
-        known = self._patience.floods.known
-        read = Read(self._size, len(self.events), self._blocks)
-        if not self._patience.floods.cut_off(self, read):
-            return False
-        came = f"{self._size} bytes in {len(self.received)} messages within {self.now:.1f} s"
-        why = "no more is read of one that floods" if known else "more than is read of one session"
-        self._flooded = f"the IUT wrote {came}: {why}"
-        return True
-
-    def _bits(self, data: bytes) -> Iterator[bytes]:
-        """What was read at once, in small bits where messages are small: a flood ends early."""
-        start, size = 0, _BIT
-        while start < len(data):
-            before = len(self.events)
-            yield data[start : start + size]
-            start += size
-            # A long message is not to be looked for again with each of many bits.
-            size = _BIT if len(self.events) > before else 2 * size
 
     def _take(self, frame: Frame) -> None:
         sender = self.role.name

@@ -10,6 +10,7 @@ import asyncio
 import functools
 import os
 import signal
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from conformance.definitions import locate
@@ -62,9 +63,13 @@ async def _play(run: Run, module: Any, role: str, args: argparse.Namespace) -> i
         run.ending = True
         played.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
-    loop.add_signal_handler(signal.SIGUSR1, lambda: asyncio.ensure_future(playing.settle(run)))
+    def handle(number: int, call: Callable[[], object]) -> None:
+        # The loop's own way is to look through all signals there are, which takes a millisecond.
+        signal.signal(number, lambda *_: loop.is_closed() or loop.call_soon_threadsafe(call))
+
+    handle(signal.SIGTERM, end)
+    handle(signal.SIGINT, end)
+    handle(signal.SIGUSR1, lambda: asyncio.ensure_future(playing.settle(run)))
     return await played
 
 

@@ -19,11 +19,18 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 LIMIT = 1024 * 1024  # bytes of a request: the environment of a process is most of it
 STREAMS = 3
+
+
+def _take_over(env: Mapping[str, str]) -> None:
+    """Let this be the environment, which mostly is what it was but for one or two names."""
+    for name in os.environ.keys() - env.keys():
+        del os.environ[name]
+    os.environ.update(env.items() - os.environ.items())
 
 
 class ForkServer:
@@ -100,8 +107,7 @@ class ForkServer:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
-            os.environ.clear()
-            os.environ.update(wanted["env"])
+            _take_over(wanted["env"])
             os.chdir(wanted["cwd"])
             # Nothing of the fork server or of its other processes stays open here.
             os.dup2(life, STREAMS)

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.configuration import ConfigurationError
 from conformance.definitions import locate
+from conformance.definitions.schemas import Schema
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -18,17 +19,13 @@ def load(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{file}: not JSON: {error}") from error
-    import jsonschema  # what reads no report need not wait for it
-
-    broken = jsonschema.Draft202012Validator(_schema()).iter_errors(report)
-    if wrong := jsonschema.exceptions.best_match(broken):
-        where = ".".join(str(step) for step in wrong.absolute_path) or "the file"
-        raise ConfigurationError(f"{file}: no report of this suite: {where}: {wrong.message[:200]}")
+    for wrong in _schema().errors(report):
+        raise ConfigurationError(f"{file}: no report of this suite: {wrong.message[:200]}")
     loaded: dict[str, Any] = report
     return loaded
 
 
 @cache
-def _schema() -> Any:
+def _schema() -> Schema:
     text = (locate.reports() / "report.schema.json").read_text(encoding="utf-8")
-    return json.loads(text)
+    return Schema.of(json.loads(text))

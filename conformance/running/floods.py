@@ -1,7 +1,11 @@
 """How much of what an IUT writes is followed: in one session, and in all that are under way."""
 
+import sys
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Read(NamedTuple):
@@ -27,6 +31,7 @@ LONG = 4  # a session counts as long with the fourth part of what is followed of
 FLOODS = 2  # sessions that are followed that far
 FLOODED = 20  # what is followed is divided by that after them
 LEAST = 64 * 1024  # bytes that are followed in any session
+BIT = 16 * 1024  # bytes that are read at once at least: hundreds of the smallest messages
 ENOUGH = 10  # sessions one after the other that are cut off, after which no other is begun
 
 
@@ -87,6 +92,49 @@ class Floods:
             return MOST
         size = max(LEAST, self._shortest // FLOODED)
         return Read(size, MOST.events // FLOODED, MOST.blocks // FLOODED)
+
+
+class Followed:
+    """One session, as far as it is followed: how much was read, and why no more of it is."""
+
+    def __init__(self, session: object, floods: Floods) -> None:
+        self.size = 0
+        """How many bytes were read."""
+        self.ended = ""
+        """Why no more is read, once that is so."""
+        self._session = session
+        self._floods = floods
+        self._blocks = 0
+
+    def bits(self, data: bytes, events: Sized) -> Iterator[bytes]:
+        """What came at once, in small bits where messages are small: a flood ends early."""
+        start, size = 0, BIT
+        while start < len(data):
+            before = len(events)
+            yield data[start : start + size]
+            start += size
+            # A long message is not to be looked for again with each of many bits.
+            size = BIT if len(events) > before else 2 * size
+
+    def reads(self, bit: bytes, events: Sized, messages: int, seconds: float) -> bool:
+        """Whether this is still read, after so much; `ended` says why, where it is not."""
+        self.size += len(bit)
+        known = self._floods.known
+        if not self._floods.cut_off(self._session, Read(self.size, len(events), self._blocks)):
+            return True
+        came = f"{self.size} bytes in {messages} messages within {seconds:.1f} s"
+        why = "no more is read of one that floods" if known else "more than is read of one session"
+        self.ended = f"the IUT wrote {came}: {why}"
+        return False
+
+    def decoded(self, bit: bytes, decode: Callable[[bytes], T]) -> T:
+        """What it is decoded into. To count the blocks takes as long as a short message does."""
+        if self.size <= LEAST:
+            return decode(bit)
+        before = sys.getallocatedblocks()
+        found = decode(bit)
+        self._blocks += max(0, sys.getallocatedblocks() - before)
+        return found
 
 
 def _is_long(read: Read) -> bool:

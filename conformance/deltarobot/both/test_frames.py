@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from conformance.cases import each_of, requirement
+from conformance.cases import each_of, lasting, requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.cuts import CUTS, inside_contents, inside_identifiers
 from conformance.deltarobot.handshake import (
@@ -205,6 +205,7 @@ async def test_every_length(iut: Iut) -> None:
         await each(iut, messages, "an unknown message")
 
 
+@lasting
 @requirement("messages.unknown-skipped")
 async def test_unknown_messages(iut: Iut) -> None:
     """Unknown messages of every size, one after another, change nothing; nor do a thousand."""

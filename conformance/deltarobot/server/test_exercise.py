@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from conformance.cases import absent, check, explore, requirement
+from conformance.cases import absent, check, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.diagnosis import in_fours, meant
@@ -243,6 +243,7 @@ async def test_points_of_a_long_curve(iut: Iut) -> None:
         await shows_curve(iut, session, LONG)
 
 
+@lasting
 @requirement("progress.continuous")
 async def test_progress_goes_on(iut: Iut) -> None:
     """Position, current and desired direction come again and again, each of them, to its end."""

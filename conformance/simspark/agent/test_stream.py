@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import requirement
+from conformance.cases import lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
@@ -72,6 +72,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
     await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
+@lasting
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
@@ -79,6 +80,7 @@ async def test_huge_length(iut: Iut, length: int) -> None:
     await _outlives(iut, length.to_bytes(4, "big") + b"(time (now 1))" * 4000, f"{length:#x}")
 
 
+@lasting
 @requirement("robustness.wrong-length")
 @pytest.mark.parametrize("kind", hostile.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:

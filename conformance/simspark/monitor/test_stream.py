@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import compared, requirement
+from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
@@ -101,6 +101,7 @@ async def test_malformed(iut: Iut, kind: str) -> None:
     await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
+@lasting
 @requirement("robustness.huge-length")
 @pytest.mark.parametrize("length", [0x7FFFFFFF, 0xFFFFFFFF])
 async def test_huge_length(iut: Iut, length: int) -> None:
@@ -108,6 +109,7 @@ async def test_huge_length(iut: Iut, length: int) -> None:
     await _outlives(iut, length.to_bytes(4, "big") + b"((time 1))" * 6000, f"{length:#x}")
 
 
+@lasting
 @requirement("robustness.wrong-length")
 @pytest.mark.parametrize("kind", hostile.LENGTHS)
 async def test_wrong_length(iut: Iut, kind: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conformance import generation
-from conformance.cases import absent, check, compared, explore, however_cut, requirement
+from conformance.cases import absent, check, compared, explore, however_cut, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -270,6 +270,7 @@ async def test_nothing_runs_before_start(iut: Iut) -> None:
             raise Violation("the program to run after StartExecution", "it had no effect", RUNS)
 
 
+@lasting
 @requirement("start.ignored-before-ready")
 async def test_start_before_ready_is_ignored(iut: Iut) -> None:
     """A StartExecution that comes before Ready starts nothing; the next one does."""
