@@ -1,6 +1,11 @@
 """Malformed messages: texts that do not parse, wrong lengths; and what they may cost the IUT."""
 
-from conformance.cases import check
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from conformance.cases import check, compared
+from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.codec import LENGTH, frame
 
@@ -28,15 +33,39 @@ LENGTHS = {
 """Messages by what is wrong with their lengths."""
 
 
-def padded(message: bytes, size: int) -> bytes:
-    """A message with so many blanks behind its text that it has that many bytes, if it has less."""
-    return frame(message[LENGTH.size :].ljust(size - LENGTH.size))
-
-
 def memory(session: Session) -> int:
     """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
     process = session.instance.process
     return process.peak if process else 0
+
+
+class Tester(Protocol):
+    """The server that the suite plays against a client."""
+
+    session: Session
+
+    def long(self, size: int) -> bytes:
+        """A message of its usual ones, whose text has so many bytes."""
+
+    async def goes_on(self, after: str, *, may_close: bool = False) -> None:
+        """Raise Violation unless the client takes what comes now, or closes where it may."""
+
+
+async def survives(
+    iut: Iut,
+    begun: Callable[[Iut], AbstractAsyncContextManager[Tester]],
+    data: bytes,
+    what: str,
+) -> None:
+    """Raise Violation unless the client closes upon this message, or goes on with what follows."""
+
+    async def play(malformed: bool) -> None:
+        async with begun(iut) as tester:
+            usual = tester.long(len(data) - LENGTH.size)
+            await tester.session.send_bytes(data if malformed else usual)
+            await tester.goes_on(what if malformed else "a long message", may_close=malformed)
+
+    await compared(iut, play, True, False, "frame.length-prefix")
 
 
 async def outlives(session: Session, data: bytes, then: bytes, what: str) -> None:

@@ -6,7 +6,7 @@ from conformance.cases import lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
-from conformance.simspark.agent.tester import bytes_of, established, one_by_one, survives
+from conformance.simspark.agent.tester import bytes_of, established, one_by_one
 from conformance.simspark.tester import expressions
 
 
@@ -69,7 +69,7 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """The agent closes upon a malformed text, or follows what comes next."""
-    await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
+    await hostile.survives(iut, established, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @lasting

@@ -303,18 +303,6 @@ async def if_none_is_lost(iut: Iut, play: Callable[[], Awaitable[None]]) -> None
     await compared(iut, either, False, True, "frame.segmentation")
 
 
-async def survives(iut: Iut, text: bytes, what: str) -> None:
-    """Raise Violation unless the agent closes upon this message, or follows what comes next."""
-
-    async def play(malformed: bool) -> None:
-        async with established(iut) as tester:
-            usual = tester.long(len(text) - LENGTH.size)
-            await tester.session.send_bytes(text if malformed else usual)
-            await tester.goes_on(what if malformed else "a long message", may_close=malformed)
-
-    await compared(iut, play, True, False, "frame.length-prefix")
-
-
 def bytes_of(*groups: list[Any]) -> bytes:
     """Several messages together."""
     return b"".join(map(encode, groups))

@@ -236,7 +236,7 @@ async def test_unknown_parts(iut: Iut) -> None:
             await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
             # What follows is of the usual scene.
             await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
-            await tester.follows("unknown parts")
+            await tester.goes_on("unknown parts")
 
     await compared(iut, play, True, False, "header.partial-applied")
 

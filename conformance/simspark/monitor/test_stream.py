@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import frame
-from conformance.simspark.monitor.tester import connected, introduced, survives
+from conformance.simspark.monitor.tester import connected, introduced
 
 
 @requirement("frame.segmentation")
@@ -18,7 +18,7 @@ async def test_cut_in_two(iut: Iut) -> None:
             text = tester.partial(more=f"(score_right {place % 50})")
             await tester.say(text, segmentation=split_at([place]))
             await tester.knows_if_it_can(score_right=place % 50)
-        await tester.follows("messages that were cut in two")
+        await tester.goes_on("messages that were cut in two")
 
 
 @requirement("frame.segmentation")
@@ -28,7 +28,7 @@ async def test_byte_by_byte(iut: Iut) -> None:
         text = tester.partial(messages.moved(7, 8), "(score_left 7)")
         await tester.say(text, segmentation=byte_by_byte)
         await tester.knows_if_it_can(time=tester.time, score_left=7)
-        await tester.follows("a message that came byte by byte")
+        await tester.goes_on("a message that came byte by byte")
 
 
 @requirement("frame.segmentation")
@@ -52,7 +52,7 @@ async def test_all_in_one_write(iut: Iut) -> None:
         await tester.session.taken()
         await tester.session.send_bytes(last[2:])
         await tester.knows_if_it_can(**told)
-        await tester.follows("everything in one write")
+        await tester.goes_on("everything in one write")
 
 
 @requirement("frame.length-prefix")
@@ -68,9 +68,8 @@ async def test_large_scenes(iut: Iut) -> None:
                 await tester.knows_if_it_can(score_left=goals)
             await tester.say(messages.full(messages.state(tester.time), messages.scene(0, 0)))
             for size in (255, 256, 65_536) if large else (0, 0, 0):
-                usual = tester.bytes_of(tester.partial())
-                await tester.session.send_bytes(hostile.padded(usual, size + 4))
-            await tester.follows("large messages" if large else "a few messages")
+                await tester.session.send_bytes(tester.long(size))
+            await tester.goes_on("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
 
@@ -80,11 +79,11 @@ async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0 have no effect."""
     async with introduced(iut) as tester:
         await tester.session.send([])
-        await tester.follows("an empty message")
+        await tester.goes_on("an empty message")
         behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
         await tester.session.send_bytes(bytes(400) + behind)
         await tester.knows_if_it_can(time=tester.time, score_right=35)
-        await tester.follows("a hundred empty messages")
+        await tester.goes_on("a hundred empty messages")
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
@@ -98,7 +97,7 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 @pytest.mark.parametrize("kind", hostile.TEXTS)
 async def test_malformed(iut: Iut, kind: str) -> None:
     """The monitor closes upon a malformed text, or follows what comes next."""
-    await survives(iut, hostile.TEXTS[kind], f"a text that is {kind}")
+    await hostile.survives(iut, introduced, hostile.TEXTS[kind], f"a text that is {kind}")
 
 
 @lasting
@@ -153,7 +152,7 @@ async def test_odd_scenes(iut: Iut, kind: str) -> None:
         tester.time = 1.0  # as that says, so that it does not run back
         await tester.say(messages.full(messages.state(tester.time), messages.scene(1, 1)))
         await tester.say(tester.partial(messages.moved(2, 2)))
-        await tester.follows(kind, may_close=True)
+        await tester.goes_on(kind, may_close=True)
         if not tester.session.ended:
             await tester.knows_if_it_can(ball=[2, 2, 0.042])
 
@@ -176,4 +175,4 @@ async def test_white_space(iut: Iut, text: str) -> None:
         await tester.session.send_bytes(frame(payload))
         tester.time = 5.5
         await tester.knows_if_it_can(time=5.5, score_left=41, score_right=42)
-        await tester.follows("a state with more white space")
+        await tester.goes_on("a state with more white space")

@@ -5,12 +5,11 @@ import itertools
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
-from conformance.cases import compared
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.simspark import hostile, messages
-from conformance.simspark.codec import encode
+from conformance.simspark import messages
+from conformance.simspark.codec import LENGTH, encode, frame
 from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -60,6 +59,10 @@ class Tester:
     def partial(self, graph: str = messages.STILL, more: str = "") -> str:
         self.time = round(self.time + 0.04, 2)
         return messages.partial(f"(time {self.time:g}){more}", graph)
+
+    def long(self, size: int) -> bytes:
+        """A partial state in a message whose text has so many bytes: blanks, behind the others."""
+        return frame(self.bytes_of(self.partial())[LENGTH.size :].ljust(size))
 
     async def knows(
         self, requirement: str | None = None, *, timed: Collection[str] = GAME, **wanted: Any
@@ -132,7 +135,7 @@ class Tester:
         kept(self.session).update(answer.result)
         return answer.result
 
-    async def follows(
+    async def goes_on(
         self, after: str, requirement: str | None = None, *, may_close: bool = False
     ) -> None:
         """Raise Violation unless it still takes part, and knows what it is sent from now on.
@@ -239,15 +242,3 @@ async def _right(tester: Tester, **values: Any) -> list[bool]:
         state = await tester.state()
         return [_same(state[name], value) for name, value in values.items() if name in state]
     return []
-
-
-async def survives(iut: Iut, text: bytes, what: str) -> None:
-    """Raise Violation unless the monitor closes upon this message, or follows what comes next."""
-
-    async def play(malformed: bool) -> None:
-        async with introduced(iut) as tester:
-            usual = hostile.padded(tester.bytes_of(tester.partial()), len(text))
-            await tester.session.send_bytes(text if malformed else usual)
-            await tester.follows(what if malformed else "a long message", may_close=malformed)
-
-    await compared(iut, play, True, False, "frame.length-prefix")
