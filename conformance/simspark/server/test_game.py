@@ -199,14 +199,15 @@ def _lasted(watch: Watch, began: tuple[float, float]) -> float:
 
 
 @requirement("environment.goal-pause")
-async def test_pause_after_a_goal(iut: Iut) -> None:
-    """After a goal comes a pause of RuleGoalPauseTime seconds, then a kick-off."""
+@pytest.mark.parametrize("side", [1, -1])
+async def test_pause_after_a_goal(iut: Iut, side: int) -> None:
+    """After a goal on either side comes a pause of RuleGoalPauseTime seconds, then a kick-off."""
     async with watching(iut) as watch:
         pause = _pause(watch, "RuleGoalPauseTime", 3.0, iut.configuration.max_wait)
         await watch.play()
         before = watch.view.value("score_left"), watch.view.value("score_right")
-        beyond = watch.view.parameter("FieldLength", 18.0) / 2 + 0.2
-        await watch.command(f"(ball (pos {beyond} 0 {watch.radius})(vel 0.5 0 0))")
+        beyond = side * (watch.view.parameter("FieldLength", 18.0) / 2 + 0.2)
+        await watch.command(f"(ball (pos {beyond} 0 {watch.radius})(vel {side * 0.5} 0 0))")
 
         def scored(view: View) -> bool:
             score = view.value("score_left"), view.value("score_right")

@@ -83,6 +83,14 @@ class NoPauseAfterAGoal(Server):
         return 0.1
 
 
+@fault("no-pause-after-a-goal-of-the-right", violates="environment.goal-pause", subtle=True)
+class NoPauseAfterAGoalOfTheRight(Server):
+    """Kicks off a tenth of a second after a goal of the right team."""
+
+    def goal_pause(self) -> float:
+        return 0.1 if self.world.mode == "Goal_Right" else super().goal_pause()
+
+
 @fault("kick-off-instead-of-a-goal", violates="environment.goal-pause", subtle=True)
 class KickOffInsteadOfAGoal(Server):
     """Counts a goal and kicks off in the same cycle, without a play mode for the goal."""
