@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.server.tester.agents import PERCEPTORS, name_of, passed_over
+from conformance.simspark.server.tester.agents import ENOUGH, PERCEPTORS, name_of, passed_over
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
@@ -171,10 +171,15 @@ def _battery(message: Message) -> float | None:
 
 
 async def _battery_is(agent: Session, level: float, command: str) -> None:
-    came: list[float] = []
-    left = agent.left("response", "response")
     await passed_over(agent)
-    while message := await agent.watch(*PERCEPTORS, within=left):
+    groups = [message for message in agent.received if message.name in PERCEPTORS]
+    came = [found for message in groups if (found := _battery(message)) is not None]
+    count, left = len(groups), agent.left("response", "response")
+    while came or count < ENOUGH:
+        message = await agent.watch(*PERCEPTORS, within=left)
+        if message is None:
+            break
+        count += 1
         if (found := _battery(message)) is not None:
             came.append(found)
             if abs(found - level) < 1.0:

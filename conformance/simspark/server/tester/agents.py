@@ -21,7 +21,7 @@ AGAIN_AND_AGAIN = "agents.perceptors"
 _MOMENT = 0.002  # seconds in which what has come already is read
 
 
-ENOUGH = 100  # groups of perceptors after which a number is not expected any more
+ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 _LAST = 11  # the greatest number that a player can have
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
