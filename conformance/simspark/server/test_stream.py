@@ -67,14 +67,19 @@ async def test_parameters(iut: Iut) -> None:
 @requirement("monitors.keeps-sending")
 @lasting
 async def test_states_keep_coming(iut: Iut) -> None:
-    """States come again and again without being asked, also after commands, and for long."""
-    async with watching(iut, begins=False) as watch:
+    """States come again and again without being asked, also after commands, and for long.
+
+    Who comes after that is sent everything first as well.
+    """
+    async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
         await watch.some(12)
         await watch.command("(time 1)")
         await watch.some(12)
         long = watch.session.now + LONG
         while watch.session.now < long:
             await watch.state()
+        async with watching(iut, instance, begins=False) as later:
+            await later.some(2)
 
 
 @requirement("monitors.keeps-sending")

@@ -170,7 +170,7 @@ class Watch:
 
         Before and after the game commands may have no effect; so they are given while it goes on.
         """
-        waits = self.view.play_mode in STILL and "PlayOn" in self.view.play_modes
+        waits = self.view.play_mode in (None, *STILL) and "PlayOn" in self.view.play_modes
         if waits and self._memory.get("the game begins", True):
             try:
                 await self.play()
@@ -273,7 +273,10 @@ async def watching(
         )
         watch = Watch(session, iut)
         await watch.until(
-            lambda view: view.play_modes and view.scene and "play_mode" in view.state,
+            # What the game state lacks is seen of it, and not waited for.
+            lambda view: (
+                view.play_modes and view.fulls and (view.fulls > 1 or "play_mode" in view.state)
+            ),
             "begin with the environment, the game state and the scene",
             within=session.left(session.due),
             requirement="monitors.environment-first",
