@@ -96,22 +96,31 @@ async def test_commands(iut: Iut, statement: str) -> None:
     await in_one_session(iut, "trained", _trained)
     sent, answers = iut.memory.get("sent", set()), iut.memory.get("asked for", {})
     wanted = set(FORMS.get(statement, "").split())
+    spoiled = iut.memory.get("spoiled")
+    if statement == SMOKE and not spoiled:
+        _none_is_lost(iut.memory["training"], sent, answers)
     if wanted & sent if wanted else sent:
         return
     what = " or ".join(sorted(wanted)) or "command"
     failed = [answers[word] for word in wanted or answers if answers.get(word)]
     if failed:
         raise Inconclusive(f"the operation 'command' failed for {what}: {failed[0]:.200}")
-    if answers and iut.memory.get("spoiled"):
+    if answers and spoiled:
         raise Inconclusive(f"what came cannot be cut into messages, among them perhaps the {what}")
-    if answers and not sent and statement != SMOKE:
-        raise Inconclusive("no command came of those that it was asked to send")
     if answers:
-        missed = Violation(f"the {what} that it was asked to send", "it did not come")
-        training = iut.memory["training"]
-        raise missed.shown_in(training, [training])
+        raise Inconclusive(f"the {what} that it was asked to send did not come")
     hook = iut.role.hooks["command"]
     raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
+
+
+def _none_is_lost(training: Session, sent: set[str], answers: dict[str, str]) -> None:
+    """Raise Violation where fewer commands came than it says that it sent when it was asked to."""
+    asked = [word for word, error in answers.items() if not error]
+    lost = [word for word in asked if word not in sent]
+    if lost and (not sent or len(training.received) < len(asked)):
+        came = f"{', '.join(lost)} did not come" if sent else "none came"
+        missed = Violation(f"the {len(asked)} commands that it was asked to send", came)
+        raise missed.shown_in(training, [training])
 
 
 def _words(session: Session) -> set[str]:

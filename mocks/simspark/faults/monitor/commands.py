@@ -132,3 +132,15 @@ class OneByteLengths(Monitor):
 
     def written(self, text: str, connection: Connection) -> bytes:
         return bytes(3) + super().written(text, connection)[3:]
+
+
+@fault("every-second-command-lost", violates="text.s-expressions", subtle=True)
+class EverySecondCommandLost(Monitor):
+    """Does not send every second command that it is to send."""
+
+    asked = 0
+
+    def command(self, text: str) -> None:
+        self.asked += 1
+        if self.asked % 2:
+            super().command(text)
