@@ -116,7 +116,7 @@ async def test_unknown_perceptors(iut: Iut) -> None:
             await tester.session.send(
                 expressions(
                     "(lidar 0 1.5 3.0)(compass (deg 12.5) (accuracy (low)))"
-                    "(alone)(x (((y)))) z ()(foo)"
+                    f"(alone)(x (((y)))) z ()(foo {'x' * 1000})"
                 )
             )
             await tester.goes_on("unknown perceptors")

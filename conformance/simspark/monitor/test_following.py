@@ -205,6 +205,21 @@ async def test_poses_are_products(iut: Iut) -> None:
 
 
 @requirement("graph.poses-known")
+async def test_a_full_pitch(iut: Iut) -> None:
+    """With all the robots of a match on the pitch, the ball is known as the last of their nodes."""
+    limbs = 22
+    robot, still = messages.transform(0.1, 0, 0, messages.POLE), "(nd (nd))"
+    async with connected(iut) as tester:
+        ball = messages.transform(1, 2, 0.042, messages.BALL)
+        robots = (messages.transform(n - 11, n % 5, 0.35, robot * limbs) for n in range(22))
+        await tester.introduce(graph=f"({''.join(robots)}{ball})")
+        await tester.knows(ball=[1, 2, 0.042])
+        moved = messages.update(3, 4, 0.042, "(nd)")
+        await tester.tick(graph=f"({f'(nd {still * limbs})' * 22}{moved})")
+        await tester.knows("header.partial-applied", ball=[3, 4, 0.042])
+
+
+@requirement("graph.poses-known")
 async def test_a_long_path(iut: Iut) -> None:
     """Each transform of a long path counts, however deep the ball hangs."""
     async with connected(iut) as tester:
@@ -226,7 +241,8 @@ async def test_unknown_parts(iut: Iut) -> None:
         async with connected(iut) as tester:
             fancy = f"(nd SMN {perhaps('(setFancy 1 2)')}(load StdUnitBox)(sSc 1 1 1))"
             graph = messages.scene(1, 2, more=f"(nd BN {fancy})")
-            odd = perhaps("(Gravity -9.81)(sponsor (name x) (level (gold)))()")
+            long = "x" * 1000
+            odd = perhaps(f"(Gravity -9.81)(sponsor (name {long}) (level (gold)))()")
             environment = f"{odd}{messages.ENVIRONMENT}{perhaps('(odd)')}"
             await tester.say(messages.full(environment, graph))
             state = f"{perhaps('(wind 0.5 0 0)')}{messages.state(0)}{perhaps('(team_left A)')}"

@@ -21,6 +21,7 @@ MANY = 22  # connections that come and go: as many as a match has players
 
 WRONG = (
     "(fly me to the moon)",
+    f"(fly {'x' * 1000})",
     "(playMode NoSuchMode)",
     "(playMode)",
     "(ball (pos here))",
@@ -98,6 +99,7 @@ async def test_any_wrong_commands(iut: Iut, commands: list[Any]) -> None:
 
 EFFECTORS = (
     "(dance)",
+    f"(dance {'x' * 1000})",
     "(he1)",
     "(he1 fast)",
     "(he1 1 2 3)",

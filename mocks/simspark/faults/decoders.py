@@ -1,6 +1,7 @@
 """Decoders with typical mistakes, and how a mock dies of what it reads."""
 
 import os
+import re
 import signal
 import sys
 from typing import NoReturn
@@ -136,6 +137,16 @@ class OutOfStep(Decoder):
         for frame in frames:
             if frame.requirement == "frame.length-prefix" or (frame.error and b")" in frame.raw):
                 die()
+        return frames
+
+
+class Words(Decoder):
+    """Dies of a word that it has no room for."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        if any(re.search(rb"[^\s()]{256}", frame.raw[4:]) for frame in frames if frame.name):
+            die()
         return frames
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from conformance.codec import Frame
 from mocks.deviations import fault
 from mocks.simspark.agent import Agent
+from mocks.simspark.faults import decoders
 from mocks.simspark.faults.decoders import die
 
 
@@ -20,6 +21,13 @@ class DiesOfUnknownPerceptors(Agent):
         if name not in self.KNOWN:
             die()
         super().perceive(name, values)
+
+
+@fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
+class DiesOfLongWords(Agent):
+    """Dies of a word of 256 letters."""
+
+    Reader = decoders.Words
 
 
 @fault("unknown-ends-the-group", violates="text.unknown-ignored", subtle=True)

@@ -8,6 +8,7 @@ from conformance.codec import Frame
 from conformance.simspark.scene import Scene
 from conformance.simspark.view import View
 from mocks.deviations import fault
+from mocks.simspark.faults import decoders
 from mocks.simspark.faults.decoders import die
 from mocks.simspark.monitor import Monitor
 
@@ -50,6 +51,13 @@ class DiesOfUpdates(Monitor):
         if frame.name == "PartialState":
             die()
         super().take_state(frame)
+
+
+@fault("dies-of-long-words", violates="text.unknown-ignored", subtle=True)
+class DiesOfLongWords(Monitor):
+    """Dies of a word of 256 letters."""
+
+    Reader = decoders.Words
 
 
 @fault("dies-of-unknown-values", violates="text.unknown-ignored")

@@ -176,6 +176,20 @@ class LightsNotCounted(Viewing):
     view_of_its_own = _Unlit
 
 
+class _Few(View):
+    @property
+    def poses(self) -> list[Matrix]:
+        found = super().poses
+        return [*found[:512], *found[:1] * (len(found) - 512)]
+
+
+@fault("five-hundred-nodes", violates="graph.poses-known", subtle=True)
+class FiveHundredNodes(Viewing):
+    """Knows where the first 512 nodes of a scene are."""
+
+    view_of_its_own = _Few
+
+
 class _Shallow(View):
     @property
     def poses(self) -> list[Matrix]:

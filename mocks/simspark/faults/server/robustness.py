@@ -47,6 +47,13 @@ class DiesOfWrongNumbers(Server):
             decoders.die()
 
 
+@fault("dies-of-long-words", violates="robustness.unknown-commands", subtle=True)
+class DiesOfLongWords(Server):
+    """Dies of a word of 256 letters."""
+
+    Reader = decoders.Words
+
+
 @fault("dies-of-unknown-effectors", violates="robustness.unknown-effectors")
 class DiesOfUnknownEffectors(Server):
     """Dies of an effector that it does not know."""
