@@ -1,5 +1,6 @@
 """Hypothesis strategies for what a peer may send: commands, near misses, perceptors, games."""
 
+import contextlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,6 +25,9 @@ def scores() -> SearchStrategy[list[tuple[str, int, int]]]:
     return st.lists(_score(), min_size=1, max_size=12)
 
 
+GREATEST = 1e5
+"""The greatest number that is drawn where any would do: metres, degrees or seconds."""
+
 COMMANDS = ("agent", "ball", "play-mode", "kick-off", "select", "time", "score")
 """Those commands of a trainer that have parameters, by their schemas."""
 
@@ -41,7 +45,7 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
     unknown = st.lists(words | st.lists(words, max_size=3), min_size=1, max_size=4)
     unknown = unknown.filter(lambda command: command[0] != "killsim")
     missed = st.sampled_from(COMMANDS).flatmap(_missed)
-    return st.lists(missed | unknown, min_size=1, max_size=20)
+    return st.lists(missed | unknown, min_size=1, max_size=20).map(_bounded)
 
 
 @cache
@@ -49,7 +53,7 @@ def perceptors() -> SearchStrategy[list[Any]]:
     """A group of perceptors of the known forms, in any order."""
     schema = protocols.load("simspark").schemas.schema("agent/known-perceptor.json")
     # Deferred, as it takes long to make, and a run of other tests needs none.
-    return st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
+    return st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12).map(_bounded)
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,19 @@ def moves() -> SearchStrategy[list[Move]]:
     score = st.none() | st.integers(0, 20)
     move = st.builds(Move, st.booleans(), score, st.none() | modes, st.none() | place)
     return st.lists(move, min_size=1, max_size=20)
+
+
+def _bounded(value: Any) -> Any:
+    """The same with numbers that can be in a simulation.
+
+    A server may do what a command says, and who reckons with others comes to what is no number.
+    """
+    if isinstance(value, list):
+        return [*map(_bounded, value)]
+    with contextlib.suppress(ValueError, TypeError):
+        if abs(float(value)) > GREATEST:
+            return f"{GREATEST:g}"
+    return value
 
 
 def _written(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """What an agent may lawfully do otherwise."""
 
 import asyncio
+from math import isinf
 from typing import Any
 
 from mocks.deviations import variant
@@ -142,3 +143,14 @@ class KeepsNothing(Idle):
 
     def state(self) -> dict[str, Any]:
         return {}
+
+
+@variant("reckons-with-the-time", of="text.unknown-ignored")
+class ReckonsWithTheTime(Agent):
+    """Moves by the sine of the time, and leaves where that has none."""
+
+    def perceive(self, name: str, values: list[Any]) -> None:
+        super().perceive(name, values)
+        texts = [item[1] for item in values if item[:1] == ["now"] and len(item) > 1]
+        if name == "time" and any("e" in text.lower() and isinf(float(text)) for text in texts):
+            self.close()

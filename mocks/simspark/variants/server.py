@@ -1,6 +1,7 @@
 """What a server may lawfully do otherwise towards agents, trainers and in its game."""
 
 import re
+from ctypes import c_float
 from dataclasses import replace
 from typing import Any
 
@@ -193,6 +194,17 @@ class TurnsInRadians(Server):
 
     def agent_move(self, robot: Robot, values: list[Any]) -> None:
         super().agent_move(robot, [*values[:3], str(float(values[3]) * 57.29578)])
+
+
+@variant("single-precision", of="robustness.unknown-commands")
+class SinglePrecision(Server):
+    """Takes numbers in single precision, of which great ones are infinite."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        super().ball_pos([c_float(value).value for value in pos])
+
+    def ball_vel(self, vel: list[float]) -> None:
+        super().ball_vel([c_float(value).value for value in vel])
 
 
 # The game
