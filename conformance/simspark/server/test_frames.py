@@ -85,7 +85,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
     async with watching(iut) as watch:
         mode = watch.view.play_modes[-1]
         together = encode(expressions(f"(playMode {mode})")) + encode(expressions("(time 7)"))
-        await watch.session.send_bytes(_score(1, 1) + together + encode([]) + _score(5, 6))
+        await watch.session.send_bytes(_score(1, 1) + together + _score(5, 6))
         await _shows(watch, 5, 6, "the last of several messages in one write")
         await watch.until(
             lambda view: (view.value("time") or 0) >= 7,
