@@ -1,5 +1,6 @@
 """What a monitor knows of what it is sent: values, play modes, the scene, and where things are."""
 
+import contextlib
 import math
 from typing import Any
 
@@ -7,8 +8,10 @@ from conformance.cases import compared, explore, requirement
 from conformance.iut import Iut
 from conformance.simspark import messages, strategies
 from conformance.simspark.monitor.tester import Tester, connected, introduced
+from conformance.verdicts import NotExercised
 
 LONG = 250  # messages, which the published server sends in ten seconds
+ONE_BY_ONE = 25  # messages, of which one that now and then loses some has lost one
 
 
 @requirement("monitors.understood")
@@ -17,6 +20,17 @@ async def test_for_long(iut: Iut) -> None:
     async with introduced(iut) as tester:
         await tester.tick(LONG)
         await tester.knows(time=tester.time)
+        await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))
+        await tester.knows_if_it_can(requirement="header.full-applied", ball=[2, 1, 0.042])
+
+
+@requirement("monitors.understood")
+async def test_one_by_one(iut: Iut) -> None:
+    """Each of many states counts that come one by one, what only one of them tells as well."""
+    async with introduced(iut) as tester:
+        for goals in range(ONE_BY_ONE):
+            await tester.tick(more=f"(score_left {goals + 60})")
+            await tester.knows(score_left=goals + 60, time=tester.time)
 
 
 @requirement("monitors.understood")
@@ -33,19 +47,24 @@ async def _knows_the_introduction(tester: Tester) -> None:
         half=1,
         score_left=0,
         score_right=0,
-        play_mode="BeforeKickOff",
         environment={"FieldLength": 30, "GoalWidth": 2.1, "RuleHalfTime": 300},
     )
     await tester.tick(2)
-    await tester.knows(time=0.08, half=1, play_mode="BeforeKickOff")
+    await tester.knows(time=0.08, half=1)
+    with contextlib.suppress(NotExercised):
+        await tester.knows("state.play-mode-known", play_mode="BeforeKickOff")
 
 
 @requirement("monitors.published-forms")
 async def test_introduction_in_one_list(iut: Iut) -> None:
     """The monitor knows environment and state also where both come in one list."""
-    async with connected(iut) as tester:
-        await tester.introduce(merged=True)
-        await _knows_the_introduction(tester)
+
+    async def play(merged: bool) -> None:
+        async with connected(iut) as tester:
+            await tester.introduce(merged=merged)
+            await _knows_the_introduction(tester)
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("monitors.published-forms")
@@ -104,11 +123,12 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         await tester.knows(time=3.5, score_left=2, score_right=3, half=2)
         await tester.say(messages.partial("(time 4)(score_left 0)", messages.STILL))
         await tester.knows(time=4, score_left=0, score_right=3)
-        await tester.say(messages.partial("(time 1234)(score_left 130)", messages.STILL))
-        await tester.knows(time=1234, score_left=130, score_right=3)
+        great = "(time 1234)(score_left 130)(score_right 131)"
+        await tester.say(messages.partial(great, messages.STILL))
+        await tester.knows(time=1234, score_left=130, score_right=131)
         # A trainer may have set them.
         await tester.say(messages.partial("(time 2.5)(score_left 1)", messages.STILL))
-        await tester.knows(time=2.5, score_left=1, score_right=3)
+        await tester.knows(time=2.5, score_left=1, score_right=131)
 
 
 @requirement("state.play-mode-known")
@@ -207,16 +227,23 @@ async def test_poses_are_products(iut: Iut) -> None:
 @requirement("graph.poses-known")
 async def test_a_full_pitch(iut: Iut) -> None:
     """With all the robots of a match on the pitch, the ball is known as the last of their nodes."""
-    limbs = 22
-    robot, still = messages.transform(0.1, 0, 0, messages.POLE), "(nd (nd))"
-    async with connected(iut) as tester:
-        ball = messages.transform(1, 2, 0.042, messages.BALL)
-        robots = (messages.transform(n - 11, n % 5, 0.35, robot * limbs) for n in range(22))
-        await tester.introduce(graph=f"({''.join(robots)}{ball})")
-        await tester.knows(ball=[1, 2, 0.042])
-        moved = messages.update(3, 4, 0.042, "(nd)")
-        await tester.tick(graph=f"({f'(nd {still * limbs})' * 22}{moved})")
-        await tester.knows("header.partial-applied", ball=[3, 4, 0.042])
+    limbs = messages.transform(0.1, 0, 0, messages.POLE) * 22, "(nd (nd))" * 22
+    ball = messages.transform(1, 2, 0.042, messages.BALL)
+    robots = "".join(messages.transform(n - 11, n % 5, 0.35, limbs[0]) for n in range(22))
+
+    async def play(full: bool) -> None:
+        """Where the pitch is not ``full``, the message is as long for its blanks."""
+        async with connected(iut) as tester:
+            graph = f"({robots if full else ''}{ball})"
+            await tester.introduce()
+            data = tester.long(len(robots), messages.full(messages.state(0), graph))
+            await tester.session.send_bytes(data)
+            await tester.knows(ball=[1, 2, 0.042])
+            still = f"(nd {limbs[1]})" * 22 if full else ""
+            await tester.tick(graph=f"({still}{messages.update(3, 4, 0.042, '(nd)')})")
+            await tester.knows("header.partial-applied", ball=[3, 4, 0.042])
+
+    await compared(iut, play, True, False, "frame.length-prefix")
 
 
 @requirement("graph.poses-known")
@@ -269,7 +296,9 @@ async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
             known |= move.values()
             if move.full or move.ball:
                 about = "header.full-applied" if move.full else "header.partial-applied"
-        ball = known.pop("ball", None)
-        await tester.knows(**known)
+        ball, mode = known.pop("ball", None), known.pop("play_mode")
+        await tester.knows(time=tester.time, **known)
+        with contextlib.suppress(NotExercised):
+            await tester.knows("state.play-mode-known", play_mode=mode)
         if ball:
             await tester.knows(about, ball=ball)

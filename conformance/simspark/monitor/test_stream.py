@@ -34,25 +34,31 @@ async def test_byte_by_byte(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_all_in_one_write(iut: Iut) -> None:
     """Introduction and updates may come in one write, and a write may end inside a message."""
-    async with connected(iut) as tester:
-        graph = messages.scene(0, 0)
-        # What only one of the updates tells shows whether that one counted.
-        scores = {4: "(score_right 27)", 8: "(score_left 31)"}
-        data = tester.bytes_of(
-            messages.full(messages.ENVIRONMENT, graph),
-            messages.full(messages.state(0), graph),
-            *(
-                tester.partial(messages.moved(step, 0), scores.get(step, ""))
-                for step in range(1, 12)
-            ),
-        )
-        last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
-        told = {"time": tester.time, "score_right": 27, "score_left": 31}
-        await tester.session.send_bytes(data + last[:2])
-        await tester.session.taken()
-        await tester.session.send_bytes(last[2:])
-        await tester.knows_if_it_can(**told)
-        await tester.goes_on("everything in one write")
+
+    async def play(together: bool) -> None:
+        async with connected(iut) as tester:
+            graph = messages.scene(0, 0)
+            # What only one of the updates tells shows whether that one counted.
+            scores = {4: "(score_right 27)", 8: "(score_left 31)"}
+            texts = [
+                messages.full(messages.ENVIRONMENT, graph),
+                messages.full(messages.state(0), graph),
+                *(
+                    tester.partial(messages.moved(step, 0), scores.get(step, ""))
+                    for step in range(1, 12)
+                ),
+            ]
+            data = [tester.bytes_of(*texts)] if together else [*map(tester.bytes_of, texts)]
+            last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
+            told = {"time": tester.time, "score_right": 27, "score_left": 31}
+            data[-1:] = [data[-1] + last[:2], last[2:]] if together else [data[-1], last]
+            for some in data:
+                await tester.session.send_bytes(some)
+                await tester.session.taken()
+            await tester.knows_if_it_can(**told)
+            await tester.goes_on("everything in one write" if together else "single messages")
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.length-prefix")

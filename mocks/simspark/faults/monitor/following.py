@@ -43,6 +43,18 @@ class TwoHundredStates(Monitor):
             super().take_state(frame)
 
 
+@fault("every-tenth-lost", violates="monitors.understood", subtle=True)
+class EveryTenthLost(Monitor):
+    """Loses every tenth message."""
+
+    came = 0
+
+    def take_state(self, frame: Frame) -> None:
+        self.came += 1
+        if self.came % 10:
+            super().take_state(frame)
+
+
 @fault("dies-of-updates", violates="monitors.understood")
 class DiesOfUpdates(Monitor):
     """Expects a full game state each time."""

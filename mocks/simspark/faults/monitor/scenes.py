@@ -39,6 +39,22 @@ class FirstSceneOnly(Viewing):
     view_of_its_own = _OneScene
 
 
+class _EarlyScenes(View):
+    came = 0
+
+    def take(self, value: Any) -> None:
+        self.came += 1
+        late = self.came > 100 and value[1:2] and value[1][:1] == ["RSG"]
+        super().take(value[:1] if late else value)
+
+
+@fault("no-late-scenes", violates="header.full-applied", subtle=True)
+class NoLateScenes(Viewing):
+    """Takes no full graph any more after a hundred messages."""
+
+    view_of_its_own = _EarlyScenes
+
+
 class _BallByPlace(View):
     place: int | None = None
 
