@@ -171,7 +171,7 @@ async def test_answer_to_get_ack(iut: Iut) -> None:
     async with watching(iut) as watch:
         await watch.command("(time 1)(getAck first)")
         await watch.command("((time 2)(getAck second_cookie))")
-        await watch.settle()
+        await watch.obeys("getAck", "robustness.unknown-commands")
         await watch.session.watch("Ack")
         await watch.obeys("getAck")
 

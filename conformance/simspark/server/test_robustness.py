@@ -12,7 +12,7 @@ from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import create, fresh, playing, turns
-from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
@@ -191,9 +191,12 @@ def _unless_closed(session: Session) -> Iterator[None]:
     """Pass over what a client lacks whose connection was closed."""
     try:
         yield
-    except (Violation, NotExercised):
-        if not session.ended:
-            raise
+    except (Violation, NotExercised) as lacking:
+        if session.ended:
+            return
+        if isinstance(lacking, Violation) and lacking.requirement == KEEPS_SENDING:
+            lacking.requirement = None  # it has ceased to serve this client alone
+        raise
 
 
 @requirement("robustness.malformed")

@@ -5,6 +5,7 @@ from typing import Any
 from conformance.codec import Decoder, Frame
 from mocks.deviations import fault
 from mocks.simspark.agent_port import Agent
+from mocks.simspark.connection import Connection
 from mocks.simspark.faults import decoders
 from mocks.simspark.faults.server.wire import AgentsReadOtherwise
 from mocks.simspark.monitor_port import Monitor
@@ -85,6 +86,19 @@ class DeafToMalformedAgents(AgentsReadOtherwise):
 
     def agent_decoder(self) -> Decoder:
         return decoders.Offended()
+
+
+@fault("mute-after-malformed", violates="robustness.malformed", subtle=True)
+class MuteAfterMalformed(Server):
+    """Sends nothing more to a monitor that has sent a text that does not parse."""
+
+    def misread(self, connection: Connection, error: str) -> None:
+        super().misread(connection, error)
+        connection.memory["mute"] = True
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if "mute" not in monitor.memory:
+            super().tell_monitor(monitor, pairs, scene)
 
 
 @fault("agents-of-huge-lengths", violates="robustness.huge-length", subtle=True)
