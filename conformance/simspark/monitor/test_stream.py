@@ -13,12 +13,16 @@ from conformance.simspark.monitor.tester import connected, introduced
 @requirement("frame.segmentation")
 async def test_cut_in_two(iut: Iut) -> None:
     """Messages that are cut in two, inside their length, behind it or in their text, all count."""
-    async with introduced(iut) as tester:
-        for place in (1, 2, 3, 4, 5, 17, -1):
-            text = tester.partial(more=f"(score_right {place % 50})")
-            await tester.say(text, segmentation=split_at([place]))
-            await tester.knows_if_it_can(score_right=place % 50)
-        await tester.goes_on("messages that were cut in two")
+
+    async def play(cut: bool) -> None:
+        async with introduced(iut) as tester:
+            for place in (1, 2, 3, 4, 5, 17, -1):
+                text = tester.partial(more=f"(score_right {place % 50})")
+                await tester.say(text, segmentation=split_at([place]) if cut else None)
+                await tester.knows_if_it_can(score_right=place % 50)
+            await tester.goes_on("messages that were cut in two" if cut else "single messages")
+
+    await compared(iut, play, True, False, "monitors.understood")
 
 
 @requirement("frame.segmentation")
@@ -83,13 +87,19 @@ async def test_large_scenes(iut: Iut) -> None:
 @requirement("robustness.empty-message")
 async def test_empty_messages(iut: Iut) -> None:
     """Messages of length 0 have no effect."""
-    async with introduced(iut) as tester:
-        await tester.session.send([])
-        await tester.goes_on("an empty message")
-        behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
-        await tester.session.send_bytes(bytes(400) + behind)
-        await tester.knows_if_it_can(time=tester.time, score_right=35)
-        await tester.goes_on("a hundred empty messages")
+
+    async def play(empty: bool) -> None:
+        async with introduced(iut) as tester:
+            if empty:
+                await tester.session.send([])
+                await tester.goes_on("an empty message")
+            others = bytes(400) if empty else tester.bytes_of(tester.partial()) * 4
+            behind = tester.bytes_of(tester.partial(more="(score_right 35)"))
+            await tester.session.send_bytes(others + behind)
+            await tester.knows_if_it_can(time=tester.time, score_right=35)
+            await tester.goes_on("a hundred empty messages" if empty else "several messages")
+
+    await compared(iut, play, True, False, "frame.segmentation")
 
 
 async def _outlives(iut: Iut, data: bytes, what: str) -> None:
