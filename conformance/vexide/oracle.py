@@ -116,9 +116,11 @@ class Oracle:
             self.exercised.add("handshake.frontend-begins")
             self._offered_version = fields["version"]
             self._offered = fields["extensions"]
-            plain = fields.keys() == {"version", "extensions"} and isinstance(self._offered, list)
-            # What is unknown or long is another matter than an answer that is due.
-            short = plain and len(str(self._offered)) < _LONG
+            plain = [*fields] == ["version", "extensions"] and isinstance(self._offered, list)
+            # What is unknown, turned round, long or beyond ASCII is another matter than an answer
+            # that is due.
+            offered = str(self._offered)
+            short = plain and len(offered) < _LONG and offered.isascii()
             self._compatible = self._offered_version == 1 and short
         yield from ()
 

@@ -132,11 +132,13 @@ class NoEscapes(Session):
 
 @fault("ascii-only", violates="framing.white-space", subtle=True)
 class AsciiOnly(Session):
-    """Does not see a Handshake with a character beyond ASCII."""
+    """Ends the session upon a Handshake with a character beyond ASCII."""
 
     def take(self, frame: Frame) -> None:
         if frame.name != "Handshake" or frame.raw.isascii():
             super().take(frame)
+        else:
+            self.close()
 
 
 @fault("no-exponents", violates="framing.white-space", subtle=True)
@@ -152,13 +154,14 @@ class NoExponents(Session):
 
 @fault("ordered-fields", violates="framing.white-space", subtle=True)
 class OrderedFields(Session):
-    """Does not see a message whose fields come in an order that it does not expect."""
+    """Ends the session upon a message whose fields come in an order that it does not expect."""
 
     def take(self, frame: Frame) -> None:
         shape = self.INCOMING.variants.get(frame.name or "")
         if isinstance(shape, Mapping) and isinstance(frame.value, dict):
             content = frame.value[frame.name]
             if [name for name in content if name in shape] != [n for n in shape if n in content]:
+                self.close()
                 return
         super().take(frame)
 
