@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import shlex
 import sys
@@ -222,7 +223,9 @@ class Instance:
 
     async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:
-            return await self._within_startup(listener.accept(), "it did not connect")
+            link: Link = await self._within_startup(listener.accept(), "it did not connect")
+            link.another = functools.partial(self._another, listener)
+            return link
         wire: Link | None = None
         # The bridge opens two connections and says which is which by their first byte.
         while wire is None or self.errors is None:
@@ -234,6 +237,12 @@ class Instance:
             else:
                 self.errors = link
         return wire
+
+    async def _another(self, listener: AnyListener) -> Link | None:
+        """The next connection, if there is one within the time that the IUT has to react."""
+        with contextlib.suppress(Unreachable):
+            return await self._within("response", listener.accept(), "it did not connect again")
+        return None
 
     async def _connect(self, address: str) -> Link:
         refused = ""
@@ -267,8 +276,11 @@ class Instance:
             raise
 
     async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
-        """Await it for as long as the IUT may take to start, or until its process has ended."""
-        seconds = self.configuration.seconds("startup")
+        return await self._within("startup", waiting, failure)
+
+    async def _within(self, timing: str, waiting: Coroutine[Any, Any, T], failure: str) -> T:
+        """Await it for as long as a timing says, or until the IUT's process has ended."""
+        seconds = self.configuration.seconds(timing)
         task = asyncio.create_task(waiting)
         watched: set[asyncio.Task[Any]] = {task}
         if self.process:

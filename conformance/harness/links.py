@@ -31,6 +31,11 @@ class Link:
     """It was reset, and did not end as a peer ends it that closes it."""
     reset = False
     """It was, or had ended before what was written last: that may not have been read."""
+    another: Callable[[], Awaitable["Link | None"]] | None = None
+    """What gives the one that counts where this ends before either side has said anything.
+
+    Its peer has then only looked whether somebody listens.
+    """
     _unread: unread.Count | None = None
     _tcp: Any = None
 
@@ -50,6 +55,17 @@ class Link:
         self._about_to_write = False
 
     async def read(self) -> bytes:
+        data = await self._read()
+        other = await self.another() if self.another and not data else None
+        if other is None or self.another is None:
+            self.another = None
+            return data
+        await self.close()
+        other.another = self.another
+        self.__dict__ = vars(other)
+        return await self.read()
+
+    async def _read(self) -> bytes:
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
@@ -94,6 +110,7 @@ class Link:
 
     async def write(self, data: bytes) -> bool:
         """Write it all; False where the peer has gone."""
+        self.another = None
         self._about_to_write = True
         await self.caught_up()
         self._about_to_write = False
@@ -130,6 +147,7 @@ class Link:
 
     def finish(self) -> None:
         """End our direction of the stream, where the stream has two."""
+        self.another = None
         try:
             if self._writer.can_write_eof():
                 self._writer.write_eof()

@@ -39,6 +39,9 @@ class Frontend(FrontendSession):
         self.touched: dict[str, int] | None = None
         self._holding: asyncio.TimerHandle | None = None
 
+    async def connect(self, address: str) -> streams.Stream:
+        return await streams.connect(address)
+
     def close(self, why: str = "") -> None:
         if self._holding is not None:
             self._holding.cancel()
@@ -209,7 +212,7 @@ async def _play(args: argparse.Namespace, frontend: Frontend) -> None:
         if args.listen:
             await frontend.run(await streams.accept(args.listen))
         elif args.connect:
-            await frontend.run(await streams.connect(args.connect))
+            await frontend.run(await frontend.connect(args.connect))
         else:
             command = [args.simulator, *args.arguments]
             async with simulator(command, frontend.simulator_said) as stream:

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import variant
+from mocks.streams import Stream
 from mocks.upper_tester import Operation
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
@@ -14,6 +15,15 @@ from mocks.vexide.variants.either import PortsBare
 
 _FAR = 10_000  # pixels
 _A_DRAWING = 0.01  # seconds
+
+
+@variant("looks-first", of="handshake.frontend-begins", needs={"transport": "tcp"})
+class LooksFirst(Frontend):
+    """Looks whether a simulator listens, by a connection that it closes, before it begins."""
+
+    async def connect(self, address: str) -> Stream:
+        await (await super().connect(address)).closed()
+        return await super().connect(address)
 
 
 @variant("touch-told-at-first", of="touch.single")
