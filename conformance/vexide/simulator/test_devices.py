@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -15,6 +15,7 @@ from conformance.vexide.simulator.plain import (
 from conformance.vexide.simulator.reading import MOVES, UPDATES, smart
 from conformance.vexide.simulator.tester import either, make_ready, start
 from conformance.vexide.tester import received
+from conformance.wire import Message
 
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
@@ -43,6 +44,24 @@ async def test_late_motor_reports(iut: Iut) -> None:
         await session.send(motor(session, first), *(motor(session, number) for number in others))
         await session.send(competition(), START)
         await _report(session, known)
+
+
+@requirement("devices.update-on-change")
+@lasting
+async def test_motor_goes_on_reporting(iut: Iut) -> None:
+    """A motor that turns reports as long as it does."""
+    async with opened(iut, program="drive") as session:
+        await start(session, motor(session, 1))
+        left = session.left("response")
+        while await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
+            pass
+        updates = received(session, "DeviceUpdate")
+        turned = [_position(update) for update in updates[-2:]]
+        if len({*turned}) < 2:
+            raise NotExercised("no motor went on turning in the program 'drive'")
+        later = await session.watch("DeviceUpdate", within=session.left("response"))
+        came = f"{len(updates)} came, up to one of a motor that turned"
+        check(later is not None, "more updates of a motor that turns", came, updates[-1].event)
 
 
 async def _report(session: Session, known: Driving) -> None:
@@ -108,6 +127,12 @@ def _is_driven(status: object) -> bool:
     """Whether a motor with this state has got a voltage, or already does something with it."""
     state = status.get("Motor") if isinstance(status, dict) else None
     return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
+
+
+def _position(update: Message) -> object:
+    """Where the motor of an update is; None where that is no motor."""
+    state = update.value["DeviceUpdate"]["status"].get("Motor")
+    return state["position"] if state else None
 
 
 @requirement("motor.inertia")

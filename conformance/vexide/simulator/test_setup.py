@@ -182,6 +182,19 @@ async def test_competition_after_many_changes(iut: Iut) -> None:
         await _sees_mode(session, latest)
 
 
+@requirement("competition.update")
+@lasting
+async def test_competition_changes_after_a_while(iut: Iut) -> None:
+    """A change counts also where the program has run for a while, with nothing said meanwhile."""
+    async with opened(iut, program="probe") as session:
+        await start(session)
+        await probed(session, "competition", lambda said: said != "nothing")
+        await session.watch("Exited", within="response")
+        mode = {**DEFAULT, "mode": "Auto", "is_competition": True}
+        await session.send(competition(**mode))
+        await _sees_mode(session, mode)
+
+
 async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
     words = {
         name: str(value) if name == "mode" else str(value).lower() for name, value in mode.items()
@@ -241,16 +254,17 @@ async def _keep_commanding(session: Session, pause: float | None) -> None:
 
 
 @requirement("start.begins-execution")
+@lasting
 async def test_start_after_a_while(iut: Iut) -> None:
     """StartExecution need not follow Ready at once."""
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1), requirement=SETUP)
-        await session.watch(within=2 * session.seconds("quiet"))
+        await session.watch("Exited", within="response")
         await session.send(START)
         check(
             await shows(iut, session),
-            "the program to run after StartExecution",
+            "the program to run after a StartExecution that took its time",
             "it had no effect",
         )
 

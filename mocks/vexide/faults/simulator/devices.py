@@ -53,6 +53,21 @@ class OnlyAtRest(Simulator):
         super().send(message)
 
 
+@fault("tires-of-reporting", violates="devices.update-on-change", subtle=True)
+class TiresOfReporting(Simulator):
+    """Sends no DeviceUpdate any more once its program has run for a second."""
+
+    steps = 0
+
+    def step(self) -> None:
+        self.steps += 1
+        super().step()
+
+    def send(self, message: Any) -> None:
+        if name_of(message) != "DeviceUpdate" or self.steps * self.settings.tick < 1:
+            super().send(message)
+
+
 class Phantom(Simulator):
     """Reports a motor on a port where nothing is."""
 

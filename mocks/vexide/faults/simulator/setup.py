@@ -214,6 +214,21 @@ class HundredCommands(Simulator):
             super().handle(name, content)
 
 
+@fault("deaf-after-a-while", violates="competition.update", subtle=True)
+class DeafAfterAWhile(Simulator):
+    """Takes no command any more once its program has run for a second."""
+
+    steps = 0
+
+    def step(self) -> None:
+        self.steps += 1
+        super().step()
+
+    def handle(self, name: str, content: Any) -> None:
+        if self.steps * self.settings.tick < 1:
+            super().handle(name, content)
+
+
 @fault("mode-lost-when-disabled", violates="competition.update", subtle=True)
 class ModeLostWhenDisabled(Simulator):
     """Forgets the mode of a CompetitionMode that disables the robot."""
@@ -222,6 +237,18 @@ class ModeLostWhenDisabled(Simulator):
         if not content["enabled"]:
             content["mode"] = self.robot.competition["mode"]
         super().compete(content)
+
+
+@fault("gives-up-waiting", violates="start.begins-execution", subtle=True)
+class GivesUpWaiting(Simulator):
+    """Unloads its program where StartExecution has not come within a second of Ready."""
+
+    def loaded(self) -> None:
+        super().loaded()
+        self.later(1.0, self.unload)
+
+    def unload(self) -> None:
+        self.ready = False
 
 
 @fault("starved-by-commands", violates="start.begins-execution", subtle=True)
