@@ -2,13 +2,21 @@
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
 from conformance.vexide.frontend.forms import taken
-from conformance.vexide.frontend.tester import ends, hang_up, in_setup, opened, outcome, starts
+from conformance.vexide.frontend.tester import (
+    ends,
+    finishes,
+    hang_up,
+    in_setup,
+    opened,
+    outcome,
+    starts,
+)
 
 
 @requirement("exit.internal-error")
@@ -48,6 +56,16 @@ async def test_close_without_exited(iut: Iut, when: str) -> None:
         await hang_up(session)
         said = await outcome(session)
         check(said == "error", "outcome to tell an internal error", f"it told {said}")
+
+
+@requirement("exit.internal-error")
+@lasting
+async def test_silence_is_no_end(iut: Iut) -> None:
+    """A running program that shows nothing for a while ends nothing; Exited does."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.until_closed()
+        await finishes(iut, session, "a while of silence")
 
 
 @requirement("robustness.input-end")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import requirement
+from conformance.cases import lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
@@ -88,14 +88,28 @@ async def test_competition_modes(iut: Iut) -> None:
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
         for mode in MODES:
+            await _tells_mode(session, mode)
 
-            def fits(content: Any, mode: dict[str, Any] = mode) -> bool:
-                told = content if isinstance(content, dict) else {}
-                named = {**told, "mode": name_of(told.get("mode"))}
-                return all(named.get(name) == value for name, value in mode.items())
 
-            wanted = str(competition(**mode))
-            await _told(session, "CompetitionMode", fits, wanted, "competition", **mode)
+@requirement("competition.told")
+@lasting
+async def test_competition_mode_after_a_while(iut: Iut) -> None:
+    """A change of the competition mode comes also where nothing has happened for a while."""
+    async with in_setup(iut, starting=False) as session:
+        await start_if_possible(iut, session)
+        await _tells_mode(session, MODES[0])
+        await session.until_closed()
+        await _tells_mode(session, MODES[3])
+
+
+async def _tells_mode(session: Session, mode: dict[str, Any]) -> None:
+    def fits(content: Any) -> bool:
+        told = content if isinstance(content, dict) else {}
+        named = {**told, "mode": name_of(told.get("mode"))}
+        return all(named.get(name) == value for name, value in mode.items())
+
+    wanted = str(competition(**mode))
+    await _told(session, "CompetitionMode", fits, wanted, "competition", **mode)
 
 
 @requirement("touch.point")

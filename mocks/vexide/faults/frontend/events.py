@@ -1,5 +1,6 @@
 """Faults of the frontend in taking events: logs, device states, unsettled ones, the end."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -26,6 +27,31 @@ class CloseWhileRunningIsExit(CloseIsExit):
             super().internal_error()
         else:
             Frontend.internal_error(self)
+
+
+@fault("silence-is-an-error", violates="exit.internal-error", subtle=True)
+class SilenceIsAnError(Frontend):
+    """Takes a program that shows nothing for a second for an error of the simulator."""
+
+    _silence: asyncio.TimerHandle | None = None
+
+    def handle(self, name: str, content: Any) -> None:
+        super().handle(name, content)
+        self.wait()
+
+    def start(self) -> None:
+        super().start()
+        self.wait()
+
+    def wait(self) -> None:
+        if self._silence:
+            self._silence.cancel()
+        if self.started:
+            self._silence = asyncio.get_running_loop().call_later(1.0, self.give_up)
+
+    def give_up(self) -> None:
+        self.internal_error()
+        self.close()
 
 
 @fault("close-after-an-error-is-exit", violates="exit.internal-error", subtle=True)

@@ -179,6 +179,21 @@ class ChangesOfEnabledOnly(Frontend):
         self.told = self.world.competition["enabled"]
 
 
+@fault("changes-of-the-first-second", violates="competition.told", subtle=True)
+class ChangesOfTheFirstSecond(Frontend):
+    """Tells no change of the competition mode any more a second after the program's start."""
+
+    late = False
+
+    def start(self) -> None:
+        super().start()
+        asyncio.get_running_loop().call_later(1.0, setattr, self, "late", True)
+
+    def send_competition(self) -> None:
+        if not self.late:
+            super().send_competition()
+
+
 @fault("point-turned", violates="touch.point")
 class PointTurned(Altering, Frontend):
     """Exchanges the coordinates of a touch."""
