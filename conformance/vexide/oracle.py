@@ -119,7 +119,7 @@ class Oracle:
             plain = [*fields] == ["version", "extensions"] and isinstance(self._offered, list)
             # What is unknown, turned round, long or beyond ASCII is another matter than an answer
             # that is due.
-            offered = str(self._offered)
+            offered = "".join(map(str, self._offered)) if plain else ""
             short = plain and len(offered) < _LONG and offered.isascii()
             self._compatible = self._offered_version == 1 and short
         yield from ()

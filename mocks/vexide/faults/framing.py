@@ -154,16 +154,27 @@ class NoExponents(Session):
 
 @fault("ordered-fields", violates="framing.white-space", subtle=True)
 class OrderedFields(Session):
-    """Ends the session upon a message whose fields come in an order that it does not expect."""
+    """Does not see a message whose fields come in an order that it does not expect."""
 
     def take(self, frame: Frame) -> None:
         shape = self.INCOMING.variants.get(frame.name or "")
         if isinstance(shape, Mapping) and isinstance(frame.value, dict):
             content = frame.value[frame.name]
             if [name for name in content if name in shape] != [n for n in shape if n in content]:
-                self.close()
                 return
         super().take(frame)
+
+
+@fault("fields-by-position", violates="framing.white-space", subtle=True)
+class FieldsByPosition(Session):
+    """Ends the session upon a Handshake in which the version is not the first field."""
+
+    def take(self, frame: Frame) -> None:
+        fields = frame.value["Handshake"] if frame.name == "Handshake" else {"version": 1}
+        if next(iter(fields)) == "version":
+            super().take(frame)
+        else:
+            self.close()
 
 
 @fault("buffer-64k", violates="framing.long-lines", subtle=True)
