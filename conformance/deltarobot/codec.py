@@ -193,26 +193,12 @@ class Decoder:
             start = at + HEADER.size
             size = _SIZES[identifier >> 12]
             if size is None:
-                if identifier >> 12 != VARIABLE:
-                    # What comes next may be read from a wrong place.
-                    if not self._misplaced(None if self._ragged else self._before(data[at:])):
-                        self.lost, self._about = _no_size(identifier), _UNDEFINED
+                size, start = self._said(data, at), at + SAID
+                if size is None:
                     break
-                if end - at < SAID:
-                    self._wanted = SAID
-                    break
-                (size,) = LENGTH.unpack_from(data, start)
-                start = at + SAID
                 if size > self._limit:
-                    self._oversized = data[at:start].hex()
-                    value = {"identifier": f"{identifier:#06x}", "length": size}
-                    raw = data[at:start]
-                    if self._misplaced(self._before(data[at:], meant=True)):
+                    if not self._passed_over(data, at, size, frames):
                         break
-                    wrong = None if identifier in known else self._before(raw)
-                    about = _FIXED if wrong else None
-                    frames.append(Frame(raw, OVERSIZED, value, wrong, about, earlier=True))
-                    self._latest = b""
                     at = min(start + size, end)
                     self._skipping = start + size - at
                     continue
@@ -220,24 +206,14 @@ class Decoder:
             if stop > end:
                 self._wanted = stop - at
                 break
-            entry = known.get(identifier)
+            raw, entry = data[at:stop], known.get(identifier)
             if entry is not None:
                 value = entry.read(data, start, stop)
                 self._ragged = "rest" in value
-                raw = data[at:stop]
                 self._latest = raw if entry.size is not None else b""
                 frames.append(Frame(raw, entry.name, value))
             else:
-                value = {"identifier": f"{identifier:#06x}", "data": data[start:stop].hex()}
-                # One of the null type is never meant.
-                raw = data[at:stop]
-                meant = bool(identifier & 0xFFF)
-                wrong = self._before(raw, meant)
-                about = _FIXED if wrong else None
-                frames.append(Frame(raw, UNKNOWN, value, wrong, about, earlier=True))
-                self._wrong = self._wrong or (wrong if meant and wrong else "")
-                if self._latest:
-                    self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
+                frames.append(self._unknown(identifier, raw, data[start:stop]))
             at = stop
         if self.lost and at < end:
             self._wanted = 0
@@ -246,6 +222,48 @@ class Decoder:
             frames.append(Frame(data[at:], None, None, self.lost, about, earlier))
             return b""
         return data[at:]
+
+    def _said(self, data: bytes, at: int) -> int | None:
+        """How many bytes of contents the message that begins here says it has.
+
+        None where it has not said it yet, or no identifier of its size can.
+        """
+        identifier = _identifier(data, at)
+        if identifier >> 12 != VARIABLE:
+            # What comes next may be read from a wrong place.
+            if not self._misplaced(None if self._ragged else self._before(data[at:])):
+                self.lost, self._about = _no_size(identifier), _UNDEFINED
+            return None
+        if len(data) - at < SAID:
+            self._wanted = SAID
+            return None
+        (size,) = LENGTH.unpack_from(data, at + HEADER.size)
+        return int(size)
+
+    def _passed_over(self, data: bytes, at: int, size: int, frames: list[Frame]) -> bool:
+        """Tell of a message that is too long to be held; False where one before it is wrong."""
+        identifier, raw = _identifier(data, at), data[at : at + SAID]
+        self._oversized = raw.hex()
+        if self._misplaced(self._before(data[at:], meant=True)):
+            return False
+        value = {"identifier": f"{identifier:#06x}", "length": size}
+        wrong = None if identifier in self._layouts else self._before(raw)
+        about = _FIXED if wrong else None
+        frames.append(Frame(raw, OVERSIZED, value, wrong, about, earlier=True))
+        self._latest = b""
+        return True
+
+    def _unknown(self, identifier: int, raw: bytes, contents: bytes) -> Frame:
+        """A message of no known identifier, which may show that the one before it is wrong."""
+        # One of the null type is never meant.
+        meant = bool(identifier & 0xFFF)
+        wrong = self._before(raw, meant)
+        self._wrong = self._wrong or (wrong if meant and wrong else "")
+        if self._latest:
+            self._latest = b"" if wrong else (self._latest + raw)[:_SEEN]
+        value = {"identifier": f"{identifier:#06x}", "data": contents.hex()}
+        about = _FIXED if wrong else None
+        return Frame(raw, UNKNOWN, value, wrong, about, earlier=True)
 
     def _before(self, data: bytes, meant: bool = False) -> str | None:
         """What is wrong with the message before, if that is why this follows it."""

@@ -88,7 +88,7 @@ async def test_fresh_name(iut: Iut) -> None:
 
 
 async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> None:
-    """Change what a robot tells by an operation, and look for it in the pushes behind it.
+    """Change what a robot tells by an operation, and look for it in the two pushes behind it.
 
     It must be in one of `fields`.
     """
@@ -97,18 +97,29 @@ async def changes(iut: Iut, operation: str, fields: list[str], *values: str) -> 
         before = [push.data.get(field) for field in fields]
         for value in values:
             (await tester.instance.upper(operation, value=value)).required(operation)
-            for first in (True, False):
-                push = await tester.repeats(push, 1)
-                came = [push.data[field] for field in fields if field in push.data]
-                # Then it may have changed once more, by itself: a voltage sinks.
-                new = any(not any(same(one, old) for old in before) for one in came)
-                if not any(same(one, value) for one in came) and (first or not new):
-                    expected = f"the {' or '.join(fields)} {value!r}"
-                    told = " and ".join(map(repr, came)) or "none"
-                    about = "data.strings" if None in came else None
-                    about = about if came else f"data.{fields[0]}"
-                    raise push.violation(expected, f"{told} came", about)
+            push = await tester.repeats(push, 1)
+            tells(push, fields, value)
+            push = await tester.repeats(push, 1)
+            # What it never was before has changed once more, by itself: a voltage sinks.
+            if any(same(one, old) for one in told(push, fields) for old in before):
+                tells(push, fields, value)
             before.append(value)
+
+
+def told(push: Exchange, fields: list[str]) -> list[Any]:
+    """What stands in these fields, as far as they are there."""
+    return [push.data[field] for field in fields if field in push.data]
+
+
+def tells(push: Exchange, fields: list[str], value: str) -> None:
+    """Raise Violation unless this value stands in one of these fields."""
+    came = told(push, fields)
+    if any(same(one, value) for one in came):
+        return
+    known = "data.strings" if None in came else None
+    known = known if came else f"data.{fields[0]}"
+    what = " and ".join(map(repr, came)) or "none"
+    raise push.violation(f"the {' or '.join(fields)} {value!r}", f"{what} came", known)
 
 
 @requirement("robustness.extra-members")

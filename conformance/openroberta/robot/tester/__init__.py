@@ -70,37 +70,25 @@ class LabTester:
         the other. `requirement` is what its absence violates, if not the one that the test decides;
         `after` says what happened before it.
         """
-        declared = self.iut.configuration.seconds
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
         full = self.iut.configuration.total(*within)
         seconds = patience.seconds_for(names, full, {about})
-        starting = 0.0 if self.asked or self.others else declared("startup")
-        late = 0.0 if starting else self._late(seconds, full)
+        begun = bool(self.asked or self.others)
+        starting = 0.0 if begun else self.iut.configuration.seconds("startup")
+        late = self._late(seconds, full) if begun else 0.0
         asked, lasting = self._loop.time(), patience.lasting(starting + seconds)
-        before = len(self.others)
-        found = await self.watch(*POLLING, within=patience.left(starting + seconds + late))
-        if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
-            before_it = self.asked[self._cursor - 2]
-            if before_it.name == found.name and before_it.again:
-                # That it asks once more is for run.asks-once to say.
-                await before_it.again(found)
-                found = await self.watch(*POLLING, within=patience.left(seconds + late))
-        if self.instance.process is None and len(self.asked) == 1:
-            found = await self._begun(found)
-        expected = f"{' or '.join(names)}{after and f' after {after}'}"
+        before = len(self.others) if self.asked else 0
+        found = await self._polled(names, starting, seconds + late)
         most = lasting()
+        expected = f"{' or '.join(names)}{after and f' after {after}'}"
         expected += f" within {round(most, 2):g} s" if self._unreadable is None else ""
         if found is None or found.name not in names:
-            strayed = self._strayed(names, before if self.asked else 0)
+            strayed = self._strayed(names, before)
             if strayed:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
-        if found is None and not self.iut.sessions:
-            process, end = self.instance.process, self.instance.describe_end()
-            # One that has ended was not waited for any longer.
-            within = "" if process and process.exit else f" within {round(most + late, 2):g} s"
-            raise Unreachable(f"it did not connect{within}{end}{self.instance.slow}")
         if found is None:
+            self._reached(most + late)
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
@@ -109,6 +97,31 @@ class LabTester:
             took = found.at - asked
             raise Late(f"expected {expected}; it came after {took:.1f} s", took)
         return found
+
+    async def _polled(
+        self, names: tuple[str, ...], starting: float, seconds: float
+    ) -> Exchange | None:
+        """The next request that a test answers; not one that asks for the same program again."""
+        patience = self.iut.testbed.patience
+        found = await self.watch(*POLLING, within=patience.left(starting + seconds))
+        if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
+            before_it = self.asked[self._cursor - 2]
+            if before_it.name == found.name and before_it.again:
+                # That it asks once more is for run.asks-once to say.
+                await before_it.again(found)
+                found = await self.watch(*POLLING, within=patience.left(seconds))
+        if self.instance.process is None and len(self.asked) == 1:
+            found = await self._begun(found)
+        return found
+
+    def _reached(self, seconds: float) -> None:
+        """Raise Unreachable where no connection has come in these seconds."""
+        if self.iut.sessions:
+            return
+        process, end = self.instance.process, self.instance.describe_end()
+        # One that has ended was not waited for any longer.
+        within = "" if process and process.exit else f" within {round(seconds, 2):g} s"
+        raise Unreachable(f"it did not connect{within}{end}{self.instance.slow}")
 
     async def program_request(self, requirement: str | None = None) -> Exchange:
         """The request for a program that was announced; a push may come beside it."""
