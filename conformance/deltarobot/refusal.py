@@ -1,6 +1,7 @@
 """Refusal: how the IUT treats a peer whose handshake is wrong, or does not come."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
@@ -67,8 +68,13 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
     )
 
 
-async def as_long_as_a_silent_peer_is_kept(iut: Iut, look: Callable[[], Awaitable[None]]) -> None:
-    """Look again and again while a peer that says nothing is dropped, or kept, and once more."""
+async def twice_as_long_as_a_silent_peer_is_kept(
+    iut: Iut, look: Callable[[], Awaitable[None]]
+) -> None:
+    """Look again and again while a peer that says nothing is dropped, and as long once more.
+
+    Where it is kept for as long as a test may wait, that is enough.
+    """
     async with iut.session() as silent:
         dropping = asyncio.ensure_future(_closes(iut, silent, "silent"))
         try:
@@ -78,7 +84,13 @@ async def as_long_as_a_silent_peer_is_kept(iut: Iut, look: Callable[[], Awaitabl
         finally:
             dropping.cancel()
             await asyncio.wait({dropping})
-    await look()
+        await look()
+        enough = 2 * silent.now if dropping.result() else 0
+        # It may end its sessions by itself: of so long a one that decides nothing.
+        with contextlib.suppress(Inconclusive):
+            while silent.now < enough:
+                await asyncio.sleep(silent.seconds("quiet"))
+                await look()
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:

@@ -17,7 +17,7 @@ from conformance.deltarobot.messages import (
     end,
     pong,
 )
-from conformance.deltarobot.refusal import as_long_as_a_silent_peer_is_kept
+from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import drained, following
 from conformance.deltarobot.service import announced, lives_on, serves
@@ -59,7 +59,7 @@ async def test_pings_come(iut: Iut) -> None:
 @requirement("ping.sent")
 @lasting
 async def test_pings_of_a_long_session(iut: Iut) -> None:
-    """Pings come for as long as a server waits for a peer that says nothing."""
+    """Pings come for twice as long as a server waits for a peer that says nothing."""
     async with opened(iut) as session:
 
         async def look() -> None:
@@ -68,7 +68,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
                 raise Inconclusive(f"the server ended the session after {session.now:.1f} s")
             await next_ping(session)
 
-        await as_long_as_a_silent_peer_is_kept(iut, look)
+        await twice_as_long_as_a_silent_peer_is_kept(iut, look)
 
 
 @requirement("ping.sent")

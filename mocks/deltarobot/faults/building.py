@@ -33,7 +33,7 @@ class AfterThird(Session):
 
 
 class Tiring(Session):
-    """Tires in the time that it would wait for a handshake, if nothing else than pings comes."""
+    """Tires half a time later than it would wait for a handshake, if nothing but pings comes."""
 
     PINGS = ""
     """What of them comes to it."""
@@ -42,7 +42,7 @@ class Tiring(Session):
     def handshake(self, frame: Frame) -> None:
         super().handshake(frame)
         if self.shaken:
-            self.later(self.patience, self.tire)
+            self.later(1.5 * self.patience, self.tire)
 
     def take(self, frame: Frame) -> None:
         self.busy |= self.shaken and frame.name != self.PINGS

@@ -35,7 +35,7 @@ class TwoPings(Server):
 
 @fault("tires-of-pings", violates="ping.sent", subtle=True)
 class TiresOfPings(Tiring, Server):
-    """Sends pings for no longer than it would wait for a handshake, if only pongs come."""
+    """Sends pings for little longer than it would wait for a handshake, if only pongs come."""
 
     PINGS = "Pong"
 

@@ -68,7 +68,7 @@ class PongsAsText(Client):
 
 @fault("tires", violates="pong.each", subtle=True)
 class Tires(Tiring, Client):
-    """Answers pings for no longer than it would wait for a handshake, if nothing else comes."""
+    """Answers pings little longer than it would wait for a handshake, if nothing else comes."""
 
     PINGS = "Ping"
 
