@@ -9,7 +9,7 @@ from conformance.deltarobot.messages import HANDSHAKE
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
-from conformance.verdicts import Violation
+from conformance.verdicts import Hindered, Violation
 from conformance.wire import Message
 
 _FIRST = "handshake.first"
@@ -35,9 +35,16 @@ async def shake_hands(
 async def answer_handshake(
     session: Session, *handshake: Any, segmentation: Segmentation | None = None
 ) -> None:
-    """Our handshake, or what is left of it, without waiting for the IUT's."""
-    before = len(session.received)
+    """Our handshake, or what is left of it, without waiting for the IUT's.
+
+    Raises Hindered where the machine has kept us from it for longer than the IUT waits.
+    """
+    before, began = len(session.received), session.now
     await session.send(*(handshake or HANDSHAKE), segmentation=segmentation)
+    patience = session.instance.configuration.declared("handshake")
+    if patience is not None and began <= patience < session.now:
+        took = f"{session.now:.1f} s, and {patience:g} s are waited for it"
+        raise Hindered(f"the suite's own handshake has taken {took}")
     # Not sooner: a pong in the midst of our handshake would come before it is finished.
     tester.of(session).attend(session, since=before)
 

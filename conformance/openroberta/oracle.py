@@ -161,6 +161,7 @@ class _Asked:
 
     name: str
     data: Any = None
+    posted: bool = False
 
     @property
     def missing(self) -> list[str]:
@@ -188,7 +189,7 @@ class Oracle:
         if sender == LAB:
             yield from self._answer(name, value)
         elif "method" in value:
-            asked = _Asked(name, value.get("json"))
+            asked = _Asked(name, value.get("json"), value["method"] == "POST")
             if name in ("Register", "Push", "DownloadRequest"):
                 yield from self._request(asked)
             self._asked.append(asked)
@@ -229,7 +230,7 @@ class Oracle:
         asked = self._asked.popleft() if self._asked else None
         robot = self._conversation.robot(asked.data) if asked else None
         if asked and robot and asked is robot.latest:
-            due = _DUE.get((asked.name, robot.step))
+            due = _DUE.get((asked.name, robot.step)) if asked.posted else None
             whole = all(name in asked.data for name in MANDATORY)
             if sender == LAB and due and whole and not (self._deaf or self._lost):
                 what = f"the lab ended the connection at which {asked.name} waited for its answer"

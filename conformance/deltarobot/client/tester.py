@@ -83,8 +83,8 @@ class ClientTester(Tester):
         vectors = [vector(name, 1.0, -2.5, 0.125) for name in PROGRESS]
         await session.send(curve((0.0, 0.0, 0.0), (1.0, 2.0, -3.0)), *vectors)
         for _ in range(3):
-            if not session.ended:
-                await self.served(session)
+            if session.ended or not await self.served(session):
+                break
 
     async def in_step(self, iut: Iut, session: Session) -> bool:
         return await self.served(session)

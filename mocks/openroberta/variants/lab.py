@@ -28,7 +28,10 @@ class ErrorsInBodies(Lab):
 
 @variant("errors-by-closing", of="refuses.battery")
 class ErrorsByClosing(Lab):
-    """Closes the connection upon a body that lacks a field or is not an object."""
+    """Closes the connection upon a body that lacks a field or is not an object, or no POST."""
+
+    def refusal(self, status: int, why: str = "") -> Any:
+        return None if status == 405 else super().refusal(status, why)
 
     def incomplete(self, data: Mapping[str, Any]) -> Any:
         return None
