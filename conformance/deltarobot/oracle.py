@@ -137,6 +137,8 @@ class Oracle:
         self._progress: Counter[str] | None = None
         """What has come since the first curve; before, no exercise need go on."""
         self._answered: Recent[int, None] = Recent()
+        self._again: deque[int] = deque(maxlen=_RANDOM)
+        """The numbers of pongs that came once more while other pings waited for theirs."""
         self._strange: Recent[bytes, str] = Recent()  # what begins messages that are not pings
 
     def message(self, sender: str, name: str, value: Any) -> Iterator[Finding]:
@@ -306,12 +308,18 @@ class Oracle:
             if waiting:
                 self._unanswered[number] = waiting
             self._answered[number] = None
+            if not self._unanswered:
+                yield from map(_twice, self._again)
+                self._again.clear()
             return
         self._sides[CLIENT].disturbed = True
         if wrong := self._strange.get(number.to_bytes(8, "little")):
             yield Finding(wrong, f"a message that is not a ping was answered by the pong {number}")
+        elif number in self._answered and self._unanswered:
+            # Or else it answers one of those that wait, by a wrong number.
+            self._again.append(number)
         elif number in self._answered:
-            yield Finding("pong.each", f"the ping {number} was answered more than once")
+            yield _twice(number)
         elif short := misfit(encode(value)):
             yield Finding("frame.fixed-lengths", short)
         else:
@@ -356,6 +364,10 @@ _RULES = {
 def _types() -> set[int]:
     """The known types, without their sizes."""
     return {identifier & 0xFFF for identifier in layouts()}
+
+
+def _twice(number: int) -> Finding:
+    return Finding("pong.each", f"the ping {number} was answered more than once")
 
 
 def _lacking(sender: str, half: tuple[str, str]) -> Finding:

@@ -120,7 +120,9 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
             answer = await session.expect("Pong", to=f"with {number:#x}", requirement="pong.each")
             came = answer.value["number"]
             if came != number:
-                about = "pong.each" if came in NUMBERS[:place] else None
+                # Of an earlier ping a second one may come, and this one's own behind that.
+                own = await session.watch("Pong") if came in NUMBERS[:place] else None
+                about = "pong.each" if own and own.value["number"] == number else None
                 expected = f"a pong with {number:#x}"
                 raise Violation(expected, f"{came:#x} came", about, answer.event)
         await session.send(*map(ping, NUMBERS), segmentation=whole)
@@ -128,7 +130,7 @@ async def test_all_bits_of_the_number(iut: Iut) -> None:
             await all_answered(session, NUMBERS * 2)
         except Violation as none:
             wrong = any(found.requirement == "pong.number" for found in session.judge.findings)
-            none.requirement = None if wrong else "pong.each"
+            none.requirement = none.requirement or (None if wrong else "pong.each")
             raise
 
 

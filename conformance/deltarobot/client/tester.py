@@ -201,9 +201,13 @@ async def all_answered(session: Session, numbers: list[int], after: str = "") ->
             "Pong", within=session.left("response", "response")
         ):
             break
-    none = +missing
+    none, asked = +missing, Counter(numbers)
+    came = Counter(each.value["number"] for each in session.received if each.name == "Pong")
+    # One that is answered by the number of another is.
+    wrong = any(times > max(asked[number], 1) for number, times in came.items())
     text = ", ".join(f"{number:#x}" for number in list(none)[:4])
     raise Violation(
         f"a pong for each of {len(numbers)} pings{after}",
         f"none came for {sum(none.values())} of them: {text}",
+        "pong.number" if wrong else None,
     )
