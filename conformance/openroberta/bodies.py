@@ -7,12 +7,14 @@ languages make of an object: so it is read and judged, and one finding names the
 import ast
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
 _MOST = 64 << 10  # bytes of a body that is read in another form than JSON
 _MARK = "\ufeff"  # the byte order mark
+_COMMA = re.compile(r",\s*}\s*$")  # no JSON, but Python and many others take it
 _WRONG = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 
 
@@ -48,6 +50,8 @@ def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     try:
         value, behind = _parsed(text)
     except ValueError:
+        with contextlib.suppress(ValueError):
+            yield _parsed(_COMMA.sub("}", text))[0], "with a comma behind its last member"
         if text.lstrip().startswith("{"):
             yield json.loads(json.dumps(ast.literal_eval(text.strip()))), "as Python writes it"
         else:

@@ -246,6 +246,8 @@ def test_who_keeps_a_body_back_is_told_to_send_it() -> None:
         (b'{"cmd": "push"}\0', "with '\\x00' behind it"),
         (b'{"cmd": "push"} {}', "with '{}' behind it"),
         (b"{'cmd': 'push'}", "as Python writes it"),
+        (b"{'cmd': 'push',}", "as Python writes it"),
+        (b'{"cmd": "push",\n}\n', "with a comma behind its last member"),
         (b"cmd=push", "as an HTML form"),
         (b'\xef\xbb\xbf{"cmd": "push"}', "behind a byte order mark"),
         ('\ufeff{"cmd": "push"}'.encode("utf-16-le"), "in another encoding: b'\\xff' is not UTF-8"),

@@ -7,6 +7,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import RobotsTester, playing
+from conformance.openroberta.lab.tester.exchange import refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.openroberta.values import same
@@ -112,8 +113,16 @@ async def test_battery_and_name(iut: Iut) -> None:
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")
-                check(same(seen, wanted), f"the {key} {wanted!r} to be seen", f"{seen!r} is")
+                if not same(seen, wanted):
+                    expected = f"the {key} {wanted!r} to be seen"
+                    raise Violation(expected, f"{seen!r} is", await _gone_with_a_push(robot))
             await exchange.session.close()
+
+
+async def _gone_with_a_push(robot: Robot) -> str | None:
+    """What a lab violates that serves a robot no more, a push of which was lost; else None."""
+    push = await robot.push()
+    return "offline.no-disconnect" if await refusal(push.session) else None
 
 
 @requirement("exit.shown")
@@ -183,7 +192,11 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
         exchange = await robot.push()
         await exchange.session.taken()
         await exchange.session.close()
-        await robot.commanded("run", "Download", "robustness.repeated-push")
+        try:
+            await robot.commanded("run", "Download", "robustness.repeated-push")
+        except Violation as none:
+            none.requirement = await _gone_with_a_push(robot) or none.requirement
+            raise
         await robot.file()
 
 

@@ -146,6 +146,14 @@ class NumbersOf53Bits(Client):
         super().send_pong(min(int(float(number)), 2**64 - 1))
 
 
+@fault("numbers-of-63-bits", violates="pong.number", subtle=True)
+class NumbersOf63Bits(Client):
+    """Loses the bit that is the sign of a signed number."""
+
+    def send_pong(self, number: int) -> None:
+        super().send_pong(number % 2**63)
+
+
 @fault("numbers-saturate", violates="pong.number", subtle=True)
 class NumbersSaturate(Client):
     """Cuts numbers off at the largest signed one."""
