@@ -51,8 +51,9 @@ async def playing(
 
 
 async def _perceiving(iut: Iut, session: Session) -> None:
-    """Wait until perceptors come again and again; not for long where they never did so far."""
-    within = "quiet" if _hopeless(iut) else None
+    """Wait until perceptors come again and again; not for long where none did so far."""
+    none = not any(message.name in PERCEPTORS for message in session.received)
+    within = "quiet" if none or _hopeless(iut) else None
     try:
         for _ in range(4):
             await perceptors(session, within)
@@ -81,11 +82,12 @@ async def create(iut: Iut, session: Session) -> None:
     """
     await session.send(expressions(f"(scene {iut.configuration.value('scene')})"))
     early = iut.memory.get("perceptors before init")
-    either, due = session.left("response", "response"), session.left(session.due)
+    # To others it has sent something: it does not start any more.
+    due = "response" if session.instance.spoke else session.left(session.due)
     within: dict[bool | None, Within] = {
         True: due,
         False: "quiet",
-        None: either,
+        None: session.left("response", "response"),
     }
     came = await session.watch(*PERCEPTORS, within=within[early], requirement=AGAIN_AND_AGAIN)
     if not session.ended:
@@ -100,7 +102,8 @@ async def _taken_in(iut: Iut, session: Session) -> None:
     """
     known = iut.memory.get("players are numbered")
     usual = known is not False and not _hopeless(iut)
-    left = session.left(*(3 * ["response"] if usual else ["quiet"]))
+    late = iut.memory.get("perceptors before init") and not session.received
+    left = session.left(*((2 if late else 3) * ["response"] if usual else ["quiet"]))
     told: dict[str, str] = {}
     while _name(told) is None:
         if left() <= 0:
