@@ -75,6 +75,8 @@ async def test_what_it_perceives(iut: Iut) -> None:
             group = tester.group(angle=33.25)
             await tester.session.send(group[::-1])
             await tester.knows_angle(33.25, "a group in the reverse order")
+            await tester.session.send(expressions("(time (now 30.00))"))
+            await tester.knows_angle(33.25, "a group with it, and one that tells no hinge")
 
     await if_none_is_lost(iut, play)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import lasting, requirement
+from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
@@ -36,17 +36,24 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
     """Several groups in one write, and the beginning of another, are all taken."""
-    async with established(iut) as tester:
-        for cut, angle in ((2, 7.5), (30, -8.5)):
-            # Only one of them tells the hinge: neither the first nor the last.
-            last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
-            others = [expressions("(time (now 30.00))")] * 9
-            together = bytes_of(*others, tester.group(angle=angle), *others)
-            await tester.session.send_bytes(together + last[:cut])
-            await tester.session.taken()
-            await tester.session.send_bytes(last[cut:])
-            await tester.knows_if_it_can(angle, "several groups in one write")
-            await tester.goes_on("several groups in one write")
+
+    async def play(together: bool) -> None:
+        what = "several groups in one write" if together else "groups in messages of their own"
+        async with established(iut) as tester:
+            for cut, angle in ((2, 7.5), (30, -8.5)):
+                # Only one of them tells the hinge: neither the first nor the last.
+                last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
+                others = [bytes_of(expressions("(time (now 30.00))"))] * 9
+                whole = [*others, bytes_of(tester.group(angle=angle)), *others]
+                for some in (
+                    [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]
+                ):
+                    await tester.session.send_bytes(some)
+                    await tester.session.taken()
+                await tester.knows_if_it_can(angle, what)
+                await tester.goes_on(what)
+
+    await compared(iut, play, True, False, "agents.understood")
 
 
 @requirement("robustness.empty-message")

@@ -150,12 +150,13 @@ async def test_ball_is_pushed_up(iut: Iut) -> None:
         await watch.put_ball(place)
         await watch.settle()
         highest = max((watch.view.poses[n][14] for n in place.around(watch.view, CLOSE)), default=0)
-        await watch.command("(ball (vel 0 0 4))")
+        push = "(ball (vel 0.3 0 4))"
+        await watch.command(push)
         await watch.until(
             lambda view: any(
                 view.poses[n][14] > highest + ROLLED for n in place.around(view, CLOSE)
             ),
-            "show the ball above the ground after (ball (vel 0 0 4))",
+            f"show the ball above the ground after {push}",
             now=places_of_balls,
         )
 

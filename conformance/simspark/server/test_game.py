@@ -303,3 +303,18 @@ async def test_end_of_a_half(iut: Iut) -> None:
             f"the first half to end at {half:g} s",
             f"the time is {watch.view.state.get('time')}, and nothing has changed",
         )
+        await _half_is_told(watch)
+
+
+async def _half_is_told(watch: Watch) -> None:
+    """Raise Violation where a full state tells of another half than those before it."""
+    quiet = watch.session.seconds("quiet")
+    before = watch.view.value("half")
+    if not await watch.never(lambda view: view.value("half") != before, quiet):
+        return
+    fulls = watch.view.fulls
+    await watch.command("(reqfullstate)")
+    await watch.never(lambda view: view.fulls > fulls, quiet)
+    if (now := watch.view.value("half")) != before:
+        came = f"it was {before}, until a full state was asked for, which has {now}"
+        raise Violation("a new half to be told when it begins", came, "state.partial")

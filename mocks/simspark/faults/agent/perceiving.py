@@ -63,6 +63,15 @@ class HingesByPlace(Agent):
             self.perceive_hinge(first, angles[0])
 
 
+@fault("forgets-the-untold", violates="agents.understood", subtle=True)
+class ForgetsTheUntold(Agent):
+    """Knows only the hinges of the last message."""
+
+    def heed(self, frame: Frame) -> None:
+        self.hinges.clear()
+        super().heed(frame)
+
+
 @fault("hinges-without-sign", violates="agents.understood")
 class HingesWithoutSign(Agent):
     """Takes the size of an angle only."""

@@ -302,6 +302,14 @@ class ChangesWithoutTime(Server):
         return pairs[1:] if len(pairs) > 1 else pairs
 
 
+@fault("half-untold", violates="state.partial", subtle=True)
+class HalfUntold(Server):
+    """Leaves the half out of partial states."""
+
+    def partial_state(self) -> list[str]:
+        return [pair for pair in super().partial_state() if not pair.startswith("(half")]
+
+
 @fault("changes-for-one", violates="state.partial", subtle=True)
 class ChangesForOne(Server):
     """Tells what has changed to one monitor only."""
