@@ -23,6 +23,7 @@ DEEP = 100  # levels of lists; a robot whose limbs hang on one another has some 
 
 TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
 
+_TOO_MANY = "the length counts {} bytes too many: the text has ended before"
 _TOO_FEW = "the length counts too few bytes: the text goes on behind it"
 _PREFIX, _TEXT, _ASCII = "frame.length-prefix", "text.s-expressions", "text.ascii"
 
@@ -158,6 +159,8 @@ class Decoder:
         raw = bytes(self._held)
         announced = LENGTH.unpack_from(raw)[0] if len(raw) >= LENGTH.size else None
         came = max(len(raw) - LENGTH.size, 0)
+        if announced == came + LENGTH.size and (value := _whole(raw[LENGTH.size :])):
+            return [Frame(raw, name_of(value), value, _TOO_MANY.format(LENGTH.size), _PREFIX)]
         return [Frame(raw, TRUNCATED, {"announced": announced, "came": came})]
 
 
@@ -185,6 +188,14 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     return Frame(raw, name_of(value), value)
 
 
+def _whole(payload: bytes) -> list[Expression]:
+    """The expressions of a complete text; none of another."""
+    try:
+        return read(payload)
+    except SexpError:
+        return []
+
+
 def counted_wrongly(payload: bytes) -> str:
     """What is wrong with the length, if behind a complete text the next one stands in it."""
     depth = 0
@@ -192,7 +203,7 @@ def counted_wrongly(payload: bytes) -> str:
         depth += 1 if place[0] == b"(" else -1
         rest = payload[place.end() :].lstrip(b" \t\r\n")
         if depth == 0 and rest.startswith(b"\0") and 1 < len(rest) <= LENGTH.size:
-            return f"the length counts {len(rest)} bytes too many: the text has ended before"
+            return _TOO_MANY.format(len(rest))
         if depth < 0:
             break
     return ""
@@ -207,9 +218,7 @@ def counted_in_two_bytes(begins: bytes | bytearray) -> str:
     text = bytes(begins[2 : 2 + size])
     if len(begins) > _SHORT or not 2 < len(text) == size or text[:1] != b"(" or text[1:2] in b"()":
         return ""
-    try:
-        read(text)
-    except SexpError:
+    if not _whole(text):
         return ""
     return f"the length has two bytes: {_shown(bytes(begins))}"
 

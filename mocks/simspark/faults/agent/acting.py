@@ -137,6 +137,15 @@ class LengthCountsItself(Agent):
         return length.to_bytes(4, "big") + data[4:]
 
 
+@fault("first-length-counts-itself", violates="frame.length-prefix", subtle=True)
+class FirstLengthCountsItself(Agent):
+    """Counts the length in that of its first message, and waits."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        return data if connection.sent else len(data).to_bytes(4, "big") + data[4:]
+
+
 @fault("length-of-a-byte", violates="frame.length-prefix", subtle=True)
 class LengthOfAByte(Agent):
     """Writes the length as a single byte, with three of zero before it."""
