@@ -56,14 +56,16 @@ class Link:
 
     async def read(self) -> bytes:
         data = await self._read()
-        other = await self.another() if self.another and not data else None
-        if other is None or self.another is None:
-            self.another = None
-            return data
-        await self.close()
-        other.another = self.another
-        self.__dict__ = vars(other)
-        return await self.read()
+        while not data and self.another and (other := await self.another()):
+            if self.another is None:  # we have written to the one that has ended
+                await other.close()
+                break
+            await self.close()
+            other.another = self.another
+            self.__dict__.update(vars(other))  # from now on this is that one
+            data = await self._read()
+        self.another = None
+        return data
 
     async def _read(self) -> bytes:
         try:

@@ -56,8 +56,7 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
         while await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
             pass
         updates = received(session, "DeviceUpdate")
-        turned = [_position(update) for update in updates[-2:]]
-        if len({*turned}) < 2:
+        if not _turning(updates):
             raise NotExercised("no motor went on turning in the program 'drive'")
         later = await session.watch("DeviceUpdate", within=session.left("response"))
         came = f"{len(updates)} came, up to one of a motor that turned"
@@ -129,10 +128,13 @@ def _is_driven(status: object) -> bool:
     return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
 
 
-def _position(update: Message) -> object:
-    """Where the motor of an update is; None where that is no motor."""
-    state = update.value["DeviceUpdate"]["status"].get("Motor")
-    return state["position"] if state else None
+def _turning(updates: list[Message]) -> bool:
+    """Whether a motor was in another place in the last of these than before, and not at rest."""
+    motors = [update.value["DeviceUpdate"]["status"].get("Motor") for update in updates[-2:]]
+    if None in motors or len(motors) < 2:
+        return False
+    before, last = motors
+    return bool(last["velocity"]) and last["position"] != before["position"]
 
 
 @requirement("motor.inertia")
