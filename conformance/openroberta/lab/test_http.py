@@ -8,7 +8,7 @@ from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import chunks, encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import refusal, refused
+from conformance.openroberta.lab.tester.exchange import Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.segmentation import Segmentation, byte_by_byte, in_halves, split_at
 from conformance.verdicts import Violation
@@ -23,10 +23,8 @@ TLS_HELLO = bytes.fromhex(
 
 async def served(tester: RobotsTester, robot: Robot, after: str) -> None:
     """Raise Violation unless a robot can register, and be linked where the user can."""
-    expected = f"a robot to be served after {after}"
     exchange = await robot.register()
-    refused = await refusal(exchange.session)
-    check(not refused, expected, refused)
+    await exchange.held(f"a robot to be served after {after}")
     if await tester.offers("pair"):
         await robot.linked_by(exchange, None)
 
@@ -57,12 +55,10 @@ async def test_header_names(iut: Iut) -> None:
             spelt = {spell(name.title()): text for name, text in value["headers"].items()}
             session = await tester.connection()
             await session.send({**value, "headers": spelt})
-            refused = await refusal(session)
-            names = ", ".join(spelt)
-            check(not refused, f"the registration with {names} to be held", refused)
+            exchange = Exchange(session, "Register")
+            await exchange.held(f"the registration with {', '.join(spelt)} to be held")
             if await tester.offers("pair"):
-                await tester.user("pair", token=robot.token)
-                await session.expect("Repeat", within="response")
+                await robot.linked_by(exchange, None)
 
 
 @requirement("http.persistence")

@@ -59,7 +59,11 @@ def paths(iut: Iut) -> list[str]:
 async def got(tester: RobotsTester, path: str) -> Message:
     """A file, as an unregistered robot gets it. Raises Violation where it does not come."""
     exchange = await tester.robot().ask(naming.UPDATE + path, None, method="GET")
-    return await exchange.answer("File")
+    message = await exchange.answer(requirement="update.files")
+    if message.name != "File":
+        served = message.name == "Response" and "json" not in message.value
+        raise exchange.violation("File", message, "update.filename" if served else "update.files")
+    return message
 
 
 async def own(tester: RobotsTester, path: str) -> Mapping[str, Any]:

@@ -82,6 +82,15 @@ class Exchange:
         if message is not None:
             raise self.wrong("no answer for a while", message, self._unasked(message))
 
+    async def held(self, expected: str) -> None:
+        """Raise Violation where what is expected is refused; or else another, if it is answered."""
+        before = len(self.session.received)
+        refused = await refusal(self.session)
+        if refused:
+            raise self.failed(expected, refused)
+        for message in self.session.received[before:]:
+            raise self.wrong("no answer for a while", message, self._unasked(message))
+
     async def silent(self, seconds: float) -> None:
         """Raise Violation where it is answered within that many seconds after it was sent."""
         left = seconds - (self.session.now - self.asked)
