@@ -1,15 +1,21 @@
 """Gamepads: where their joysticks are, and which buttons are pressed."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from conformance.cases import check, requirement
+from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.gamepad_sender.tester import (
     AXES,
     BUTTONS,
+    EACH,
     NEAR,
+    POSITION,
+    PRESSED,
     Pad,
     along,
     at,
@@ -44,7 +50,7 @@ async def test_indices(iut: Iut) -> None:
     async with operated(iut) as session:
         for index in ("0", "1", "3"):
             await play(session, **{index: pad(pressed=[1])})
-            await shows(session, f"a gamepad '{index}'", masked(2), index)
+            await shows(session, f"a gamepad '{index}'", masked(2), index, PRESSED)
 
 
 def _as_many(message: Message) -> int:
@@ -72,31 +78,53 @@ async def test_two_gamepads(iut: Iut) -> None:
     async with operated(iut) as session:
         one, other = pad(0.0, 0.0, 1.0, 0.0, pressed=[0]), pad(-1.0, 0.0, pressed=[5])
         for _ in range(2):
+            # What is as it was need not be sent again.
+            await play(session, _0=one)
             await play(session, _0=one, _3=other)
             message = await session.expect(
                 GAMEPADS, where=lambda m: _as_many(m) == 2, to="with two gamepads"
             )
-            pads = message.value["gamepads"]
-            check(pads.keys() == {"0", "3"}, "the keys 0 and 3", f"{list(pads)} came")
-            mine = along("rx", 1.0, 1.0)(pads["0"]) and masked(1)(pads["0"])
-            check(mine, "gamepad 0 with its own state", f"{pads['0']} came", message.event)
-            own = along("lx", -1.0, 1.0)(pads["3"]) and masked(1 << 5)(pads["3"])
-            check(own, "gamepad 3 with its own state", f"{pads['3']} came", message.event)
+            _keys(message, "0", "3")
+            _own(message, "0", [1, 1 << 5], along("rx", 1.0, 1.0))
+            _own(message, "3", [1 << 5, 1], along("lx", -1.0, 1.0))
+
+
+def _keys(message: Message, *indices: str) -> None:
+    """Raise Violation unless a message has these gamepads: of their index where it lacks 0."""
+    came = [*message.value["gamepads"]]
+    if {*came} != {*indices}:
+        about = None if "0" in came else "gamepad.index"
+        raise Violation(f"the keys {', '.join(indices)}", f"{came} came", about, message.event)
+
+
+def _own(
+    message: Message, index: str, masks: list[int], holds: Callable[[Any], bool] = bool
+) -> None:
+    """Raise Violation unless a gamepad has the first of these masks, and what else it is to have.
+
+    The others are of the other gamepads: where it has none of those, it is not their state.
+    """
+    came = message.value["gamepads"][index]
+    if not (masked(masks[0])(came) and holds(came)):
+        wrong = POSITION if masked(masks[0])(came) else PRESSED
+        about = None if came.get("btn") in masks[1:] else wrong
+        expected = f"gamepad {index} with its own state"
+        raise Violation(expected, f"{shown(came)} came", about, message.event)
 
 
 @requirement("gamepad.each")
 async def test_four_gamepads(iut: Iut) -> None:
     """Four gamepads are all in one message, each with its own state."""
     async with operated(iut) as session:
-        await play(session, **{str(number): pad(pressed=[number]) for number in range(4)})
+        buttons = [4 * number for number in range(4)]
+        await play(session, **{str(n): pad(pressed=[button]) for n, button in enumerate(buttons)})
         message = await session.expect(
             GAMEPADS, where=lambda m: _as_many(m) == 4, to="with four gamepads"
         )
-        pads = message.value["gamepads"]
-        check(pads.keys() == {*"0123"}, "the keys 0 to 3", f"{list(pads)} came", message.event)
-        for index, came in pads.items():
-            own = masked(1 << int(index))(came)
-            check(own, f"gamepad {index} with button {index}", f"{came} came", message.event)
+        _keys(message, *"0123")
+        masks = [1 << button for button in buttons]
+        for number in range(4):
+            _own(message, str(number), masks[number:] + masks[:number])
 
 
 @requirement("gamepad.each")
@@ -105,7 +133,8 @@ async def test_long_play(iut: Iut) -> None:
     async with operated(iut) as session:
         for number in range(100):
             await play(session, _0=pad(pressed=[number % 2]))
-            await shows(session, f"state {number} of a hundred", masked(1 << number % 2))
+            mask = masked(1 << number % 2)
+            await shows(session, f"state {number} of a hundred", mask, wrong=PRESSED)
 
 
 @requirement("gamepad.each")
@@ -113,7 +142,7 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
     """One gamepad alone is sent under its own index, whichever was there before."""
     async with operated(iut) as session:
         await play(session, _2=pad(pressed=[3]))
-        await shows(session, "gamepad 2 with button 3", masked(8), "2")
+        await shows(session, "gamepad 2 with button 3", masked(8), "2", wrong=PRESSED)
         await play(session, _1=pad(pressed=[4]))
         message = await session.expect(
             GAMEPADS,
@@ -138,9 +167,8 @@ async def test_at_rest(iut: Iut) -> None:
 async def test_not_at_rest(iut: Iut) -> None:
     """A joystick in a corner, beyond the unit circle, is not at (0, 0)."""
     async with operated(iut) as session:
-        await play(session, _0=pad(1.0, 1.0, -1.0, 1.0))
-        for stick in (("lx", "ly"), ("rx", "ry")):
-            await play(session, _0=pad(1.0, 1.0, -1.0, 1.0))
+        for stick, x in ((("lx", "ly"), 1.0), (("rx", "ry"), -1.0)):
+            await play(session, _0=pad(x, 1.0, -x, 1.0))
             await shows(session, f"{' and '.join(stick)} away from (0, 0)", away(*stick))
 
 
@@ -180,11 +208,11 @@ async def test_same_way_round(iut: Iut, name: str) -> None:
     async with operated(iut) as session:
         await play(session, _0=_moved(name, 1.0))
         alone = (await shows(session, f"{name} away from 0", along(name, 1.0, 0.0)))[name]
-        for index in ("0", "1"):
-            both = _moved(name, -1.0)
+        for index, raw in (("0", -1.0), ("1", -0.75)):
+            both = _moved(name, raw)
             await play(session, _0=both, _1=both)
-            expected = f"{name} of gamepad {index} for -1.0 with another sign than {alone:.3f}"
-            await shows(session, expected, along(name, -1.0, alone), index)
+            expected = f"{name} of gamepad {index} for {raw} with another sign than {alone:.3f}"
+            await shows(session, expected, along(name, raw, alone), index)
 
 
 @requirement("gamepad.axes")
@@ -197,6 +225,8 @@ async def test_both_axes_at_once(iut: Iut) -> None:
         await play(session, _0=pad(0.0, 0.5, 0.0, 0.5))
         off = away("ly"), away("ry")
         up = await shows(session, "ly and ry away from 0", lambda c: all(each(c) for each in off))
+        alike = "ly and ry with the same sign where both joysticks are moved the same way"
+        check(up["ly"] * up["ry"] > 0, alike, f"{shown(up)} came")
         for x, y in [(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]:
             await play(session, _0=pad(x, y, -x, -y))
             sides = {"lx": x, "ly": y * up["ly"], "rx": -x, "ry": -y * up["ry"]}
@@ -216,7 +246,13 @@ async def test_full_range(iut: Iut) -> None:
         for name in AXES:
             for raw in (1.0, -1.0):
                 await play(session, _0=_moved(name, raw))
-                await shows(session, f"{name} at 1 or -1 for this axis at {raw}", at_end(name))
+                expected = f"{name} at 1 or -1 for this axis at {raw}"
+                came = await shows(session, expected, along(name, raw, 0.0), wrong=POSITION)
+                check(at_end(name)(came), expected, f"{shown(came)} came")
+        await play(session, _0=pad(1.0, 0.0, 0.0, 1.0))
+        both = at_end("lx"), at_end("ry")
+        expected = "lx and ry at 1 or -1 for both joysticks as far as they go"
+        await shows(session, expected, lambda came: all(each(came) for each in both))
 
 
 @requirement("gamepad.unit-circle")
@@ -231,7 +267,7 @@ async def test_corners(iut: Iut) -> None:
             for raw in (pad(x, y, 0.0, 0.0), pad(0.0, 0.0, x, y)):
                 await play(session, _0=raw, _1=raw)
                 to = f"for joysticks at ({x:.2f}, {y:.2f})"
-                await session.expect(GAMEPADS, to=to, requirement="gamepad.each")
+                await session.expect(GAMEPADS, to=to, requirement=EACH)
 
 
 @requirement("gamepad.buttons")
@@ -279,7 +315,7 @@ async def test_one_message_a_datagram(iut: Iut) -> None:
     async with operated(iut) as session:
         for count in (1, 4):
             await play(session, **{str(number): pad(0.25) for number in range(count)})
-            await session.expect(GAMEPADS, to=f"for {count} gamepads")
+            await session.expect(GAMEPADS, to=f"for {count} gamepads", requirement=EACH)
 
 
 @requirement("gamepad.axes-numbers")
@@ -298,4 +334,5 @@ async def test_strings(iut: Iut) -> None:
         for indices in (["0"], ["1", "3"], []):
             await play(session, **{index: pad(pressed=[1]) for index in indices})
             if indices:
-                await session.expect(GAMEPADS, to=f"for the gamepads {', '.join(indices)}")
+                to = f"for the gamepads {', '.join(indices)}"
+                await session.expect(GAMEPADS, to=to, requirement=EACH)

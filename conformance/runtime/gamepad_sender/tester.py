@@ -11,6 +11,7 @@ from conformance.verdicts import Violation
 
 AXES = ("lx", "ly", "rx", "ry")
 BUTTONS = 17
+EACH, POSITION, PRESSED = "gamepad.each", "gamepad.axes", "gamepad.buttons"
 NEAR = 1e-3  # of the radius of the unit circle: how exact a position is asked to be
 
 Pad = Mapping[str, Any]
@@ -30,26 +31,45 @@ async def play(session: Session, **pads: Pad) -> None:
 
 
 async def shows(
-    session: Session, expected: str, holds: Callable[[Any], bool], index: str = "0"
+    session: Session,
+    expected: str,
+    holds: Callable[[Any], bool],
+    index: str = "0",
+    wrong: str | None = None,
 ) -> Any:
     """A gamepad for which it holds, sent next, or soon if it is sent all the time.
 
-    Raises Violation where there is none, of gamepad.each where nothing is sent any more.
+    Raises Violation where there is none: of gamepad.each where nothing is sent any more, or not
+    that gamepad, of gamepad.index where the first has become another one, and else of ``wrong``.
     """
-    came: list[Any] = []
-
-    def right(message: Any) -> bool:
-        pads = message.value.get("gamepads")
-        came[:] = [pads.get(index, "no such gamepad") if isinstance(pads, dict) else pads]
-        return bool(holds(came[0])) if isinstance(came[0], dict) and not mark(came[0]) else False
-
     try:
-        message = await session.expect(GAMEPADS, where=right)
+        latest = [await session.expect(GAMEPADS)]
     except Violation as missing:
-        if not came:
-            raise Violation(expected, missing.came, "gamepad.each") from missing
-        raise Violation(expected, f"{shown(came[0])} came") from missing
-    return message.value["gamepads"][index]
+        raise Violation(expected, missing.came, EACH) from missing
+
+    def pad() -> Any:
+        pads = latest[0].value.get("gamepads")
+        return pads.get(index, "no such gamepad") if isinstance(pads, dict) else pads
+
+    def right() -> bool:
+        return isinstance(pad(), dict) and not mark(pad()) and holds(pad())
+
+    def about() -> str | None:
+        others = index == "0" and latest[0].value.get("gamepads")
+        lacking = "gamepad.index" if others else EACH
+        return wrong if isinstance(pad(), dict) else lacking
+
+    async def comes() -> bool:
+        while session.ahead(GAMEPADS) and (message := await session.watch(GAMEPADS)):
+            latest[:] = [message]
+            if right():
+                return True
+        return False
+
+    soon = "a gamepad in its state"
+    if not (right() or await session.shows(comes, soon, "response", about())):
+        raise Violation(expected, f"{shown(pad())} came", about(), latest[0].event)
+    return pad()
 
 
 def at(**positions: float) -> Callable[[Any], bool]:

@@ -58,6 +58,18 @@ class SquareWithinTheCircle(gamepad_sender.Sender):
         return x / math.sqrt(2), y / math.sqrt(2)
 
 
+@variant("changed-gamepads", of="gamepad.each")
+class ChangedGamepads(gamepad_sender.Sender):
+    """Sends nothing where the gamepads are as they were in its last message."""
+
+    latest = b""
+
+    def write(self, data: bytes) -> None:
+        if data != self.latest:
+            super().write(data)
+        self.latest = data
+
+
 @variant("all-values", of="update.unchanged")
 class AllValues(update_publisher.Publisher):
     """Sends all parameters in every update."""

@@ -274,6 +274,23 @@ class NeverQuiteRight(Sender):
         return x * 0.707, y * 0.707
 
 
+@fault("one-circle-for-both", violates="gamepad.full-range", subtle=True)
+class OneCircleForBoth(Sender):
+    """Brings both joysticks of a gamepad together inside of one circle."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        radius = max(math.hypot(*raw["axes"]), 1.0)
+        return super().pad({**raw, "axes": [axis / radius for axis in raw["axes"]]})
+
+
+@fault("left-upside-down", violates="gamepad.axes", subtle=True)
+class LeftUpsideDown(Sender):
+    """Turns the vertical axis of the left joystick over, and not that of the right one."""
+
+    def pad(self, raw: Pad) -> dict[str, Any]:
+        return {**super().pad(raw), "ly": -super().pad(raw)["ly"]}
+
+
 @fault("up-is-down-and-up", violates="gamepad.axes", subtle=True)
 class UpIsDownAndUp(Sender):
     """Loses the sign of the right joystick's vertical axis."""
