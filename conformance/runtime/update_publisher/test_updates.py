@@ -302,17 +302,17 @@ async def test_aliases(iut: Iut) -> None:
     """A device has the alias that it was given; one without has none."""
     one, other, *_ = new_uids()
     async with operated(iut) as session:
-        await connect(session, one, {"value": 1}, "left motor")
+        await connect(session, one, {"value": 1}, "Left Motor")
         await connect(session, other, {"value": 1})
         update = await listed(session, one, other)
-        await _named(session, {one: "left motor", other: None})
+        await _named(session, {one: "Left Motor", other: None})
         for message in session.received:
             if message.event >= update.event and other in aliases(message):
                 absent(message, f"no alias of {other}")
         await done(session, "alias", uid=other, alias="ä€ arm")
-        await _named(session, {one: "left motor", other: "ä€ arm"})
-        await done(session, "alias", uid=one, alias="right motor")
-        await _named(session, {one: "right motor", other: "ä€ arm"})
+        await _named(session, {one: "Left Motor", other: "ä€ arm"})
+        await done(session, "alias", uid=one, alias="Right Motor")
+        await _named(session, {one: "Right Motor", other: "ä€ arm"})
         for size in (32, 256):
             await done(session, "alias", uid=one, alias="x" * size)
             await _named(session, {one: "x" * size, other: "ä€ arm"})
@@ -320,11 +320,18 @@ async def test_aliases(iut: Iut) -> None:
 
 async def _named(session: Session, wanted: dict[str, str | None]) -> None:
     """Wait for an update in which these devices have these aliases, or none."""
-    await until(
-        session,
-        f"the aliases {shown(wanted)}",
-        lambda update: {uid: aliases(update).get(uid) for uid in wanted} == wanted,
-    )
+    expected = f"the aliases {shown(wanted)}"
+
+    def named(update: Message) -> dict[str, Any]:
+        return {uid: aliases(update).get(uid) for uid in wanted}
+
+    try:
+        await until(session, expected, lambda update: named(update) == wanted)
+    except Violation as missing:
+        if not (updates := [message for message in session.received if message.name == UPDATE]):
+            raise
+        came = f"{shown(aliases(updates[-1]))} came"
+        raise Violation(expected, came, event=updates[-1].event) from missing
 
 
 @requirement("update.disconnected")

@@ -167,11 +167,13 @@ class Told:
             told = self.values()
             return all(name in told and equal(wanted[name], told[name]) for name in wanted)
 
-        expected = f"{shown(wanted)} to be sent for {self.uid}"
         try:
-            await until(self.session, expected, holds, requirement)
+            await until(self.session, "values to be sent", holds, requirement)
         except Violation as missing:
             told = self.values()
             requirement = self.about(wanted) or requirement
-            came = shown({name: told[name] for name in wanted if name in told})
+            # Only what is wrong, of which there may be little among much.
+            lost = {n: v for n, v in wanted.items() if n not in told or not equal(v, told[n])}
+            expected = f"{shown(lost)} to be sent for {self.uid}"
+            came = shown({name: told[name] for name in lost if name in told})
             raise Violation(expected, f"{came} was", requirement) from missing

@@ -1,5 +1,7 @@
 """Faults of the update publisher in which devices it knows, and which values of theirs."""
 
+from typing import Any
+
 from mocks.deviations import fault
 from mocks.runtime.update_publisher import Publisher, Values
 
@@ -38,3 +40,75 @@ class ValuesOfBefore(Publisher):
     def connect(self, uid: str, params: Values, alias: str | None) -> None:
         self.known = getattr(self, "known", {})
         super().connect(uid, self.known.setdefault(uid, params), alias)
+
+
+@fault("first-values-for-ever", violates="update.changed")
+class FirstValuesForEver(Publisher):
+    """Tells the values with which a device was connected."""
+
+    def change(self, uid: str, values: Values) -> None:
+        pass
+
+
+@fault("one-change-an-update", violates="update.changed", subtle=True)
+class OneChangeAnUpdate(Publisher):
+    """Keeps the latest change of a device, and loses others before the next update."""
+
+    def change(self, uid: str, values: Values) -> None:
+        super().change(uid, values)
+        self.changed[uid] = dict(values)
+
+
+@fault("false-is-no-change", violates="update.changed", subtle=True)
+class FalseIsNoChange(Publisher):
+    """Leaves out what has become false or 0."""
+
+    def values(self, uid: str) -> Any:
+        return {name: value for name, value in super().values(uid).items() if value}
+
+
+class EverythingNowAndThen(Publisher):
+    """Sends all values in every tenth update, so that what was left out comes some time."""
+
+    updates = 0
+
+    def update(self) -> None:
+        self.updates += 1
+        super().update()
+
+    def values(self, uid: str) -> Any:
+        return super().values(uid) | (self.devices[uid] if self.updates % 10 == 0 else {})
+
+
+@fault("one-change-and-everything-later", violates="update.changed", subtle=True)
+class OneChangeAndEverythingLater(EverythingNowAndThen, OneChangeAnUpdate):
+    """Loses all changes of a device but the latest until it sends everything."""
+
+
+@fault("false-comes-later", violates="update.changed", subtle=True)
+class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
+    """Leaves out what has become false or 0 until it sends everything."""
+
+
+@fault("small-changes-left-out", violates="update.changed", subtle=True)
+class SmallChangesLeftOut(Publisher):
+    """Takes a change of a float by less than 0.01 for noise."""
+
+    def change(self, uid: str, values: Values) -> None:
+        before = self.devices[uid]
+        told = {
+            name: value
+            for name, value in values.items()
+            if not isinstance(value, float) or abs(value - before.get(name, 0.0)) >= 0.01
+        }
+        super().change(uid, told)
+
+
+@fault("first-of-a-period", violates="update.changed", subtle=True)
+class FirstOfAPeriod(Publisher):
+    """Tells the first value that a parameter has had since the last update."""
+
+    def change(self, uid: str, values: Values) -> None:
+        told = dict(self.changed[uid])
+        super().change(uid, values)
+        self.changed[uid].update(told)

@@ -180,78 +180,6 @@ class OneGoesTwoMissing(Publisher):
         return dict(list(super().sd().items())[gone:])
 
 
-@fault("first-values-for-ever", violates="update.changed")
-class FirstValuesForEver(Publisher):
-    """Tells the values with which a device was connected."""
-
-    def change(self, uid: str, values: Values) -> None:
-        pass
-
-
-@fault("one-change-an-update", violates="update.changed", subtle=True)
-class OneChangeAnUpdate(Publisher):
-    """Keeps the latest change of a device, and loses others before the next update."""
-
-    def change(self, uid: str, values: Values) -> None:
-        super().change(uid, values)
-        self.changed[uid] = dict(values)
-
-
-@fault("false-is-no-change", violates="update.changed", subtle=True)
-class FalseIsNoChange(Publisher):
-    """Leaves out what has become false or 0."""
-
-    def values(self, uid: str) -> Any:
-        return {name: value for name, value in super().values(uid).items() if value}
-
-
-class EverythingNowAndThen(Publisher):
-    """Sends all values in every tenth update, so that what was left out comes some time."""
-
-    updates = 0
-
-    def update(self) -> None:
-        self.updates += 1
-        super().update()
-
-    def values(self, uid: str) -> Any:
-        return super().values(uid) | (self.devices[uid] if self.updates % 10 == 0 else {})
-
-
-@fault("one-change-and-everything-later", violates="update.changed", subtle=True)
-class OneChangeAndEverythingLater(EverythingNowAndThen, OneChangeAnUpdate):
-    """Loses all changes of a device but the latest until it sends everything."""
-
-
-@fault("false-comes-later", violates="update.changed", subtle=True)
-class FalseComesLater(EverythingNowAndThen, FalseIsNoChange):
-    """Leaves out what has become false or 0 until it sends everything."""
-
-
-@fault("small-changes-left-out", violates="update.changed", subtle=True)
-class SmallChangesLeftOut(Publisher):
-    """Takes a change of a float by less than 0.01 for noise."""
-
-    def change(self, uid: str, values: Values) -> None:
-        before = self.devices[uid]
-        told = {
-            name: value
-            for name, value in values.items()
-            if not isinstance(value, float) or abs(value - before.get(name, 0.0)) >= 0.01
-        }
-        super().change(uid, told)
-
-
-@fault("first-of-a-period", violates="update.changed", subtle=True)
-class FirstOfAPeriod(Publisher):
-    """Tells the first value that a parameter has had since the last update."""
-
-    def change(self, uid: str, values: Values) -> None:
-        told = dict(self.changed[uid])
-        super().change(uid, values)
-        self.changed[uid].update(told)
-
-
 @fault("floats-as-integers", violates="update.values")
 class FloatsAsIntegers(Publisher):
     """Writes floats as integers."""
@@ -317,6 +245,14 @@ class AliasesCut(Publisher):
 
     def named(self) -> dict[Any, Any]:
         return {uid: alias[:31] for uid, alias in super().named().items()}
+
+
+@fault("aliases-in-lower-case", violates="update.aliases", subtle=True)
+class AliasesInLowerCase(Publisher):
+    """Writes aliases in lower case."""
+
+    def named(self) -> dict[Any, Any]:
+        return {uid: alias.lower() for uid, alias in super().named().items()}
 
 
 @fault("aliases-once", violates="update.aliases", subtle=True)
