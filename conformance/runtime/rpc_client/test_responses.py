@@ -16,6 +16,7 @@ from conformance.verdicts import NotExercised
 RESULTS: list[Any] = [
     *(None, False, True, 0, -1, 2**53 - 1, 0.5, "", "text", "ä€😀", [], {}, [None], [[], [1]]),
     *({"a": {"b": [None]}}, [1, "error", None], {"error": "x"}, {"message": "no error"}, "x" * 300),
+    *({"none": None, "some": 0.1}, 1e300, -(2**31) - 1, 2**32),
 ]
 ERRORS: list[Any] = [
     *({"message": "failed", "code": 17}, "failed", ["failed", {}], 17, -1, 0.5, True),

@@ -20,6 +20,19 @@ class AnswersRequests(Client):
         super().take(frame)
 
 
+@variant("introduces-itself", of="rpc.notification-form")
+class IntroducesItself(Client):
+    """Notifies its server of what it is, and of every call."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.send(self.notification("hello", ["client", 1]))
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        self.send(self.notification("calling", [method]))
+        return super().request(number, method, params)
+
+
 @variant("ids-downwards", of="rpc.request-id")
 class IdsDownwards(Client):
     """Counts its ids down from the highest."""

@@ -205,6 +205,18 @@ class ShortNotifications(Client):
         return [2, method, *([params] if params else [])]
 
 
+@fault("notifies-once", violates="rpc.notification-form", subtle=True)
+class NotifiesOnce(Client):
+    """Sends no notification that is the same as the one before."""
+
+    before: Any = None
+
+    async def notify(self, method: str, params: list[Any]) -> None:
+        known, self.before = self.before, [method, params]
+        if known != self.before:
+            await super().notify(method, params)
+
+
 @fault("waits-after-notifying", violates="rpc.notification-waits-for-nothing")
 class WaitsAfterNotifying(Client):
     """Waits for the server to take notice."""

@@ -42,6 +42,16 @@ class FalseAsNil(Client):
         super().response(number, error, result or None)
 
 
+@fault("nil-members-left-out", violates="rpc.success", subtle=True)
+class NilMembersLeftOut(Client):
+    """Hands on a map without those of its members that are nil."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        if isinstance(result, dict):
+            result = {key: value for key, value in result.items() if value is not None}
+        super().response(number, error, result)
+
+
 @fault("only-maps-are-errors", violates="rpc.failure")
 class OnlyMapsAreErrors(Client):
     """Takes an error that is not a map for no error."""
