@@ -22,6 +22,7 @@ ABSENT = "conformance_no_such_procedure"
 """The name of a procedure that no server has."""
 
 SEGMENTATION = "encoding.segmentation"
+_IDS = "rpc.response-id"
 
 _PROBES: dict[str, list[Any]] = {
     "echo": ["x"],
@@ -63,7 +64,7 @@ async def answers(
             known = (RESPONSE, NOTIFICATION)
             foreign = next((m for m in session.received if m.name not in known), None)
             if other := foreign or strange:
-                about = "rpc.own-direction" if foreign else "rpc.response-id"
+                about = "rpc.own-direction" if foreign else _IDS
                 instead = f"{shown(other.value)} came"
                 raise Violation(late.expected, instead, about, other.event) from late
             if total == 1:
@@ -75,6 +76,9 @@ async def answers(
             missing.remove(number)
             told: list[Any] = [*message.value[2:], None, None]
             came[number] = (told[0], told[1])
+        elif any(finding.requirement == _IDS for finding in session.judge.findings):
+            instead = f"{shown(message.value)} came"
+            raise Violation(f"{RESPONSE} {text}", instead, _IDS, message.event)
         else:
             strange = strange or message
     return came
@@ -191,12 +195,15 @@ async def hundred(iut: Iut, cut: Segmentation | None = None) -> None:
     numbers = [1000 + 7 * index for index in range(100)]
     async with iut.session() as session:
         echo = await echoing(iut, session)
-        requests = (echo.request(number, number) for number in numbers)
+        # Long responses right behind each other, where nothing but that is unusual about them.
+        long = () if cut else numbers[40:43]
+        sent = {number: [number, "x" * 20_000 * (number in long)] for number in numbers}
+        requests = (echo.request(number, *sent[number]) for number in numbers)
         await session.send(*requests, segmentation=cut)
         how = " of a hundred in one write" if cut else " of a hundred"
         came = await answers(session, numbers, how, "rpc.pipelining")
         for number in numbers:
-            check_success(came[number], [number], f"request {number}", "rpc.result")
+            check_success(came[number], sent[number], f"request {number}", "rpc.result")
 
 
 async def misanswered(iut: Iut) -> str:

@@ -62,6 +62,18 @@ class ErrorOfBefore(Server):
         self.before = error
 
 
+@fault("answers-by-heart", violates="rpc.result", subtle=True)
+class AnswersByHeart(Server):
+    """Answers a request as it has answered an earlier one with that id."""
+
+    def __init__(self, number: int = 1) -> None:
+        super().__init__(number)
+        self.answered: dict[int, tuple[Any, Any]] = {}
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, *self.answered.setdefault(number, (error, result)))
+
+
 @fault("empty-for-nothing", violates="rpc.nil-result")
 class EmptyForNothing(Server):
     """Answers an empty map where there is nothing to answer."""

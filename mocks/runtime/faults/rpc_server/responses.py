@@ -1,5 +1,6 @@
 """Faults of the RPC server in its responses: their form, their ids, how many there are."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -163,6 +164,16 @@ class FiveAtATime(Server):
             super().request(number, method, params)
 
 
+@fault("pieces-by-turns", violates="rpc.response-form", subtle=True)
+class PiecesByTurns(Server):
+    """Writes responses in pieces of four kilobytes, by turns where there are several."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data[:4096])
+        if data[4096:]:
+            asyncio.get_running_loop().call_soon(self.write, data[4096:])
+
+
 @fault("fifty-in-a-read", violates="encoding.segmentation", subtle=True)
 class FiftyInARead(Server):
     """Takes at most fifty requests from one read."""
@@ -236,6 +247,22 @@ class IdsOfAllClientsOnce(IdsOfAllClients):
     def answer(self, number: int, error: Any, result: Any) -> None:
         super().answer(number, error, result)
         self.clients.pop(number, None)
+
+
+@fault("answers-to-the-newest", violates="rpc.clients-apart", subtle=True)
+class AnswersToTheNewest(Server):
+    """Sends every response to the client that has connected last."""
+
+    newest: ClassVar[list[Stream]] = []
+
+    async def run(self, stream: Stream) -> None:
+        self.newest[:] = [stream]
+        await super().run(stream)
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        own, self.stream = self.stream, self.newest[0]
+        super().answer(number, error, result)
+        self.stream = own
 
 
 @fault("answers-to-everybody", violates="rpc.clients-apart")
