@@ -54,12 +54,14 @@ async def test_list(iut: Iut) -> None:
 
 @requirement("lifecycle.listed")
 async def test_list_of_many(iut: Iut) -> None:
-    """Where there are a dozen buffers, each of them is listed."""
+    """Where there are twenty buffers, each of them is listed, and can be read."""
     async with memory_tester(iut) as tester:
-        buffers = [await tester.make("limit-switch") for _ in range(12)]
+        buffers = [await tester.make("limit-switch") for _ in range(20)]
         names = await listed(tester)
         for buffer in buffers:
-            is_listed(names, buffer, "one of twelve")
+            is_listed(names, buffer, "one of twenty")
+        for buffer in buffers:
+            await reads(buffer, "switch0", bool((await buffer.look())["read.params.switch0"]))
 
 
 def is_listed(names: list[str], buffer: Buffer, how: str) -> None:

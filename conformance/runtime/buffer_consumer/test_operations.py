@@ -1,7 +1,6 @@
 """What holds for every operation of a consumer: the mutex, the valid bit, what stays as it is."""
 
 import asyncio
-import time
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
@@ -12,8 +11,8 @@ from conformance.runtime.memory.operations import Operation, offered, run
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.taking import some_succeed
 from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.writing import ROUNDS, Writing, writes_whole
 
-ROUNDS = 1000
 BATCH = 50  # operations that are asked for at once
 
 GET_VALUE = Operation("get_value", {"param": "angle"})
@@ -23,6 +22,12 @@ SET_VALUE = Operation(
     ("write.params.angle", "write.timestamp", "control.write"),
 )
 OPERATIONS = (GET_VALUE, SET_VALUE)
+WRITING = Writing(
+    "set_value",
+    ("write.params.mode", "write.timestamp", "control.write"),
+    "set-value.bit",
+    lambda value: {"param": "mode", "value": value},
+)
 BESIDE = ("mode", "grip", "target")  # parameters that others write meanwhile
 
 
@@ -214,51 +219,9 @@ async def test_reads_under_contention(iut: Iut) -> None:
 
 @requirement("operations.atomic")
 async def test_writes_under_contention(iut: Iut) -> None:
-    """A thousand times a value is written while another process takes values: no bit is lost.
+    """A thousand times a value is written while another process takes values: none without bit.
 
-    A look at a new value finds its bit and its time, too; a bit that was cleared comes with a
-    new value only.
+    A look at a new value finds its bit and its time, too; a bit that was cleared comes with a new
+    value only.
     """
-    async with memory_tester(iut) as tester:
-        buffer = await tester.make("arm")
-        bit = buffer.bits(["mode"])
-        await buffer.put({"control.write": 0, "write.params.mode": 0, "write.timestamp": 1.0})
-        upper, came = tester.session.instance.upper, []
-        began = time.time()
-        await set_value(buffer, "mode", 0)
-        first = await buffer.look()
-        first.holds({"control.write": bit}, "set-value.bit")
-        first.stamped("write", began, "set-value.timestamp")
-        await buffer.put({"control.write": 0, "write.timestamp": 1.0})
-
-        async def write() -> None:
-            for start in range(0, ROUNDS, BATCH):
-                asked = (
-                    upper("set_value", **buffer.arguments, param="mode", value=number + 1)
-                    for number in range(start, start + BATCH)
-                )
-                came.extend(await asyncio.gather(*asked))
-
-        writing = asyncio.create_task(write())
-        before, looks, over, since = 0, 0, False, time.time()
-        while not over:
-            over = writing.done()
-            async with buffer.held():
-                value, found = map(buffer.peek_at, ("write.params.mode", "control.write"))
-                stamp = buffer.peek_at("write.timestamp")
-                if value != before or found:
-                    image = buffer.peek()
-                    image.holds({"control.write": bit})
-                    image.stamped("write", since)
-                    check(
-                        value != before or stamp > 1.0,
-                        f"{buffer.place('control.write')} to be set for a new value only",
-                        f"it is set, and the value is {value} as before",
-                    )
-                    before, looks, since = value, looks + 1, time.time()
-                    buffer.poke({"control.write": 0, "write.timestamp": 1.0})
-            await asyncio.sleep(0)
-        await writing
-        tester.session.note("contention", None, written=ROUNDS, taken=looks)
-        some_succeed("set_value", came)
-        check(looks > 0, "values to be written", "none was seen")
+    await writes_whole(iut, WRITING)

@@ -73,7 +73,7 @@ async def test_values_one_after_the_other(iut: Iut) -> None:
 
 @requirement("set-data.bits")
 async def test_bits(iut: Iut) -> None:
-    """set_data adds its bits to those that are set, also for the same value."""
+    """set_data adds its bits to those that are set: of the same value again, of all at once."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         bits = buffer.bits
@@ -86,6 +86,10 @@ async def test_bits(iut: Iut) -> None:
         await buffer.put({"control.update": 0})
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.25})
         (await buffer.look()).holds({"control.update": bits(["angle"])})
+        known = [param for param in buffer.peripheral.params if param.readable]
+        every = {param.name: sample(param, 1) for param in known}
+        await tester.tested("set_data", **buffer.arguments, values=every)
+        (await buffer.look()).holds({"control.update": bits(every)})
 
 
 @requirement("set-data.timestamp")

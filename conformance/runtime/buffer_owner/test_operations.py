@@ -9,6 +9,7 @@ from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_
 from conformance.runtime.memory.operations import offered, run
 from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
+from conformance.runtime.memory.writing import Writing, writes_whole
 
 
 @requirement("operations.mutex")
@@ -176,3 +177,20 @@ async def test_contention(iut: Iut) -> None:
 async def test_bits_under_contention(iut: Iut) -> None:
     """A thousand times what is to be read is taken while another process asks for more."""
     await loses_no_bit(iut, "get_read")
+
+
+WRITING = Writing(
+    "set_data",
+    ("read.params.ticks", "read.timestamp", "control.update"),
+    "set-data.bits",
+    lambda value: {"values": {"ticks": value}},
+)
+
+
+@requirement("operations.atomic")
+async def test_data_under_contention(iut: Iut) -> None:
+    """A thousand times data are set while another process takes them: none without its bit.
+
+    A look at a new value finds its bit and its time, too.
+    """
+    await writes_whole(iut, WRITING)

@@ -5,7 +5,7 @@ import struct
 import time
 from typing import Any
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.encodings import encodings
 from conformance.runtime.gamepad_receiver.tester import (
@@ -16,6 +16,7 @@ from conformance.runtime.gamepad_receiver.tester import (
     pad,
 )
 from conformance.runtime.memory.catalog import BOOLEAN
+from conformance.runtime.memory.held_mutex import LONG
 from conformance.verdicts import Violation
 
 BUTTONS = 17
@@ -154,6 +155,27 @@ async def test_timestamp(iut: Iut) -> None:
                 if image["read.timestamp"] != 1.0 or left() < 0:
                     break
                 await asyncio.sleep(0.005)
+            image.stamped("read", since)
+
+
+@requirement("set-data.timestamp")
+@lasting
+async def test_time_behind_the_mutex(iut: Iut) -> None:
+    """The timestamp is of the write, however long it had to wait for the mutex."""
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
+        async with buffer.held():
+            await tester.play({"0": pad(1, lx=-0.5)})
+            # While it waits for the mutex it may answer nothing, so that no event ends this.
+            await asyncio.sleep(LONG)
+        since = time.time()
+        try:
+            image = await tester.shows("0", {"lx": -0.5})
+        except Violation:
+            # It may have given that message up, and then the next one counts.
+            await tester.plays({"0": pad(1, lx=-0.25)}, "0", {"lx": -0.25})
+        else:
             image.stamped("read", since)
 
 

@@ -33,6 +33,16 @@ class ListsEight(Consumer):
         return [name for names in by_type.values() for name in names[:8]]
 
 
+@fault("sixteen-views", violates="get-value.value", subtle=True)
+class SixteenViews(Consumer):
+    """Has views of sixteen buffers at most, and cannot read any further one."""
+
+    async def get_value(self, buffer: Buffer, name: str) -> Warned:
+        if buffer.name not in [*self.buffers][:16]:
+            raise ValueError("too many buffers")
+        return await super().get_value(buffer, name)
+
+
 @fault("lists-what-it-listed", violates="lifecycle.listed", subtle=True)
 class ListsWhatItListed(Consumer):
     """Goes on to list what it has listed once, and what it finds new."""

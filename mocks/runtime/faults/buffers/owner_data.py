@@ -123,6 +123,14 @@ class OnlyChangesMarked(Owner):
         return warnings
 
 
+@fault("bits-of-four", violates="set-data.bits", subtle=True)
+class BitsOfFour(Owner):
+    """Sets the bits of four parameters at most."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        super().mark(buffer, bitmap, list(names)[:4])
+
+
 @fault("milliseconds", violates="set-data.timestamp")
 class Milliseconds(Owner):
     """Has timestamps in milliseconds."""

@@ -112,6 +112,22 @@ class ClearsReadLater(Owner):
         return names
 
 
+@fault("bits-in-a-second-step", violates="operations.atomic", subtle=True)
+class BitsInASecondStep(Owner):
+    """Releases the mutex between the values and their bits."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if bitmap != "update":
+            super().mark(buffer, bitmap, names)
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        warnings = await super().set_data(buffer, values)
+        await asyncio.sleep(0.0005)
+        async with self.operation(buffer):
+            super().mark(buffer, "update", values)
+        return warnings
+
+
 @fault("data-fill-the-block", violates="operations.nothing-else")
 class DataFillTheBlock(Owner):
     """Sets the values of the read block that it is not given to zero."""

@@ -8,6 +8,7 @@ from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.memory.catalog import Parameter
 from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import fault
+from mocks.runtime.faults.buffers.operations import TimeOfAsking
 from mocks.runtime.gamepad_receiver import AXES, Receiver
 from mocks.runtime.memory.peer import Buffer
 
@@ -203,6 +204,11 @@ class SinceTheStart(Receiver):
 
     def now(self) -> float:
         return time.monotonic()
+
+
+@fault("asked-is-written", violates="set-data.timestamp", subtle=True)
+class AskedIsWritten(TimeOfAsking, Receiver):
+    """Has the time at which it asked for the mutex in its timestamps."""
 
 
 @fault("unclamped", violates="catalog.clamped-data")
