@@ -189,6 +189,8 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
             return
     if not any(fastest.values()):
         raise NotExercised("no velocity of a motor was reported by the program 'drive'")
+    if silent := fastest.keys() - seen:
+        raise Inconclusive(f"no update of the motor at port {min(silent)} came ({UPDATES})")
     check(
         False,
         f"the motor with {LIGHT:g} kg m² to gain much more speed than the one with {HEAVY:g}",

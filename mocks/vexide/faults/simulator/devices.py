@@ -40,6 +40,17 @@ class OneDeviceReported(Simulator):
         super().send(message)
 
 
+@fault("last-port-for-all", violates="devices.update-on-change", subtle=True)
+class LastPortForAll(Simulator):
+    """Names in each DeviceUpdate the port that was configured last."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            kind, number = [*self.robot.motors][-1]
+            message = {"DeviceUpdate": {**message["DeviceUpdate"], "port": {kind: number}}}
+        super().send(message)
+
+
 @fault("only-at-rest", violates="devices.update-on-change", subtle=True)
 class OnlyAtRest(Simulator):
     """Sends DeviceUpdates that always tell the state with which a motor began."""
