@@ -65,7 +65,7 @@ class ClientTester(Tester):
         number = fresh_number()
         await session.send(ping(number))
         left = session.left("response", "response")
-        while message := await session.watch("Pong", within=left):
+        while message := await session.watch("Pong", within=left, requirement="pong.each"):
             if message.value["number"] == number:
                 return True
             if _none_left(session):
