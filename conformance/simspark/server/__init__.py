@@ -10,3 +10,14 @@ async def smoke(iut: Iut) -> None:
     """A monitor is sent the environment, the game state and the scene, and then further states."""
     async with watching(iut, begins=False) as watch:
         await watch.some(2)
+
+
+async def basis(iut: Iut) -> str:
+    """What it violates whose updates do not show where the ball is, as its full graphs do."""
+    async with watching(iut) as watch:
+        for place in (watch.place(-0.3, 0.2), watch.place(0.4, -0.4)):
+            await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
+            await watch.settle()
+        if await watch.only_in_full(place.taken, "the ball is not where it was put"):
+            return "header.partial-carries-changes"
+    return ""

@@ -141,6 +141,18 @@ class Watch:
                 return False
         return True
 
+    async def only_in_full(self, holds: Callable[[View], Any], otherwise: str) -> bool:
+        """Whether something does not come to be seen until a full scene graph is asked for.
+
+        Raises Inconclusive where that does not show it either.
+        """
+        if not await self.never(holds, self.session.seconds("response")):
+            return False
+        await self.command("(reqfullstate)")
+        if await self.never(holds, self.session.seconds("response")):
+            raise Inconclusive(otherwise)
+        return True
+
     async def obeys(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation unless a command, the score, still has its effect."""
         goals = next(_scores)

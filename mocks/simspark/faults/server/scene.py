@@ -104,6 +104,13 @@ class CoarseUpdates(_Unmoved):
     enough = 0.5
 
 
+@fault("ball-not-updated", violates="header.partial-carries-changes")
+class BallNotUpdated(_Unmoved):
+    """Tells where the ball is in full graphs only."""
+
+    enough = 1000.0
+
+
 @fault("steps-not-added-up", violates="header.partial-carries-changes", subtle=True)
 class StepsNotAddedUp(_Unmoved):
     """Updates the ball where it has moved by four centimetres since the last message."""
