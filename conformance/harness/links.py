@@ -62,7 +62,8 @@ class Link:
                 break
             await self.close()
             other.another = self.another
-            self.__dict__.update(vars(other))  # from now on this is that one
+            vars(self).clear()  # how it ended is forgotten
+            vars(self).update(vars(other))  # from now on this is that one
             data = await self._read()
         self.another = None
         return data

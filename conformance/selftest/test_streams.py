@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import struct
 import sys
 
 import pytest
@@ -55,6 +56,25 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
     assert await link.read() == b"last words"
     assert await link.read() == b""
     await link.close()
+
+
+async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
+    """However it ended: what the peer has to say comes over the next one, which is not reset."""
+    listener = await links.Listener().start("127.0.0.1:0")
+    where = ("127.0.0.1", int(listener.address.rpartition(":")[2]))
+    for last in (b"", b"", b"said"):
+        with socket.create_connection(where) as peer:
+            if last:
+                peer.sendall(last)
+            else:
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    link = await listener.accept()
+    link.another = listener.accept
+    assert await asyncio.wait_for(link.read(), DEADLINE) == b"said"
+    assert await asyncio.wait_for(link.read(), DEADLINE) == b""
+    assert not (link.reset or link.broken)
+    await link.close()
+    await listener.close()
 
 
 @pytest.mark.parametrize(
