@@ -295,8 +295,8 @@ async def test_velocity_takes_the_spin(iut: Iut) -> None:
             requirement="ball.pos",
             now=places_of_balls,
         )
-        still = _Turning(watch.view, nodes)
-        while any(watch.view.poses[n][14] > HIGH for n in nodes):
+        still, left = _Turning(watch.view, nodes), watch.session.left("response")
+        while left() > 0 and any(watch.view.poses[n][14] > HIGH for n in nodes):
             check(
                 not still.has(watch.view),
                 "the ball not to turn in the air after (vel 0 0 0)",
