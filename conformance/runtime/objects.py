@@ -1,7 +1,7 @@
 """Finds where a MessagePack object ends, or a part of it stands, without making any of it.
 
-It takes no more memory than a number for each level of nesting, so an object that announces four
-thousand million elements costs nothing until they come. Formats: MessagePack specification.
+It takes no more memory than a number for each level of nesting. An object that announces more than
+is read is none at once. Formats: MessagePack specification.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,8 @@ class Ending:
             if size is None:
                 return None
             self._at += size
-            if self._at > LIMIT:
+            # An element has a byte at least.
+            if self._at + elements > LIMIT:
                 raise Malformed(f"an object of more than {LIMIT} bytes")
             self._open[-1] -= 1
             if elements:

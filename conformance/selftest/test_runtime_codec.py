@@ -126,7 +126,7 @@ def test_shapes(data: bytes, name: str, value: Any) -> None:
     assert (frame.name, frame.value) == (name, value)
 
 
-@pytest.mark.parametrize("data", [b"\xdd\xff\xff\xff\xff\x01", b"\xdf\xff\xff\xff\xff\xa1a"])
+@pytest.mark.parametrize("data", [b"\xdd\x01\xff\x00\x00\x01", b"\xdf\x00\xff\x00\x00\xa1a"])
 def test_what_is_announced_takes_no_memory(data: bytes) -> None:
     decoder = Decoder()
     assert decoder.feed(data) == []
@@ -135,7 +135,14 @@ def test_what_is_announced_takes_no_memory(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xc1", b"\xc6" + (LIMIT + 1).to_bytes(4, "big"), b"\x91" * (DEPTH + 1)]
+    "data",
+    [
+        b"\xc1",
+        b"\xc6" + (LIMIT + 1).to_bytes(4, "big"),
+        b"\xdd" + (LIMIT + 1).to_bytes(4, "big"),
+        b"\xdf\xff\xff\xff\xff\xa1a",
+        b"\x91" * (DEPTH + 1),
+    ],
 )
 def test_what_cannot_be_read_ends_the_reading(data: bytes) -> None:
     decoder = Decoder()

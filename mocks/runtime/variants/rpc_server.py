@@ -92,6 +92,26 @@ class ClosesUponMalformed(Server):
         self.close()
 
 
+@variant("errors-upon-unreadable", of="robustness.broken-bytes")
+class ErrorsUponUnreadable(Server):
+    """Answers what it cannot read by an error of the id 0, and closes the connection."""
+
+    def unreadable(self, frame: Frame) -> None:
+        self.answer(0, {"message": "not MessagePack"}, None)
+        super().unreadable(frame)
+
+
+@variant("differences-are-floats", of="rpc.result")
+class DifferencesAreFloats(Server):
+    """Subtracts as floats, and answers whole ones as such, too."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        called = super().procedure(method)
+        if method != "subtract":
+            return called
+        return lambda *args: float(called(*args))
+
+
 @variant("silent-upon-malformed", of="robustness.malformed-requests")
 class SilentUponMalformed(Server):
     """Answers nothing but requests."""
