@@ -72,10 +72,15 @@ def is_listed(names: list[str], buffer: Buffer, how: str) -> None:
 
 @requirement("lifecycle.invalid-absent")
 async def test_invalid_is_absent(iut: Iut) -> None:
-    """An operation on an invalid buffer has the same outcome as one on a missing buffer."""
+    """An operation on an invalid buffer has the same outcome as one on a missing one.
+
+    That stays missing: it is for its owner to make it.
+    """
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm", valid=False)
-        absent = {**buffer.arguments, "buffer": f"rt-arm-{new_uid()}-xabsent"}
+        missing = f"rt-arm-{new_uid()}-xabsent"
+        tester.names.add(missing)
+        absent = {**buffer.arguments, "buffer": missing}
         for name, more in (
             ("get_value", {"param": "angle"}),
             ("set_value", {"param": "angle", "value": 0.5}),
@@ -87,6 +92,8 @@ async def test_invalid_is_absent(iut: Iut) -> None:
                 f"'{name}' on an invalid buffer to {'succeed' if none.ok else 'fail'} as on none",
                 "it succeeded" if invalid.ok else f"it failed: {invalid.why}",
             )
+            expected = f"no object to be made by '{name}' on a missing buffer"
+            check(memory.inode(missing) is None, expected, f"there is one named {missing}")
 
 
 @requirement("lifecycle.views-stay")

@@ -38,7 +38,9 @@ async def test_unknown_buffers(iut: Iut) -> None:
     """An operation on a buffer that does not exist fails, and the next one succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        for name in (f"rt-arm-{new_uid()}", "", "../rt-arm-1", "x" * 300):
+        missing = f"rt-arm-{new_uid()}"
+        tester.names.add(missing)
+        for name in (missing, "", "../rt-arm-1", "x" * 300):
             answer = await tester.ask("get_value", buffer=name, type="arm", param="angle")
             failed = not answer.ok or bool(answer.warnings)
             check(failed, f"get_value of {name[:20]!r} to fail", "it succeeded")

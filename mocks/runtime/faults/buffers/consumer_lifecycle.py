@@ -9,7 +9,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
@@ -81,6 +81,16 @@ class InvalidReadsNothing(Consumer):
 
     async def get_value(self, buffer: Buffer, name: str) -> Warned:
         return await super().get_value(buffer, name) if buffer["valid"] else Warned(None, [])
+
+
+@fault("makes-the-missing", violates="lifecycle.invalid-absent", subtle=True)
+class MakesTheMissing(Consumer):
+    """Opens a buffer that is not there by making an empty one."""
+
+    def open(self, name: str, type_: str) -> Buffer:
+        if name.startswith("rt-") and not (FOLDER / name).exists():
+            Mapped.create(name, 1).close()
+        return super().open(name, type_)
 
 
 @fault("invalid-writes-nowhere", violates="lifecycle.invalid-absent", subtle=True)
