@@ -41,7 +41,7 @@ CALL = Course(
         Call.UNUSED: {
             (CLIENT, REQUEST): Call.OPEN,
             (SERVER, RESPONSE): Violates(
-                "rpc.response-id", "the id {id} came, where the open requests are {open}"
+                "rpc.response-id", "the id {id} came, which no open request has"
             ),
         },
         Call.OPEN: {
@@ -196,8 +196,7 @@ class Oracle:
             return
         _, number, error, result, *_ = value
         walk = self._walk(number) if type(number) is int else Walk(CALL)
-        waiting = _few(self._open) or "none"
-        wrong = walk.step(SERVER, RESPONSE, id=shown(number), open=waiting)
+        wrong = walk.step(SERVER, RESPONSE, id=shown(number))
         if not wrong:
             self.exercised |= {"rpc.response-id", "rpc.each-answered"}
         elif not self._lenient:
