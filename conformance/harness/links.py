@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
+_LOOK = 0.3  # seconds in which a peer that only looks whether somebody listens has closed again
 _UNREAD = 0.02  # the same of a peer that has not read one in that time
 
 
@@ -53,10 +55,11 @@ class Link:
         self._tcp = tcp
         self._settle = _SETTLE
         self._about_to_write = False
+        self._made = time.monotonic()
 
     async def read(self) -> bytes:
         data = await self._read()
-        while not data and self.another and (other := await self.another()):
+        while not data and self._looked() and self.another and (other := await self.another()):
             if self.another is None:  # we have written to the one that has ended
                 await other.close()
                 break
@@ -67,6 +70,10 @@ class Link:
             data = await self._read()
         self.another = None
         return data
+
+    def _looked(self) -> bool:
+        """Whether it ended so soon that its peer cannot have waited for anything."""
+        return time.monotonic() - self._made < _LOOK
 
     async def _read(self) -> bytes:
         try:
