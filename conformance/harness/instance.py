@@ -213,7 +213,7 @@ class Instance:
                 await (await self.link(next(iter(self.role.channels), ""))).close()
             else:
                 anyone = asyncio.wait(listening, return_when=asyncio.FIRST_COMPLETED)
-                await self._within_startup(anyone, "it did not connect")
+                await self._within("startup", anyone, "it did not connect")
         except Unreachable:
             return False
         finally:
@@ -223,14 +223,14 @@ class Instance:
 
     async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:
-            link: Link = await self._within_startup(listener.accept(), "it did not connect")
+            link: Link = await self._within("startup", listener.accept(), "it did not connect")
             link.another = functools.partial(self._another, listener)
             return link
         wire: Link | None = None
         # The bridge opens two connections and says which is which by their first byte.
         while wire is None or self.errors is None:
-            link = await self._within_startup(
-                listener.accept(), f"it did not start {{{self.role.bridge}}}"
+            link = await self._within(
+                "startup", listener.accept(), f"it did not start {{{self.role.bridge}}}"
             )
             if await link.read_exactly(1) == bridge.WIRE:
                 wire = link
@@ -264,7 +264,7 @@ class Instance:
                 await asyncio.sleep(_POLL)
 
         try:
-            return await self._within_startup(attempt(), f"it did not accept at {address}")
+            return await self._within("startup", attempt(), f"it did not accept at {address}")
         except Unreachable as error:
             if self.process is None and refused:
                 raise Unreachable(f"nothing accepts at {address}: {refused}") from error
@@ -274,9 +274,6 @@ class Instance:
                 plain = str(error).removesuffix(f"; {SLOW}")
                 raise Unreachable(f"{plain}; it listens at {', '.join(elsewhere)}") from error
             raise
-
-    async def _within_startup(self, waiting: Coroutine[Any, Any, T], failure: str) -> T:
-        return await self._within("startup", waiting, failure)
 
     async def _within(self, timing: str, waiting: Coroutine[Any, Any, T], failure: str) -> T:
         """Await it for as long as a timing says, or until the IUT's process has ended."""

@@ -4,16 +4,15 @@ import asyncio
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
+from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
+from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
 from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_new, waits_for_mutex
 from conformance.runtime.memory.operations import Operation, offered, run
 from conformance.runtime.memory.samples import sample
-from conformance.runtime.memory.taking import some_succeed
 from conformance.runtime.memory.tester import memory_tester
-from conformance.runtime.memory.writing import ROUNDS, Writing, writes_whole
-
-BATCH = 50  # operations that are asked for at once
+from conformance.runtime.memory.writing import Writing, writes_whole
 
 GET_VALUE = Operation("get_value", {"param": "angle"})
 SET_VALUE = Operation(
@@ -185,16 +184,9 @@ async def test_reads_under_contention(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"read.params.track": [0.0, 0.0, 0.0]})
-        upper, came = tester.session.instance.upper, []
-
-        async def read() -> None:
-            for _ in range(ROUNDS // BATCH):
-                asked = (
-                    upper("get_value", **buffer.arguments, param="track") for _ in range(BATCH)
-                )
-                came.extend(await asyncio.gather(*asked))
-
-        reading = asyncio.create_task(read())
+        came: list[Answer] = []
+        given = [{"param": "track"}] * ROUNDS
+        reading = asyncio.create_task(often(tester, buffer, "get_value", given, came))
         number = 0
         while not reading.done():
             number += 1

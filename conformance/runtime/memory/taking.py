@@ -3,21 +3,18 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from conformance.cases import check
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.running.patience import in_time
 from conformance.runtime.memory.answers import answers
-from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
 from conformance.runtime.memory.samples import extremes, sample
-from conformance.runtime.memory.tester import Tester, memory_tester
-from conformance.runtime.tester import ended, patience
-from conformance.verdicts import Inconclusive, Violation
+from conformance.runtime.memory.tester import memory_tester
+from conformance.verdicts import Violation
 
-ROUNDS = 1000
+_PLAINLY: list[dict[str, Any]] = [{}] * ROUNDS  # without arguments of their own
 STEPS = 8192  # times that is written meanwhile, at most
 
 
@@ -79,7 +76,7 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
         await buffer.put({bitmap: 0})
         cleared: list[int] = []
         answered: list[Answer] = []
-        taking = asyncio.create_task(_take(tester, buffer, operation, answered))
+        taking = asyncio.create_task(often(tester, buffer, operation, _PLAINLY, answered))
         number = 0
         while not taking.done() and number < STEPS:
             async with buffer.held():
@@ -118,7 +115,7 @@ async def loses_no_bit(iut: Iut, operation: str) -> None:
         buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"
         await buffer.put({bitmap: 0})
         answered: list[Answer] = []
-        taking = asyncio.create_task(_take(tester, buffer, operation, answered))
+        taking = asyncio.create_task(often(tester, buffer, operation, _PLAINLY, answered))
         given: Counter[str] = Counter()
         for name in itertools.islice(itertools.cycle(names), STEPS):
             if taking.done():
@@ -142,38 +139,6 @@ async def loses_no_bit(iut: Iut, operation: str) -> None:
                 "was set and has been cleared",
                 f"it did {told[name]} times",
             )
-
-
-async def _take(tester: Tester, buffer: Buffer, operation: str, answered: list[Answer]) -> None:
-    """Have an operation run a thousand times. Raises Inconclusive where it ceases to answer."""
-    upper, configuration = tester.session.instance.upper, tester.iut.configuration
-    # Fifty programs that are started at once may all take long.
-    hook = operation in configuration.hooks
-    patient = configuration.max_wait if hook else patience(tester.session)
-    for _ in range(ROUNDS // 50):
-        asked = [asyncio.create_task(upper(operation, **buffer.arguments)) for _ in range(50)]
-        try:
-            answered += [
-                await in_time(each, tester.session.left(patient))
-                for each in asyncio.as_completed(asked)
-            ]
-        except TimeoutError:
-            raise Inconclusive(
-                f"the operation '{operation}' was not answered any more within "
-                f"{patient:g} s, while another process wrote"
-            ) from None
-        finally:
-            await ended(asked)
-
-
-def some_succeed(operation: str, answers: Sequence[Answer]) -> None:
-    """Raise Inconclusive where an operation has always failed while another process wrote.
-
-    One may give up rather than wait for the mutex: then it is as if it had not been asked for.
-    """
-    if not any(answer.ok for answer in answers):
-        why = answers[0].why
-        raise Inconclusive(f"the operation '{operation}' failed while another process wrote: {why}")
 
 
 def _written(number: int) -> dict[str, Any]:

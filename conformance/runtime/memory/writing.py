@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import check
+from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.runtime.memory.taking import some_succeed
+from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
 from conformance.runtime.memory.tester import memory_tester
-
-ROUNDS = 1000
-_BATCH = 50  # operations that are asked for at once
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
         buffer = await tester.ready("arm")
         bit = buffer.bits([name])
         await buffer.put({bitmap: 0, value: 0, timestamp: 1.0})
-        upper, came = tester.session.instance.upper, []
+        came: list[Answer] = []
         began = time.time()
         await tester.means(operation, **buffer.arguments, **writing.given(0))
         first = await buffer.look()
@@ -50,15 +48,9 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
         first.stamped(block, began, stamped)
         await buffer.put({bitmap: 0, timestamp: 1.0})
 
-        async def write() -> None:
-            for start in range(1, ROUNDS, _BATCH):
-                asked = (
-                    upper(operation, **buffer.arguments, **writing.given(number))
-                    for number in range(start, start + _BATCH)
-                )
-                came.extend(await asyncio.gather(*asked))
-
-        running = asyncio.create_task(write())
+        running = asyncio.create_task(
+            often(tester, buffer, operation, map(writing.given, range(1, ROUNDS + 1)), came)
+        )
         before, looks, over, since = 0, 0, False, time.time()
         while not over:
             over = running.done()

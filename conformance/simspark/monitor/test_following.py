@@ -51,8 +51,13 @@ async def _knows_the_introduction(tester: Tester) -> None:
     )
     await tester.tick(2)
     await tester.knows(time=0.08, half=1)
+    await _knows_mode(tester, "BeforeKickOff")
+
+
+async def _knows_mode(tester: Tester, mode: str) -> None:
+    """Raise Violation unless it knows the play mode, where it tells one at all."""
     with contextlib.suppress(NotExercised):
-        await tester.knows("state.play-mode-known", play_mode="BeforeKickOff")
+        await tester.knows("state.play-mode-known", play_mode=mode)
 
 
 @requirement("monitors.published-forms")
@@ -298,7 +303,6 @@ async def test_any_course(iut: Iut, moves: list[strategies.Move]) -> None:
                 about = "header.full-applied" if move.full else "header.partial-applied"
         ball, mode = known.pop("ball", None), known.pop("play_mode")
         await tester.knows(time=tester.time, **known)
-        with contextlib.suppress(NotExercised):
-            await tester.knows("state.play-mode-known", play_mode=mode)
+        await _knows_mode(tester, mode)
         if ball:
             await tester.knows(about, ball=ball)

@@ -288,7 +288,8 @@ class LeftUpsideDown(Sender):
     """Turns the vertical axis of the left joystick over, and not that of the right one."""
 
     def pad(self, raw: Pad) -> dict[str, Any]:
-        return {**super().pad(raw), "ly": -super().pad(raw)["ly"]}
+        pad = super().pad(raw)
+        return {**pad, "ly": -pad["ly"]}
 
 
 @fault("up-is-down-and-up", violates="gamepad.axes", subtle=True)
