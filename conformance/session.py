@@ -241,10 +241,10 @@ class Session(Waiting):
             self._patience.reacted(wait.names, message.at - asked)
         return message
 
-    def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> bool:
-        """Whether a message with one of these names has come that nothing has looked at yet."""
+    def ahead(self, *names: str, where: Callable[[Message], bool] = _any) -> list[Message]:
+        """The messages with one of these names that have come and nothing has looked at yet."""
         coming = self.received[self._cursor :]
-        return any(message.name in names and where(message) for message in coming)
+        return [message for message in coming if message.name in names and where(message)]
 
     async def until_closed(self, within: Within | None = None) -> bool:
         """Wait for the IUT to close its side; False where it has not done so in time."""

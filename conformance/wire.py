@@ -219,7 +219,8 @@ class Wire:
         """From now on answer every message of a name at once with the message that `make` makes.
 
         For what a peer has to do throughout every test, such as keeping a connection alive.
-        ``since``: the index of the first message that is answered, if it has come already.
+        Where it makes None there is nothing to answer. ``since``: the index of the first message
+        that is answered, if it has come already.
         """
         index = len(self.received) if since is None else since
         self._answering.append(asyncio.create_task(self._answer(name, make, index)))
@@ -230,8 +231,8 @@ class Wire:
             while index < len(self.received):
                 message = self.received[index]
                 index += 1
-                if message.name == name:
-                    await self.send(make(message), segmentation=whole)
+                if message.name == name and (answer := make(message)) is not None:
+                    await self.send(answer, segmentation=whole)
             await self._news.wait()
 
     def note(self, event: str, sender: str | None = None, **details: Any) -> int:

@@ -73,8 +73,12 @@ class Connections:
         while process is None or process.exit is None:
             with contextlib.suppress(Unreachable):
                 opened = iut.connect(self.session.instance)
-                self.sessions.append(await connections.enter_async_context(opened))
+                self.opened(await connections.enter_async_context(opened))
             await asyncio.sleep(_POLL)
+
+    def opened(self, session: Session) -> None:
+        """Take a further connection."""
+        self.sessions.append(session)
 
     async def next(
         self,

@@ -1,7 +1,12 @@
-"""The tester of an RPC client: the calls that it makes for its program, and their outcomes."""
+"""The tester of an RPC client: the calls that it makes for its program, and their outcomes.
+
+A client may call what it likes by itself, too. What nobody has asked it for, by its name, is
+answered at once with an error, as by a service that has no such procedure, and passed over.
+"""
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,7 +14,7 @@ from conformance.definitions.keywords import equal, shown
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import in_time
-from conformance.runtime.codec import IDS
+from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
 from conformance.runtime.tester import Connections, Unoperated, connected, ended
 from conformance.session import Session
@@ -17,6 +22,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _OPERATED = "a client is operated"  # its name in what tests have found out
+_UNKNOWN = {"message": "no such procedure"}
 
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
@@ -69,29 +75,88 @@ class Caller(Connections):
         self._memory = memory
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
+        self._called: Counter[str] = Counter()
+        self._came: Counter[str] = Counter()
+        self._latest: dict[str, tuple[Session, Message]] = {}
         self._notified = {PROMPT}
+        self._serve(session)
+
+    def opened(self, session: Session) -> None:
+        super().opened(session)
+        self._serve(session)
+
+    def _serve(self, session: Session) -> None:
+        def refuse(message: Message) -> Any:
+            return response(message.value[1], _UNKNOWN, None) if self._own(message) else None
+
+        session.answer(REQUEST, refuse, since=0)
+
+    def _own(self, message: Message) -> bool:
+        """Whether it is a call that nobody has asked for."""
+        asked = {*self._called, *self._notified}
+        return is_request(message.value) and self._method(message) not in asked
+
+    def _concerns(self, message: Message) -> bool:
+        """Whether it comes of what was asked for, and not of what has had no answer for long."""
+        name = self._method(message)
+        if self._own(message) or name not in self._latest:
+            return not self._own(message)
+        session, before = self._latest[name]
+        answered = self._ids[session, before.value[1]]
+        waited = answered is None or message.event < answered
+        late = message.at - before.at > session.seconds("quiet") / 2
+        return not (waited and late and self._came[name] == self._called[name])
 
     def begin(self, method: str, *params: Any, **more: Any) -> asyncio.Task[Answer]:
         """Have a procedure called; `more` are further arguments of the operation."""
+        self._once()
+        self._called[method] += 1
         operation = self.session.operate("call", method=method, params=list(params), **more)
         self._running.append(asyncio.create_task(operation))
         return self._running[-1]
 
+    def _once(self) -> None:
+        """Raise Violation where a call that has been made has come once more."""
+        for session in self.sessions:
+            for message in session.ahead(REQUEST, where=self._concerns):
+                if self._method(message) in self._called:
+                    raise self._other(message, "for each call")
+
+    @property
+    def begun(self) -> bool:
+        """Whether a message has begun to come whose end has not."""
+        return any(
+            session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
+            for session in self.sessions
+        )
+
     async def sent(self, running: asyncio.Task[Answer], to: str) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
 
-        Raises Violation where none comes, of rpc.request-form where what comes is not one, and of
-        rpc.request-id or rpc.ids-differ, without which responses could not be told apart; and
-        Unoperated where nothing that is asked of the client is answered in any way.
+        Raises Violation where none comes, of rpc.request-form where what comes is not one, of
+        rpc.request-content where it calls something else, and of rpc.request-id or rpc.ids-differ,
+        without which responses could not be told apart; and Unoperated where nothing that is asked
+        of the client is answered in any way.
         """
         needed = Unoperated("needs the operation 'call', which nothing answers")
         if self._memory.get(_OPERATED) is False:
             raise needed
-        waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to))
+        before = {session: len(session.received) for session in self.sessions}
+        waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to, where=self._concerns))
         await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
-        if running.done() and not waiting.done() and (error := running.exception()):
-            await ended([waiting])
-            raise error
+        if running.done() and not waiting.done():
+            unasked = [
+                message
+                for session in self.sessions
+                for message in session.received[before.get(session, 0) :]
+                if self._own(message)
+            ]
+            if unasked or running.exception():
+                await ended([waiting])
+            if error := running.exception():
+                raise error
+            if unasked:
+                raise self._other(unasked[0], to)
         try:
             message = await waiting
         except Violation as missing:
@@ -103,11 +168,19 @@ class Caller(Connections):
             came = f"{shown(message.value)} came"
             raise Violation(f"a request {to}", came, "rpc.request-form", message.event)
         self._memory[_OPERATED] = True
-        if len(message.value) > 2 and self._method(message) in self._notified:
-            expected, came = "a notification, which has no id", f"{shown(message.value)} came"
-            raise Violation(expected, came, "rpc.notification-form", message.event)
+        if self._method(message) in self._notified:
+            raise self._other(message, to)
         self._count(message)
         return message
+
+    def _other(self, message: Message, to: str) -> Violation:
+        """That a request is not the one that was to come."""
+        name, came = self._method(message), f"{shown(message.value)} came"
+        if name in self._notified:
+            expected = "a notification, which has no id"
+            return Violation(expected, came, "rpc.notification-form", message.event)
+        came += " once more" if self._came[name] else ""
+        return Violation(f"one request {to}", came, "rpc.request-content", message.event)
 
     async def _operated(self) -> bool:
         """Whether anything does its operations, found out once in a run."""
@@ -131,6 +204,11 @@ class Caller(Connections):
             came = f"{shown(message.value)} came while {number} was unanswered"
             raise Violation("an id that no call waits with", came, "rpc.ids-differ", message.event)
         self._ids[self.session, number] = None
+        name = self._method(message)
+        self._came[name] += 1
+        self._latest[name] = self.session, message
+        if self._came[name] > self._called[name]:
+            raise self._other(message, "for each call")
 
     async def call(self, method: str, *params: Any, **more: Any) -> Call:
         """Have a procedure called, and wait for the request. Raises Violation where none comes."""
@@ -146,7 +224,7 @@ class Caller(Connections):
         requests = {self._method(first): (self.session, first)}
         while len(requests) < count:
             try:
-                message = await self.next(REQUEST)
+                message = await self.next(REQUEST, where=self._concerns)
             except Violation as missing:
                 raise NotExercised(
                     f"needs {count} calls that wait at the same time, and {len(requests)} do: "
@@ -178,7 +256,7 @@ class Caller(Connections):
 
     def _method(self, request: Message) -> str:
         """The name in a request, also one that is not a string, which is a finding of its own."""
-        name = request.value[2]
+        name: Any = (request.value[2:3] or [""])[0] if request.name == REQUEST else ""
         return bytes.fromhex(name["$bin"]).decode() if mark(name) == "$bin" else str(name)
 
     async def outcome(self, call: Call, after: str = "its response", own: float = 0.0) -> Answer:
@@ -199,10 +277,12 @@ class Caller(Connections):
         self, running: asyncio.Task[Answer], expected: str, own: float = 0.0
     ) -> Answer:
         seconds = own + 2 * self.session.instance.configuration.seconds("response")
+        self._once()
         try:
             with self.session.awaiting("the end of a call", seconds) as left:
                 return await in_time(asyncio.shield(running), left)
         except TimeoutError:
+            self._once()
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:

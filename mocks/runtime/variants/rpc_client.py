@@ -1,13 +1,15 @@
 """Lawful variants of the RPC client."""
 
 import asyncio
+import contextlib
+from collections.abc import Coroutine
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.runtime.shapes import REQUEST
 from mocks import zeromq
 from mocks.deviations import variant
-from mocks.runtime.rpc_client import Client
+from mocks.runtime.rpc_client import CallFailed, Client
 
 
 @variant("answers-requests", of="rpc.own-direction")
@@ -93,3 +95,54 @@ class AConnectionForEach(Client):
         finally:
             stream.close()
             await running
+
+
+@variant("asks-the-version", of="rpc.own-direction")
+class AsksTheVersion(Client):
+    """Calls a procedure of its own upon connecting, and no other one before that has ended."""
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        await self.version
+        return await super().call(method, params, patience)
+
+    def opened(self) -> None:
+        super().opened()
+        asked = super().call("get_version", [], self.patience)
+        self.version = asyncio.ensure_future(_ended(asked))
+
+
+@variant("polls", of="rpc.request-content")
+class Polls(Client):
+    """Asks for the devices every fifty milliseconds, and notifies of being there."""
+
+    def opened(self) -> None:
+        super().opened()
+        self.polling = asyncio.ensure_future(self.poll())
+
+    async def poll(self) -> None:
+        while True:
+            self.send(self.notification("alive", []))
+            await _ended(self.call("list_uids", [], 1))
+            await asyncio.sleep(0.05)
+
+    def gone(self) -> None:
+        self.polling.cancel()
+        super().gone()
+
+
+@variant("asks-again", of="robustness.no-response")
+class AsksAgain(Client):
+    """Makes a call that has no answer in time once more."""
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        try:
+            return await super().call(method, params, patience)
+        except CallFailed as failed:
+            if "in time" not in str(failed):
+                raise
+            return await super().call(method, params, patience)
+
+
+async def _ended(call: Coroutine[Any, Any, Any]) -> None:
+    with contextlib.suppress(CallFailed):
+        await call

@@ -168,6 +168,30 @@ class LongTextsCut(Client):
         return [0, number, method, cut]
 
 
+@fault("calls-twice", violates="rpc.request-content")
+class CallsTwice(Client):
+    """Sends each request twice, with an id of its own, and waits for the response to the first."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        self.again = [0, self.next_id(), method, params]
+        return super().request(number, method, params)
+
+    def send(self, value: Any) -> None:
+        super().send(value)
+        if value[0] == 0:
+            super().send(self.again)
+
+
+@fault("last-call-twice", violates="rpc.request-content", subtle=True)
+class LastCallTwice(Client):
+    """Makes a call again once its response has come, from the tenth on."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(number, error, result)
+        if number > 9 and number in self.waiting:
+            self.send(self.request(self.next_id(), "method", []))
+
+
 @fault("one-call-at-a-time", violates="rpc.concurrent-calls")
 class OneCallAtATime(Client):
     """Makes a call only when the one before has ended."""
