@@ -8,7 +8,13 @@ import pytest
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.server.tester.agents import ENOUGH, PERCEPTORS, name_of, passed_over
+from conformance.simspark.server.tester.agents import (
+    ENOUGH,
+    PERCEPTORS,
+    name_of,
+    passed_over,
+    playing,
+)
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
@@ -44,6 +50,23 @@ async def _stays(watch: Watch, place: Place, whose: str, after: str) -> None:
         f"{whose} to stay at {place} after {after}",
         f"nothing is nearer to it than {place.nearest(watch.view):.2f} m",
     )
+
+
+@requirement("agents.sides")
+async def test_sides(iut: Iut) -> None:
+    """Two teams are on two sides, and another agent of a team is on the side of its team."""
+    async with match(iut) as game:
+        for team, first in (("Lefts", game.agents["Left"]), ("Rights", game.agents["Right"])):
+            side = name_of(first)
+            if side is None:
+                raise NotExercised("agents are not told on which side they are")
+            async with playing(iut, first.instance, team) as another:
+                came = name_of(another)
+            check(
+                came is not None and came.team == side.team,
+                f"another agent of a team on its side, {side.team}",
+                f"it is told that it is {came}",
+            )
 
 
 @requirement("move-agent.pos")

@@ -8,7 +8,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import Name, name_of, next_number, playing
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Violation
 
 TEAMS = ("Left", "Right")
 
@@ -51,8 +51,7 @@ class Match:
 async def match(iut: Iut) -> AsyncIterator[Match]:
     """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off.
 
-    Raises Violation where the monitor is not shown that they come, Inconclusive where the agents
-    are not one of each team.
+    Raises Violation where the monitor is not shown that they come, or they are on one side.
     """
     unum = next_number(iut)
     async with (
@@ -67,12 +66,16 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
 
 
 async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match:
-    """Let the game go on. Raises Inconclusive where the agents are not one of each team."""
+    """Let the game go on. Raises Violation where the agents are not one of each team."""
     names = [
         name_of(agent) or Name(unum, team) for agent, team in zip((one, other), TEAMS, strict=True)
     ]
     if {name.team for name in names} != set(TEAMS):
-        raise Inconclusive(f"of two teams the players are {names[0]} and {names[1]}")
+        raise Violation(
+            "the players of two teams on two sides",
+            f"they are told that they are {names[0]} and {names[1]}",
+            "agents.sides",
+        )
     await watch.settle()
     await watch.play()
     await watch.put_ball(watch.place(0.6, -0.8))

@@ -69,6 +69,25 @@ class HingesOfTheFirst(Server):
         return text if agent.number == 1 else text.replace("(HJ ", "(XJ ")
 
 
+@fault("one-side", violates="agents.sides", subtle=True)
+class OneSide(Server):
+    """Puts the players of both teams on the left."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        super().initialise(agent, robot, values)
+        robot.side = "left" if robot.side else ""
+
+
+@fault("second-of-a-team-opposite", violates="agents.sides", subtle=True)
+class SecondOfATeamOpposite(Server):
+    """Puts every player but the first of a team on the other side."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        super().initialise(agent, robot, values)
+        if any(other.team == robot.team for other in self.world.robots if other is not robot):
+            robot.side = "left" if robot.side == "right" else "right"
+
+
 @fault("words-cut-short", violates="agents.heard", subtle=True)
 class WordsCutShort(Server):
     """Lets agents hear the first eight characters of what is said."""
