@@ -26,6 +26,9 @@ MANDATORY = (
 COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
 """The answers to registrations and pushes."""
 
+LOOKING = ("OPTIONS", "HEAD")
+"""The methods by which a program looks what there is, and asks for nothing."""
+
 SENSOR_MEMBER = re.compile(r"[0-9]+-.+|[A-Za-z]-.+", re.DOTALL)
 
 _NAMES = {name.lower(): name for name in COMMANDS}
@@ -38,6 +41,8 @@ def name_of(value: Mapping[str, Any]) -> str:
 
 def _request(value: Mapping[str, Any]) -> str:
     path, said = urlsplit(value["path"]).path, value.get("json", {})
+    if value["method"] in LOOKING:
+        return REQUEST
     if path == PUSHCMD:
         return "Register" if said.get("cmd") == "register" else "Push"
     if path == DOWNLOAD:

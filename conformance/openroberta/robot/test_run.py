@@ -19,7 +19,13 @@ from conformance.openroberta.robot.tester.exchange import (
     Exchange,
     head,
 )
-from conformance.openroberta.robot.tester.programs import executed, scratch_folder, traces
+from conformance.openroberta.robot.tester.programs import (
+    all_run,
+    executed,
+    number_run,
+    scratch_folder,
+    traces,
+)
 from conformance.openroberta.values import same
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -164,8 +170,8 @@ async def test_stores_bytes(iut: Iut, framing: str) -> None:
 async def stores_bytes(iut: Iut, framing: str) -> None:
     """Raise Violation unless programs arrive whose end is marked in this way."""
     async with playing(iut) as tester:
-        push = await tester.link()
-        for what, (data, name) in PROGRAMS.items():
+        push, before = await tester.link(), await number_run(tester)
+        for got, (what, (data, name)) in enumerate(PROGRAMS.items(), 1):
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             if framing == "length" or asked.message.value["version"] == "1.0":
@@ -185,6 +191,7 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
                 )
             wrong = [came for came in contents if came != data]
             if wrong or not contents:
+                await all_run(tester, got, before)
                 came = wrong[0] if wrong else b""
                 raise Violation(
                     f"the {len(data)} bytes of the program '{what}'",
@@ -197,8 +204,8 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
 async def test_stores_name(iut: Iut) -> None:
     """The program's name is that of the header field Filename, where there is no other."""
     async with playing(iut) as tester:
-        push = await tester.link()
-        for name in ("first.py", "Second_2.py"):
+        push, before = await tester.link(), await number_run(tester)
+        for got, name in enumerate(("first.py", "Second_2.py"), 1):
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.answer(response(200, {"Filename": name}, tester.program))
@@ -206,6 +213,8 @@ async def test_stores_name(iut: Iut) -> None:
             names, _ = await traces(tester, name)
             if not names:
                 raise Inconclusive("no program is seen to have come, under whatever name")
+            if name not in names:
+                await all_run(tester, got, before)
             check(name in names, f"a program named {name!r}", f"there are {', '.join(names[:5])}")
 
 
@@ -277,7 +286,8 @@ async def test_exit_values(iut: Iut) -> None:
     """The first push after a program tells how that one ended, and not an earlier one."""
     async with playing(iut) as tester:
         push, told = await tester.link(), 0
-        for value in (0, 7, 0, 143, 1):
+        before = await number_run(tester)
+        for got, value in enumerate((0, 7, 0, 143, 1), 1):
             (await tester.instance.upper("exit", value=value)).required("exit")
             push = await tester.run(push)
             if "nepoexitvalue" not in push.data:
@@ -285,6 +295,7 @@ async def test_exit_values(iut: Iut) -> None:
             told += 1
             came = push.data["nepoexitvalue"]
             if not same(came, value):
+                await all_run(tester, got, before)
                 raise push.violation(f"the exit value {value}", f"{came!r} came")
         if not told:
             raise NotExercised("this robot sends no exit value after a program")

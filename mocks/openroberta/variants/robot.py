@@ -70,6 +70,22 @@ class TriesOtherPathsFirst(Robot):
         return await super().ask(value, patience)
 
 
+@variant("looks-first", of="http.post")
+class LooksFirst(Robot):
+    """Looks at each path once, by OPTIONS and HEAD, before it asks for what it is there for."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen: set[str] = set()
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        if value["path"] not in self.seen:
+            self.seen.add(value["path"])
+            for method in naming.LOOKING:
+                await super().ask({**self.get(value["path"]), "method": method}, patience)
+        return await super().ask(value, patience)
+
+
 @variant("keeps-its-token", of="register.after-abort")
 class KeepsItsToken(Robot):
     """Registers again with the token that was aborted."""

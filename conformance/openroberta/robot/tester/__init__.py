@@ -10,6 +10,7 @@ from wsproto.utilities import generate_accept_token
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
+from conformance.openroberta.naming import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
 from conformance.running.patience import Left, counting
 from conformance.session import Session
@@ -137,7 +138,8 @@ class LabTester:
                 patience.miss(about, names)
                 strayed = self._strayed(("DownloadRequest",), before)
                 known = "http.paths" if strayed else requirement
-                raise (strayed or asked).violation("DownloadRequest", "none came", known)
+                came = "none came" if strayed else "Push came instead"
+                raise (strayed or asked).violation("DownloadRequest", came, known)
             return found
         return asked
 
@@ -167,8 +169,10 @@ class LabTester:
         """What was asked at a wrong path instead, if it evidently was."""
         ends = "/download" if "DownloadRequest" in names else "/pushcmd"
         for other in self.others[start:]:
-            path = other.message.value.get("path", "").rstrip("/").lower()
-            if other.name == "Request" and path.endswith(ends):
+            asked = other.message.value
+            path = asked.get("path", "").rstrip("/").lower()
+            looks = asked.get("method") in LOOKING
+            if other.name == "Request" and path.endswith(ends) and not looks:
                 return other
         return None
 
@@ -345,6 +349,8 @@ class LabTester:
                 await asked.answer(_accepted(asked.message.value["headers"]))
             case "SensorPost":
                 await asked.answer(response(200, {"content-type": "text/plain"}, b""))
+            case "Request" if asked.message.value["method"] in LOOKING:
+                await asked.answer(response(405, {"Allow": "GET, POST"}, b""))
             case "Request" | "SensorUpgrade":
                 await asked.answer(response(404, {}, b""))
 

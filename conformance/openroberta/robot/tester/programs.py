@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.openroberta.robot.tester import LabTester
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, Violation
 
 
 async def executed(tester: LabTester) -> list[Any]:
@@ -15,6 +15,22 @@ async def executed(tester: LabTester) -> list[Any]:
         why = answered.result if answered.ok else answered.error
         raise Inconclusive(f"the operation 'executed' answered {str(why)[:200]}, and no programs")
     return answered.result
+
+
+async def number_run(tester: LabTester) -> int | None:
+    """How many programs were run so far; None where that is not told."""
+    return len(await executed(tester)) if tester.instance.upper.offers("executed") else None
+
+
+async def all_run(tester: LabTester, got: int, before: int | None) -> None:
+    """Raise Violation where of so many programs not all were run: what rests on that is not seen.
+
+    ``before`` is how many had been run before them.
+    """
+    number = await number_run(tester)
+    if number is not None and before is not None and number - before < got:
+        came = f"{number - before} were"
+        raise Violation(f"{got} programs to have been run", came, "run.executes")
 
 
 def name_of(entry: Any) -> Any:

@@ -60,6 +60,17 @@ class WithoutCmd(Lab):
         return await super().pushcmd(value, served)
 
 
+@fault("pushes-unchecked", violates="refuses.firmwarename", subtle=True)
+class PushesUnchecked(Lab):
+    """Looks at nothing but the command and the token of a push."""
+
+    def missing(self, data: Mapping[str, Any]) -> list[str]:
+        missing = super().missing(data)
+        return (
+            missing if data.get("cmd") != "push" else [each for each in missing if each == "token"]
+        )
+
+
 @fault("registers-what-it-refuses", violates="refuses.thrown-away")
 class RegistersWhatItRefuses(Lab):
     """Answers a registration without a field with an error, and links it none the less."""

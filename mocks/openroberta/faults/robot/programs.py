@@ -203,6 +203,18 @@ class RunLater(Robot):
             await super().run(*waiting)
 
 
+@fault("second-not-run", violates="run.executes", subtle=True)
+class SecondNotRun(Robot):
+    """Does not run its second program."""
+
+    fetched = 0
+
+    async def run(self, name: str, data: bytes) -> None:
+        self.fetched += 1
+        if self.fetched != 2:
+            await super().run(name, data)
+
+
 class _Chatty(Robot):
     early: asyncio.Task[Frame | None] | None = None
 
