@@ -215,8 +215,10 @@ async def serve(
         server = await asyncio.start_server(accepted, host, port)
         here.listening(channel, f"{host}:{server.sockets[0].getsockname()[1]}")
     try:
-        await server.serve_forever()
+        # Serving for ever would, since Python 3.12, go on until all connections have ended, too.
+        await asyncio.Event().wait()
     finally:
+        server.close()
         if path:
             with contextlib.suppress(OSError):
                 os.unlink(path)

@@ -34,10 +34,7 @@ class Link:
     reset = False
     """It was, or had ended before what was written last: that may not have been read."""
     another: Callable[[], Awaitable["Link | None"]] | None = None
-    """What gives the one that counts where this ends before either side has said anything.
-
-    Its peer has then only looked whether somebody listens.
-    """
+    """Gives the one that counts instead where the peer has only looked whether somebody listens."""
     _unread: unread.Count | None = None
     _tcp: Any = None
 
@@ -57,25 +54,12 @@ class Link:
         self._about_to_write = False
         self._made = time.monotonic()
 
-    async def read(self) -> bytes:
-        data = await self._read()
-        while not data and self._looked() and self.another and (other := await self.another()):
-            if self.another is None:  # we have written to the one that has ended
-                await other.close()
-                break
-            await self.close()
-            other.another = self.another
-            vars(self).clear()  # how it ended is forgotten
-            vars(self).update(vars(other))  # from now on this is that one
-            data = await self._read()
-        self.another = None
-        return data
-
-    def _looked(self) -> bool:
-        """Whether it ended so soon that its peer cannot have waited for anything."""
+    @property
+    def brief(self) -> bool:
+        """It is so young that a peer that has ended it cannot have waited for anything."""
         return time.monotonic() - self._made < _LOOK
 
-    async def _read(self) -> bytes:
+    async def read(self) -> bytes:
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
@@ -120,7 +104,6 @@ class Link:
 
     async def write(self, data: bytes) -> bool:
         """Write it all; False where the peer has gone."""
-        self.another = None
         self._about_to_write = True
         await self.caught_up()
         self._about_to_write = False
@@ -157,7 +140,6 @@ class Link:
 
     def finish(self) -> None:
         """End our direction of the stream, where the stream has two."""
-        self.another = None
         try:
             if self._writer.can_write_eof():
                 self._writer.write_eof()

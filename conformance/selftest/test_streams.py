@@ -5,11 +5,17 @@ import contextlib
 import socket
 import struct
 import sys
+from unittest import mock
 
 import pytest
 
+from conformance.configuration import Configuration
+from conformance.definitions import protocols
 from conformance.harness import links, unread
+from conformance.harness.instance import Instance
 from conformance.harness.process import Process
+from conformance.iut import Iut
+from conformance.running.testbed import Testbed
 from conformance.selftest.standing import DEADLINE
 from mocks import streams
 
@@ -61,8 +67,11 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
 async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
     """However it ended: what the peer has to say comes over the next one, which is not reset."""
     listener = await links.Listener().start("127.0.0.1:0")
+    configuration = Configuration(protocols.role("vexide/frontend"), listen=listener.address)
+    iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "tcp")
     where = ("127.0.0.1", int(listener.address.rpartition(":")[2]))
-    for last in (b"", b"", b"said"):
+    said = b'{"Handshake": {"version": 1, "extensions": []}}\n'
+    for last in (b"", b"", said):
         with socket.create_connection(where) as peer:
             if last:
                 peer.sendall(last)
@@ -70,10 +79,12 @@ async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     link = await listener.accept()
     link.another = listener.accept
-    assert await asyncio.wait_for(link.read(), DEADLINE) == b"said"
-    assert await asyncio.wait_for(link.read(), DEADLINE) == b""
-    assert not (link.reset or link.broken)
-    await link.close()
+    with mock.patch.object(instance, "link", return_value=link):
+        async with iut.connect(instance) as session:
+            assert (await session.expect()).name == "Handshake"
+            await session.until_closed()
+            assert not session.reset
+    assert [event.event for event in session.events] == ["connected", None, "closed"]
     await listener.close()
 
 
