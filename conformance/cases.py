@@ -110,7 +110,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
     """Run a test case over drawn arguments; its smallest violation becomes a counterexample.
 
     Each example is judged like a test of its own. None is run twice, so that its result cannot
-    change; shrinking is bounded by a number of examples, so that the same seed shrinks alike.
+    change; shrinking is bounded by a number of examples, so that the same seed shrinks alike. One
+    that is held again begins with the smallest that failed, and draws others only if that holds.
     """
 
     def decorate(test: TestCase) -> TestCase:
@@ -141,6 +142,8 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                 hypothesis.given(**strategies)(example)
             )
             try:
+                if iut.tried.example is not None:
+                    await trying(iut.tried.example)
                 await asyncio.to_thread(drawing)
             except _Enough as enough:
                 raise enough.smallest from None
@@ -178,7 +181,7 @@ async def _try(test: TestCase, iut: Iut, drawn: Mapping[str, Any]) -> None:
         conclusion.shown_in(next(reversed(iut.sessions), None), iut.sessions)
         concluded = iut.concluded(conclusion, conclusion.sessions)
         first = tried.smallest is None
-        tried.add(key, concluded)
+        tried.add(drawn, concluded)
         if first and not await _worth(concluded, iut):
             raise _Enough(concluded) from conclusion
         if concluded is not conclusion:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -37,12 +37,15 @@ class Tried:
     failed: dict[str, Conclusion] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
     smallest: Conclusion | None = None
+    example: Mapping[str, Any] | None = None
+    """What the smallest violation was drawn from; or that of a test which is held again by this."""
     left: int = SHRINKING
 
-    def add(self, key: str, conclusion: Conclusion) -> None:
-        """Remember an example, by its text, that ended with a conclusion other than pass."""
+    def add(self, drawn: Mapping[str, Any], conclusion: Conclusion) -> None:
+        """Remember an example that ended with a conclusion other than pass."""
+        key = repr(drawn)
         if all(len(key) <= len(other) for other in self.failed):
-            self.smallest = conclusion
+            self.smallest, self.example = conclusion, drawn
         self.failed[key] = conclusion
 
 
@@ -88,6 +91,12 @@ class Iut:
         """The names of the messages that the IUT has sent."""
         self.findings: list[tuple[Finding, Session, tuple[Session, ...]]] = []
         """Each with the session that shows it, and all sessions of the same attempt."""
+
+    def anew(self) -> "Iut":
+        """The same for its test when that is held again."""
+        iut = Iut(self.testbed, self.deciding)
+        iut.tried.example = self.tried.example
+        return iut
 
     @property
     def memory(self) -> dict[str, Any]:

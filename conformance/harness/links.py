@@ -35,6 +35,7 @@ class Link:
     """It was, or had ended before what was written last: that may not have been read."""
     another: Callable[[], Awaitable["Link | None"]] | None = None
     """Gives the one that counts instead where the peer has only looked whether somebody listens."""
+    _unsent: unread.Count | None = None
     _unread: unread.Count | None = None
     _tcp: Any = None
 
@@ -48,6 +49,7 @@ class Link:
         """``tcp`` is its socket, where that is one of TCP."""
         self._reader = reader
         self._writer = writer
+        self._unsent = writer.transport.get_write_buffer_size
         self._unread = unread
         self._tcp = tcp
         self._settle = _SETTLE
@@ -115,8 +117,8 @@ class Link:
         return not self._writer.is_closing()
 
     def pending(self) -> int:
-        """How many bytes the peer has not read, as far as the system tells."""
-        return self._unread() if self._unread else 0
+        """How many bytes of what was written the peer has not read, as far as the system tells."""
+        return sum(count() for count in (self._unsent, self._unread) if count)
 
     async def taken(self, within: float = math.inf) -> None:
         """Wait until the peer has probably read what was written, so that a split write is split.

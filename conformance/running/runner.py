@@ -225,7 +225,7 @@ class Runner:
         while self._doubted and (few := self._doubt.few(self._doubted[0].error, at_a_time)):
             firsts = self._doubted[:few]
             del self._doubted[:few]
-            again = (self._held(one.item, Iut(testbed, one.iut.deciding)) for one in firsts)
+            again = (self._held(one.item, one.iut.anew()) for one in firsts)
             for first, latest in zip(firsts, await asyncio.gather(*again), strict=True):
                 self._doubt.settle(first.error, latest.error, latest.iut)
                 await self._conclude(latest)

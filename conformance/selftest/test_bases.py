@@ -94,3 +94,35 @@ def test_no_smaller_example_is_drawn_of_what_is_plainly_violated(
     with pytest.raises(Violation, match="nothing came"):
         asyncio.run(violates(Iut(Testbed(connecting), ANSWERED)))  # type: ignore[arg-type]
     assert (len(tried) == 1) == (plainly == ANSWERED)
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_what_is_held_again_begins_with_what_failed(
+    monkeypatch: pytest.MonkeyPatch, holds: bool
+) -> None:
+    async def basis(_: Iut) -> str:
+        return ""
+
+    tried: list[list[int]] = []
+
+    @explore(numbers=st.lists(st.integers(), min_size=3))
+    async def violates(iut: Iut, numbers: list[int]) -> None:
+        tried.append(numbers)
+        if not (again and holds):
+            raise Violation("an answer", "nothing came", event=0)
+
+    monkeypatch.setattr("conformance.runtime.rpc_server.basis", basis)
+    connecting = Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
+    first, again = Iut(Testbed(connecting), ANSWERED), False
+    with pytest.raises(Violation, match="nothing came"):
+        asyncio.run(violates(first))  # type: ignore[arg-type]
+    again, smallest = True, (first.tried.example or {})["numbers"]
+    tried.clear()
+    if holds:
+        asyncio.run(violates(first.anew()))  # type: ignore[arg-type]
+        assert tried.count(smallest) == 1 and len(tried) > 1
+    else:
+        with pytest.raises(Violation, match="nothing came"):
+            asyncio.run(violates(first.anew()))  # type: ignore[arg-type]
+        assert tried == [smallest]
+    assert tried[0] == smallest
