@@ -204,6 +204,13 @@ def _wrong(node: Node) -> Iterator[Finding]:
         yield Finding("nodes.materials-given", what)
 
 
+def complete(nodes: Sequence[Node]) -> bool:
+    """Whether these are the nodes of a full graph, whatever its header says."""
+    return len(nodes) > 1 and all(
+        node.kind in LEAVES and NEEDED[node.kind].keys() <= _names(node) for node in nodes
+    )
+
+
 def misfits(full: Sequence[Node], update: Sequence[Node]) -> Iterator[Finding]:
     """What of an update does not fit the full graph before it; paths lead as in that."""
     typed = next((at for at, new in enumerate(update) if new.written and new.kind), None)

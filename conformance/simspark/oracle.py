@@ -305,7 +305,14 @@ class Oracle:
             yield from nodes.wrong(self.scene.nodes)
         elif self.scene is not None:
             self.exercised |= {"header.partial-fits", "header.updates-bare"}
-            yield from nodes.misfits(self.scene.nodes, self.scene.update(graph))
+            update = self.scene.update(graph)
+            if nodes.complete(update):
+                yield Finding(
+                    "header.name", f"a full graph of {len(update)} nodes stands behind RDS"
+                )
+                self.scene = Scene(graph)
+            else:
+                yield from nodes.misfits(self.scene.nodes, update)
 
 
 _OF_EVERY_GRAPH = {"graph.nodes", "graph.types", "graph.leaves", "header.form", "header.name"}

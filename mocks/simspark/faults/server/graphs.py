@@ -31,6 +31,16 @@ class LongHeader(Server):
         return "(RubyDeltaScene 0 1)"
 
 
+@fault("full-called-update", violates="header.name", subtle=True)
+class FullCalledUpdate(Server):
+    """Writes the header of an update before every full graph but those of a new monitor."""
+
+    def tell_monitors(self) -> None:
+        self.header_full = self.header_partial  # type: ignore[method-assign]
+        super().tell_monitors()
+        del self.header_full
+
+
 @fault("update-called-full", violates="header.full-is-complete", subtle=True)
 class UpdateCalledFull(Server):
     """Sends an update under the name of a full graph on request."""
