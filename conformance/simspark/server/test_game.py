@@ -133,11 +133,11 @@ async def test_time(iut: Iut) -> None:
 
 @requirement("score.set")
 async def test_score(iut: Iut) -> None:
-    """Both scores are what they were set to, in whichever order they stand, and can be 0 again."""
+    """Both scores are what they were set to, whichever stands first: great ones, and 0 again."""
     async with watching(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
         await _scores(watch, 0, 13, "(score (right 13)(left 0))")
-        await _scores(watch, 12, 3, "(score (left 12)(right 3))")
+        await _scores(watch, 300, 3, "(score (left 300)(right 3))")
         await _scores(watch, 0, 0, "(score (left 0) (right 0))")
 
 

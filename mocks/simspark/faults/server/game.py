@@ -160,6 +160,15 @@ class ScoreInOrder(Server):
         super().do_score(["score", ["left", first], ["right", second]])
 
 
+@fault("scores-of-seven-bits", violates="score.set", subtle=True)
+class ScoresOfSevenBits(Server):
+    """Keeps seven bits of a score."""
+
+    def do_score(self, command: list[Any]) -> None:
+        super().do_score(command)
+        self.world.score = {side: goals & 127 for side, goals in self.world.score.items()}
+
+
 @fault("score-never-zero", violates="score.set", subtle=True)
 class ScoreNeverZero(Server):
     """Does not set a score back to 0."""

@@ -118,3 +118,12 @@ class AgentsOneMessageARead(AgentsReadOtherwise):
 
     def agent_decoder(self) -> codec.Decoder:
         return FirstOfARead(self.make_decoder())
+
+
+@fault("one-length-turned-round", violates="frame.length-prefix", subtle=True)
+class OneLengthTurnedRound(Server):
+    """Writes the least significant byte of a length first, in the tenth message to a client."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        return data[3::-1] + data[4:] if connection.sent == 9 else data
