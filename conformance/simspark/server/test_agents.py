@@ -115,11 +115,16 @@ async def test_a_hinge_turns(iut: Iut) -> None:
 @requirement("agents.effectors")
 @lasting
 async def test_a_hinge_turns_after_long(iut: Iut) -> None:
-    """A hinge turns as well when its agent has been there for a while."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
-        await hinge_angle(iut, agent)
-        await _attends_for_long(agent)
-        await turns(iut, agent, 1.5, f", {LONG:g} s after the agent has come")
+    """The hinge of each agent turns as well when both have been there for a while."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, "Lefts") as one,
+        playing(iut, instance, "Rights") as other,
+    ):
+        await hinge_angle(iut, other)
+        await _attends_for_long(other)
+        for agent in (other, one):
+            await turns(iut, agent, 1.5, f", {LONG:g} s after agents have come")
 
 
 @requirement("agents.effectors")

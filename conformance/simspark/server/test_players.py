@@ -262,6 +262,15 @@ async def test_kill(iut: Iut, team: str) -> None:
 
 
 @requirement("kill.named")
+async def test_kill_among_three(iut: Iut) -> None:
+    """The one that is named is removed, too, where another one of its team has come behind it."""
+    async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
+        left, right = await _placed(game)
+        await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
+        await _stays(game.watch, right, "the agent of Right", "another was removed")
+
+
+@requirement("kill.named")
 async def test_kill_nobody(iut: Iut) -> None:
     """A number that no agent of the team has removes no agent."""
     await _nobody(iut, "kill")

@@ -69,6 +69,19 @@ class HingesOfTheFirst(Server):
         return text if agent.number == 1 else text.replace("(HJ ", "(XJ ")
 
 
+@fault("hinges-of-the-first-after-long", violates="agents.effectors", subtle=True)
+class HingesOfTheFirstAfterLong(Server):
+    """Tells all agents the hinges of the first one, after a hundred groups of perceptors."""
+
+    def perceptors(self, agent: Agent, robot: Robot, marks: list[Any]) -> str:
+        own = robot.hinges
+        if agent.cycles > 100 and (first := self.agents[0].robot):
+            robot.hinges = first.hinges
+        text = super().perceptors(agent, robot, marks)
+        robot.hinges = own
+        return text
+
+
 @fault("one-side", violates="agents.sides", subtle=True)
 class OneSide(Server):
     """Puts the players of both teams on the left."""

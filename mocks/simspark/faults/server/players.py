@@ -176,6 +176,16 @@ class KillsNone(Server):
         self.named_or_selected(command).place(0.0, 0.0, 100.0)
 
 
+@fault("kills-the-next-of-three", violates="kill.named", subtle=True)
+class KillsTheNextOfThree(Server):
+    """Removes the robot that comes behind the named one, where there are more than two."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        robots, named = self.world.robots, self.named_or_selected(command)
+        behind = robots[(robots.index(named) + 1) % len(robots)]
+        self.world.remove(behind if len(robots) > 2 else named)
+
+
 @fault("kills-by-name-only", violates="kill.selected")
 class KillsByNameOnly(Server):
     """Does not remove the selected agent."""
