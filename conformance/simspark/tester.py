@@ -1,5 +1,6 @@
 """What the testers of all three roles share: messages as text, and sessions held once in a run."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from math import inf
 from typing import Any
@@ -59,10 +60,20 @@ def kept(session: Session) -> set[str]:
 
 
 async def asked(session: Session, operation: str) -> Answer:
-    """Run an operation of the upper tester. Raises Violation where the IUT has died meanwhile."""
+    """Run an operation of the upper tester.
+
+    Raises Violation where the IUT has died meanwhile, or answers no more, as one does that hangs.
+    """
+    mute, before = session.memory.setdefault("mute", set()), session.now
     try:
-        return await session.instance.upper(operation)
-    except Inconclusive:
+        async with asyncio.timeout(session.seconds("response") if operation in mute else None):
+            return await session.instance.upper(operation)
+    except (Inconclusive, TimeoutError) as none:
         await session.until_closed(session.seconds("quiet"))
         await session.unharmed("what it was told")
-        raise
+        waited = session.now - before
+        if not kept(session) or session.ended or waited < session.seconds("response"):
+            raise
+        mute.add(operation)
+        expected = f"it to answer the operation {operation!r}, as it did before"
+        raise Violation(expected, f"no answer came for {waited:.0f} s") from none

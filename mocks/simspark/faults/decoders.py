@@ -45,6 +45,15 @@ class SixteenBits(Decoder):
         return frames
 
 
+class Hangs(Decoder):
+    """Hangs where a tab comes."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        while b"\t" in data:
+            signal.pause()
+        return super().feed(data)
+
+
 class EmptyEnds(Decoder):
     """Takes a message of length 0 for the end of the stream: reads nothing behind it."""
 

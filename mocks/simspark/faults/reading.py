@@ -44,6 +44,13 @@ class LineEndsUnread(Endpoint):
     Reader = decoders.Blanks
 
 
+@fault("hangs-at-tabs", violates="text.white-space", subtle=True, roles=("agent", "monitor"))
+class HangsAtTabs(Endpoint):
+    """Never finds the end of a word behind which a tab stands."""
+
+    Reader = decoders.Hangs
+
+
 @fault("deaf-after-malformed", violates="robustness.malformed", subtle=True)
 class DeafAfterMalformed(Endpoint):
     """Stops reading after a text that does not parse, and keeps its connection."""
