@@ -132,6 +132,9 @@ async def test_unknown_perceptors(iut: Iut) -> None:
             )
             await tester.knows_if_it_can(55.0, "unknown parts in known perceptors")
             await tester.goes_on("unknown parts in known perceptors")
+            toes = "(HJ (n llj7) (ax 0.00))(HJ (n rlj7) (ax 0.00))"
+            await tester.session.send(tester.group(angle=-21.5, more=toes))
+            await tester.knows_if_it_can(-21.5, "hinges of other robots")
 
     await if_none_is_lost(iut, play)
 

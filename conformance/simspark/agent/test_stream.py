@@ -35,16 +35,16 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
-    """Several groups in one write, and the beginning of another, are all taken."""
+    """Of several groups in one write, and the beginning of another, the newest counts."""
 
     async def play(together: bool) -> None:
         what = "several groups in one write" if together else "groups in messages of their own"
         async with established(iut) as tester:
             for cut, angle in ((2, 7.5), (30, -8.5)):
-                # Only one of them tells the hinge: neither the first nor the last.
+                # An agent that has fallen behind may pass over all but the newest that is whole.
                 last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
-                others = [bytes_of(expressions("(time (now 30.00))"))] * 9
-                whole = [*others, bytes_of(tester.group(angle=angle)), *others]
+                others = [bytes_of(expressions("(time (now 30.00))"))] * 18
+                whole = [*others, bytes_of(tester.group(angle=angle))]
                 for some in (
                     [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]
                 ):

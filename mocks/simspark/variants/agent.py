@@ -4,7 +4,9 @@ import asyncio
 from math import isinf
 from typing import Any
 
+from conformance import codec
 from mocks.deviations import variant
+from mocks.misreading import LastOfARead
 from mocks.simspark.agent import Agent
 from mocks.simspark.connection import Connection
 
@@ -154,3 +156,11 @@ class ReckonsWithTheTime(Agent):
         texts = [item[1] for item in values if item[:1] == ["now"] and len(item) > 1]
         if name == "time" and any("e" in text.lower() and isinf(float(text)) for text in texts):
             self.close()
+
+
+@variant("newest-group-only", of="frame.segmentation")
+class NewestGroupOnly(Agent):
+    """Takes the newest of those groups that one read brings: it has fallen behind the others."""
+
+    def make_decoder(self) -> codec.Decoder:
+        return LastOfARead(super().make_decoder())

@@ -9,6 +9,7 @@ from mocks.deviations import fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.faults import decoders
 from mocks.simspark.faults.decoders import die
+from mocks.simspark.robot import PARTS
 
 
 @fault("dies-of-unknown-perceptors", violates="text.unknown-ignored")
@@ -49,6 +50,22 @@ class LeavesOffAtTheUnknown(Agent):
             read = takewhile(lambda item: item and item[0] in known, frame.value)
             frame = replace(frame, value=list(read))
         super().heed(frame)
+
+
+@fault("leaves-off-at-unknown-hinges", violates="text.unknown-ignored", subtle=True)
+class LeavesOffAtUnknownHinges(Agent):
+    """Reads a group up to the first hinge that its own robot does not have."""
+
+    OWN = tuple(part.perceptor for part in PARTS)
+
+    def heed(self, frame: Frame) -> None:
+        if isinstance(frame.value, list):
+            frame = replace(frame, value=list(takewhile(self.knows, frame.value)))
+        super().heed(frame)
+
+    def knows(self, item: Any) -> bool:
+        hinge = isinstance(item, list) and item[:1] == ["HJ"]
+        return not hinge or any(["n", name] in item for name in self.OWN)
 
 
 @fault("hinges-by-place", violates="agents.understood", subtle=True)
