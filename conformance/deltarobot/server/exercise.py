@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cases import check
 from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
-from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION
+from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
 from conformance.iut import Iut
 from conformance.running.patience import Left
@@ -48,6 +48,12 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
         await session.unharmed("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
     raise Violation("the exercise to show", "no message about it came", "exercise.curve-first")
+
+
+def is_curve(message: Message) -> bool:
+    """Whether it is a curve, also one that announces more bytes than can be taken."""
+    oversized = message.name == "Oversized" and message.value["identifier"] == curve()["identifier"]
+    return message.name == "Curve" or oversized
 
 
 async def proceed(session: Session) -> None:

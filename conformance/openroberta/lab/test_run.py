@@ -4,8 +4,9 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.programs import difference, told_bytes
+from conformance.openroberta.lab.tester.programs import told_bytes
 from conformance.openroberta.lab.tester.robot import Robot
+from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 

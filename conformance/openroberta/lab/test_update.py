@@ -10,10 +10,11 @@ from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.programs import bytes_of, difference
+from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.naming import is_error
 from conformance.openroberta.updates import update_paths
+from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 

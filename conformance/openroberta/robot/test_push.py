@@ -132,13 +132,13 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
             asked = await tester.next("Register", requirement="register.first")
             await asked.answer(response(200, {}, {**more[0], "cmd": "repeat"}))
             push = await tester.next("Push")
-            await push.answer(response(200, {}, {**more[1], "cmd": "repeat"}))
+            await push.answer(response(200, {}, {"cmd": "repeat", **more[1]}))
             push = await tester.next("Push")
             await push.answer(response(200, {}, {**more[2], "cmd": "download"}))
             await tester.program_request()
 
     plain: Sequence[dict[str, Any]] = [{}, {}, {}]
-    unusual = [extra, {"subtype": "", **extra}, {"last": "abort", **extra}]
+    unusual = [extra, {**extra, "subtype": "download"}, {"last": "abort", **extra}]
     await compared(iut, play, unusual, plain, "run.requests-file")
 
 

@@ -26,7 +26,7 @@ from conformance.openroberta.robot.tester.programs import (
     scratch_folder,
     traces,
 )
-from conformance.openroberta.values import same
+from conformance.openroberta.values import difference, same
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 _AGAIN = 0.02  # seconds between two looks at what was run
@@ -192,12 +192,9 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
             wrong = [came for came in contents if came != data]
             if wrong or not contents:
                 await all_run(tester, got, before)
-                came = wrong[0] if wrong else b""
-                raise Violation(
-                    f"the {len(data)} bytes of the program '{what}'",
-                    f"{len(came)} bytes arrived, {came[:16].hex(' ')}…",
-                    None if framing == "length" else FRAMINGS[framing],
-                )
+                expected, came = difference(data, wrong[0] if wrong else b"")
+                about = None if framing == "length" else FRAMINGS[framing]
+                raise Violation(f"of the program '{what}' {expected}", came, about)
 
 
 @requirement("run.stores-name")

@@ -3,6 +3,7 @@
 import base64
 
 from conformance.openroberta.codec import content
+from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, Violation
 from conformance.wire import Message
 
@@ -13,14 +14,6 @@ def bytes_of(told: object, operation: str) -> bytes:
         return base64.b64decode(str(told), validate=True)
     except ValueError as error:
         raise Inconclusive(f"the operation '{operation}' answered no Base64: {error}") from error
-
-
-def difference(wanted: bytes, came: bytes) -> tuple[str, str]:
-    """What was expected and what came, from the first byte on in which they differ."""
-    pairs = enumerate(zip(wanted, came, strict=False))
-    place = next((at for at, (a, b) in pairs if a != b), min(len(wanted), len(came)))
-    expected = f"{len(wanted)} bytes, {wanted[place : place + 8].hex(' ') or 'none'} from {place}"
-    return expected, f"{len(came)} came, {came[place : place + 8].hex(' ') or 'none'} from there"
 
 
 def told_bytes(told: object) -> bytes | None:

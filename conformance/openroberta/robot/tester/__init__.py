@@ -250,7 +250,21 @@ class LabTester:
         """Have the robot register and push: its first push."""
         asked = await self.next("Register", requirement="register.first")
         await asked.command("repeat")
-        return await self.next("Push", requirement="register.then-push")
+        try:
+            return await self.next("Push", requirement="register.then-push")
+        except Violation as wrong:
+            if await self._reads_to_the_end(asked):
+                expected = f"{wrong.expected}, behind an answer that announces its length"
+                came = "it came once the connection was closed"
+                raise Violation(expected, came, "http.persistence") from wrong
+            raise
+
+    async def _reads_to_the_end(self, asked: Exchange) -> bool:
+        """Whether it pushes only once the connection is closed on which it was answered."""
+        if asked.session.ended or len(self.asked) > self.asked.index(asked) + 1:
+            return False
+        await asked.end()
+        return await self.watch("Push", within=self.seconds("response")) is not None
 
     async def link_again(self, push: Exchange) -> Exchange | None:
         """Have the robot update and register again: its first push then.

@@ -111,6 +111,28 @@ class _NeedsLength(Caller):
         return answer
 
 
+class _ToTheEnd(Caller):
+    async def next(self) -> Frame | None:
+        answer = await super().next()
+        assert self._stream is not None
+        while await self._stream.read():
+            pass
+        return answer
+
+
+@fault("reads-to-the-end", violates="http.persistence")
+class ReadsToTheEnd(Robot):
+    """Reads an answer until the connection ends, though its length was announced."""
+
+    caller_type = _ToTheEnd
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(value, 3600)
+
+    def start_sensors(self) -> None:
+        """Without sensors: they stay on one connection."""
+
+
 @fault("needs-a-length", violates="http.persistence")
 class NeedsALength(Robot):
     """Takes no answer that ends with its connection."""

@@ -136,6 +136,23 @@ class FindsAbortAnywhere(Robot):
         return "abort" if answer and b'"abort"' in answer.raw else super().command(answer)
 
 
+@fault("finds-download-anywhere", violates="robustness.extra-members", subtle=True)
+class FindsDownloadAnywhere(Robot):
+    """Takes an answer for download that has this word anywhere."""
+
+    def command(self, answer: Frame | None) -> str:
+        return "download" if answer and b'"download"' in answer.raw else super().command(answer)
+
+
+@fault("last-text-counts", violates="robustness.extra-members", subtle=True)
+class LastTextCounts(Robot):
+    """Takes the last text of an answer for its command."""
+
+    def command(self, answer: Frame | None) -> str:
+        texts = answer.raw.split(b'"') if answer and super().command(answer) else []
+        return texts[-2].decode("latin-1") if len(texts) > 2 else ""
+
+
 @fault("known-members-only", violates="robustness.extra-members")
 class KnownMembersOnly(Robot):
     """Takes an answer with other members for none."""
