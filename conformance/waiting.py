@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
@@ -10,7 +11,17 @@ from typing import Any
 from conformance.codec import Frame
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.running.patience import AGAIN, CLOSED, SHARE, Left, Names, Patience, in_time
+from conformance.running.patience import (
+    AGAIN,
+    CLOSED,
+    LATE,
+    SHARE,
+    Left,
+    Names,
+    Patience,
+    counting,
+    in_time,
+)
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded, Violation
 from conformance.wire import Message, Wire
@@ -149,6 +160,36 @@ class Waiting(Wire):
                     async with asyncio.timeout(min(left, AGAIN)):
                         await self._news.wait()
             return True
+
+    async def _write(self, data: bytes) -> None:
+        """Write it all. Raises Violation where the IUT does not read on, whatever it still does.
+
+        Whoever still starts, or computes for a while, has not ceased to read for that.
+        """
+        seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
+        patience = seconds("response") * (1 + LATE)
+        patience += 0 if self.instance.spoke else seconds("startup")
+        ceases, ends = self._patience.left(patience), counting(limit)
+        unread, ended = math.inf, False
+
+        def left() -> float:
+            nonlocal ceases, unread, ended
+            pending = self._link.pending()
+            if pending < unread or self._ended != ended:
+                unread, ended = pending, self._ended
+                # One that has closed its side shows no more what it reads, if it does.
+                ceases = self._patience.left(seconds("quiet") if ended else patience)
+            return min(ceases(), ends())
+
+        try:
+            await in_time(super()._write(data), left)
+        except TimeoutError:
+            if ended:
+                return
+            raise Violation(
+                "the IUT to read what is sent to it",
+                f"{len(data)} bytes were still not read after {min(patience, limit):g} s",
+            ) from None
 
     async def settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,9 +15,8 @@ from conformance.judging.captures import Event
 from conformance.judging.judge import Judge
 from conformance.judging.packed import Packed, unpacked
 from conformance.running.floods import Followed
-from conformance.running.patience import CLOSED, LATE, Patience, counting, in_time
+from conformance.running.patience import CLOSED, Patience
 from conformance.segmentation import Segmentation, whole
-from conformance.verdicts import Violation
 
 SAID = 4000  # characters of a program's last output that a transcript keeps
 NOISE = "bytes that are no message"
@@ -206,34 +204,7 @@ class Wire:
         await self._link.taken()
 
     async def _write(self, data: bytes) -> None:
-        """Write it all. Raises Violation where the IUT does not read on, whatever it still does.
-
-        Whoever still starts, or computes for a while, has not ceased to read for that.
-        """
-        seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
-        patience = seconds("response") * (1 + LATE)
-        patience += 0 if self.instance.spoke else seconds("startup")
-        ceases, ends = self._patience.left(patience), counting(limit)
-        unread, ended = math.inf, False
-
-        def left() -> float:
-            nonlocal ceases, unread, ended
-            pending = self._link.pending()
-            if pending < unread or self._ended != ended:
-                unread, ended = pending, self._ended
-                # One that has closed its side shows no more what it reads, if it does.
-                ceases = self._patience.left(seconds("quiet") if ended else patience)
-            return min(ceases(), ends())
-
-        try:
-            await in_time(self._link.write(data), left)
-        except TimeoutError:
-            if ended:
-                return
-            raise Violation(
-                "the IUT to read what is sent to it",
-                f"{len(data)} bytes were still not read after {min(patience, limit):g} s",
-            ) from None
+        await self._link.write(data)
 
     def answer(self, name: str, make: Callable[[Message], Any], since: int | None = None) -> None:
         """From now on answer every message of a name at once with the message that `make` makes.

@@ -276,6 +276,22 @@ async def test_any_spelling_of_numbers(iut: Iut, number: str) -> None:
     await compared(iut, play, number, "9.5", "battery.set-capacity")
 
 
+@requirement("framing.white-space")
+@pytest.mark.parametrize("number", ["1", "1e0"])
+async def test_any_spelling_of_an_inertia(iut: Iut, number: str) -> None:
+    """A motor is there whether its inertia is written as an integer or with an exponent."""
+    known = await driving(iut, 2)
+    async with opened(iut, program=known.program) as session:
+        await shake_hands(session)
+        for configured in known.configured:
+            line = encode(motor(session, configured)).replace(b"1.0", number.encode())
+            await session.send_bytes(line)
+        await session.send(competition())
+        await session.expect("Ready")
+        await session.send(START)
+        await _all_driven(iut, session, known)
+
+
 @requirement("framing.long-lines")
 @pytest.mark.parametrize("size", [70_000, MEBIBYTE + 1, 3 * MEBIBYTE], ids=["70k", "1M", "3M"])
 async def test_long_lines(iut: Iut, size: int) -> None:

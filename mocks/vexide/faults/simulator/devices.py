@@ -198,6 +198,16 @@ class InertiaIgnored(Simulator):
         self.robot.motors[content["port"]].inertia = 0.0
 
 
+@fault("inertia-without-point-refused", violates="framing.white-space", subtle=True)
+class InertiaWithoutPointRefused(Simulator):
+    """Does not take a motor whose inertia is written as an integer."""
+
+    def message(self, name: str, value: Any) -> None:
+        motor = value[name]["device"].get("Motor") if name == "ConfigureDevice" else None
+        if motor is None or isinstance(motor["moment_of_inertia"], float):
+            super().message(name, value)
+
+
 @fault("inertia-of-first", violates="motor.inertia", subtle=True)
 class InertiaOfFirst(Simulator):
     """Gives every motor the inertia of the one that was configured first."""
