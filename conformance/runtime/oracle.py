@@ -126,7 +126,7 @@ class Oracle:
         requirement, wanted = _OWN.get(sender, (None, ""))
         if requirement is None:
             return
-        if sender in (CLIENT, SERVER) and foreign:
+        if sender in (CLIENT, SERVER) and foreign and not self._answers_one(sender, value):
             requirement = "rpc.own-direction"
         if not foreign and sender != SERVER and any(mark(key) for key in _keys(value)):
             yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
@@ -139,6 +139,12 @@ class Oracle:
         if rest:
             text += ", whose header may say that it is shorter than it is"
         yield Finding(requirement, text, earlier=rest)
+
+    def _answers_one(self, sender: str, value: Any) -> bool:
+        """Whether what begins as another message is meant for the response to an open request."""
+        if sender != SERVER or len(value) != 4 or is_request(value):
+            return False
+        return type(value[1]) is int and value[1] in self._open
 
     def broken(self, sender: str) -> None:
         self._lenient |= sender == CLIENT

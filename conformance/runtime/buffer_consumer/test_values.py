@@ -7,7 +7,7 @@ from conformance.cases import lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.catalog import REAL
-from conformance.runtime.memory.held_mutex import LONG, waits_for_mutex
+from conformance.runtime.memory.held_mutex import early_in_a_second, waits_for_mutex
 from conformance.runtime.memory.samples import extremes, sample
 from conformance.runtime.memory.tester import memory_tester
 
@@ -132,11 +132,12 @@ async def test_timestamp(iut: Iut) -> None:
 @requirement("set-value.timestamp")
 @lasting
 async def test_time_behind_the_mutex(iut: Iut) -> None:
-    """The timestamp is of the write, however long it had to wait for the mutex."""
+    """The timestamp is of the write, however long it waited for the mutex, to its fraction."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         arguments = {**buffer.arguments, "param": "angle", "value": 0.5}
-        since = await waits_for_mutex(tester, buffer, "set_value", arguments, LONG)
+        hold = early_in_a_second()
+        since = await waits_for_mutex(tester, buffer, "set_value", arguments, hold)
         (await buffer.look()).stamped("write", since)
 
 

@@ -1,6 +1,7 @@
 """Runs operations while the tester holds the mutex that they have to wait for."""
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,14 @@ from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
 LONG = 1.25  # seconds: longer than many programs wait for a mutex
+_BEGUN = 0.01  # seconds of a new second that have passed, surely less than a tenth of it
 _AWAKE = 0.5  # seconds in which who waits for a mutex has noticed that it is free
+
+
+def early_in_a_second() -> float:
+    """Seconds, at least LONG, after which a second has just begun: its fraction begins with 0."""
+    free = time.time() + LONG
+    return LONG + math.ceil(free) - free + _BEGUN
 
 
 async def waits_for_mutex(

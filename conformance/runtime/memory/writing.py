@@ -59,7 +59,8 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
                 if now != before or found:
                     image = buffer.peek()
                     image.holds({bitmap: bit})
-                    image.stamped(block, since)
+                    # A write that is seen in its midst leaves an old time, and never a later one.
+                    image.stamped(block, since, stamped if stamp > image.at else None)
                     check(
                         now != before or stamp > 1.0,
                         f"{buffer.place(bitmap)} to be set for a new value only",

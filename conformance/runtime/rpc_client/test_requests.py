@@ -68,7 +68,7 @@ async def test_content(iut: Iut) -> None:
     """The request has the procedure and the arguments that the program gives."""
     async with calling(iut) as caller:
         for number, params in enumerate(PARAMS):
-            method = f"module.method_{number}"
+            method = f"module.callMethod_{number}"
             call = await caller.call(method, *params)
             request = call.request
             mine = request.value[2] == method and equal(params, request.value[3])

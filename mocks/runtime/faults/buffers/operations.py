@@ -23,6 +23,14 @@ class TimeOfAsking(Peer):
         return self.asked
 
 
+class FractionUnpadded(Peer):
+    """Has microseconds without their zeros behind the point in its timestamps."""
+
+    def now(self) -> float:
+        seconds, microseconds = divmod(int(super().now() * 1e6), 10**6)
+        return float(f"{seconds}.{microseconds}")
+
+
 @fault("no-mutex", violates="operations.mutex")
 class NoMutex(Peer):
     """Does not care for the mutex."""

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.runtime.memory.catalog import Parameter
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.faults.buffers.operations import TimeOfAsking
+from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfAsking
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -142,6 +142,11 @@ class Milliseconds(Owner):
 @fault("asked-is-written", violates="set-data.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Owner):
     """Has the time at which it asked for the mutex in its timestamps."""
+
+
+@fault("fraction-unpadded", violates="set-data.timestamp", subtle=True)
+class FractionUnpaddedOfData(FractionUnpadded, Owner):
+    """Has microseconds without their zeros behind the point in its timestamps."""
 
 
 @fault("only-changes-stamped", violates="set-data.timestamp", subtle=True)

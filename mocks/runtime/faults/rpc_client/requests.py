@@ -159,6 +159,14 @@ class LastPartOfTheName(Client):
         return [0, number, method.rpartition(".")[2], params]
 
 
+@fault("names-in-small-letters", violates="rpc.request-content", subtle=True)
+class NamesInSmallLetters(Client):
+    """Writes the name of a procedure in small letters."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        return [0, number, method.lower(), params]
+
+
 @fault("long-texts-cut", violates="rpc.request-content", subtle=True)
 class LongTextsCut(Client):
     """Cuts texts after 4096 bytes."""

@@ -27,6 +27,14 @@ class NumberedMaps(Server):
         return {"$map": [[place, part] for place, part in enumerate(whole)]}
 
 
+@fault("typed-as-notifications", violates="rpc.response-form")
+class TypedAsNotifications(Server):
+    """Begins its responses with 2."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return [2, number, error, result]
+
+
 @fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
 class NoElementForNil(Server):
     """Leaves out a result that is nil."""
