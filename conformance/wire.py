@@ -101,6 +101,8 @@ class Wire:
         self.deserted = False
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
+        self.looked = False
+        """Its first connection ended at once, as of one that looks whether somebody listens."""
         self._answering: list[asyncio.Task[None]] = []
         self.crowded = 0
         """The IUT has said nothing upon it, and it was the second, third … of those then open."""
@@ -331,7 +333,9 @@ class Wire:
         another = self._link.another
         data = await self._link.read()
         while not data and another and self._silent and self._link.brief:
-            other = await another()
+            self.looked = True
+            async with self._writing:  # what is to be sent meanwhile is sent to that one
+                other = await another()
             if other and self._silent:
                 self._link, other = other, self._link
                 data = await self._link.read()

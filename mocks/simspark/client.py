@@ -20,6 +20,14 @@ class Client(Endpoint, Connection):
         super().__init__(self)
         self.settings = settings
 
+    async def connect(self, address: str) -> Stream:
+        for _ in range(TRIES):
+            try:
+                return await streams.connect(address)
+            except ConnectionRefusedError:
+                await asyncio.sleep(AGAIN)
+        return await streams.connect(address)
+
     def operations(self) -> Mapping[str, upper_tester.Operation]:
         """What the upper tester may ask for."""
         return {}
@@ -34,7 +42,7 @@ async def play(args: argparse.Namespace, client: Client, port: int) -> int:
     if args.listen:
         raise ValueError("a client does not listen; --connect HOST:PORT says where its server is")
     address = args.connect or f"127.0.0.1:{port}"
-    playing = asyncio.ensure_future(client.run(await _connected(address)))
+    playing = asyncio.ensure_future(client.run(await client.connect(address)))
     try:
         if args.upper_tester:
             await upper_tester.serve(client.operations())
@@ -43,15 +51,6 @@ async def play(args: argparse.Namespace, client: Client, port: int) -> int:
     finally:
         playing.cancel()
     return 0
-
-
-async def _connected(address: str) -> Stream:
-    for _ in range(TRIES):
-        try:
-            return await streams.connect(address)
-        except ConnectionRefusedError:
-            await asyncio.sleep(AGAIN)
-    return await streams.connect(address)
 
 
 def text_of(args: dict[str, Any], name: str) -> str:

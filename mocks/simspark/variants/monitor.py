@@ -7,6 +7,19 @@ from conformance.simspark.scene import Scene
 from mocks.deviations import variant
 from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
+from mocks.streams import Stream
+
+# How it connects
+
+
+@variant("looks-first", of="monitors.understood")
+class LooksFirst(Monitor):
+    """Looks whether a server listens, by a connection that it closes, before it connects."""
+
+    async def connect(self, address: str) -> Stream:
+        await (await super().connect(address)).closed()
+        return await super().connect(address)
+
 
 # What it keeps
 
