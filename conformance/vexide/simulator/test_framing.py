@@ -38,6 +38,7 @@ from conformance.vexide.simulator.tester import (
 from conformance.vexide.spellings import BEYOND_ASCII, SEPARATORS, SPELLINGS
 
 MEBIBYTE = 1024 * 1024
+_SILENT = "motors of which no update comes in a plain session"
 
 
 @requirement("framing.json-lines")
@@ -341,12 +342,15 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
 
     Raises Inconclusive where one is not in a session without any peculiarity either.
     """
-    left = await _not_driven(session, known)
+    silent: set[int] = iut.memory.setdefault(_SILENT, set())
+    left = await _not_driven(session, known, silent)
     if not left:
         return
-    async with opened(iut, program=known.program) as plain:
-        await start(plain, *(motor(plain, number) for number in known.configured))
-        always = left & await _not_driven(plain, known)
+    if left - silent:
+        async with opened(iut, program=known.program) as plain:
+            await start(plain, *(motor(plain, number) for number in known.configured))
+            silent |= left & await _not_driven(plain, known, silent)
+    always = left & silent
     ports = ", ".join(map(str, sorted(always or left)))
     if always:
         raise Inconclusive(
@@ -358,11 +362,11 @@ async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:
     )
 
 
-async def _not_driven(session: Session, known: Driving) -> set[int]:
-    """The ports of which no update comes."""
+async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set[int]:
+    """The ports of which no update comes; those that are ``silent`` anyway are not waited for."""
     left, asked = known.left(session), session.now
     missing = set(known.reporting).difference(motors_reported(session))
-    while missing:
+    while missing - silent:
         if not await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
             break
         before, missing = missing, missing.difference(motors_reported(session))
