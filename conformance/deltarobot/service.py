@@ -147,6 +147,15 @@ async def _ends_upon(iut: Iut, *messages: Any) -> str:
         return "" if await _ends_anyway(iut, session) else "closed"
 
 
+async def taken(iut: Iut, messages: dict[str, Any]) -> dict[str, Any]:
+    """Those of no size of which it ends the session upon an unknown one. Raises Inconclusive."""
+    known = await refused(iut)
+    left = {name: value for name, value in messages.items() if not known.like(value)}
+    if not left:
+        raise Inconclusive("it closes the connection upon unknown ones (messages.unknown-skipped)")
+    return left
+
+
 async def script(iut: Iut) -> list[Any]:
     """What its peer may say, of every size, without what it would end the session upon."""
     left_out = await refused(iut)

@@ -24,7 +24,7 @@ from conformance.deltarobot.messages import (
     unknown,
     vector,
 )
-from conformance.deltarobot.service import in_many_reads, lives_on, refused, serves
+from conformance.deltarobot.service import in_many_reads, lives_on, refused, serves, taken
 from conformance.iut import Iut
 from conformance.segmentation import split_at
 from conformance.session import Session
@@ -199,8 +199,9 @@ async def test_unknown_messages_change_nothing(iut: Iut) -> None:
 @requirement("messages.whole-identifier")
 async def test_known_types_of_other_sizes_change_nothing(iut: Iut) -> None:
     """A known type of another size is not taken for a curve, a position or a direction."""
+    left = await taken(iut, OTHER_SIZES)
     async with opened(iut) as session:
-        await _unmoved(iut, session, *OTHER_SIZES.values())
+        await _unmoved(iut, session, *left.values())
 
 
 async def _unmoved(iut: Iut, session: Session, *messages: Any) -> None:

@@ -32,6 +32,14 @@ class ClosesUponUnknown(Strict):
         return kind > 9
 
 
+@variant("knows-what-it-knows", of="messages.unknown-skipped")
+class KnowsWhatItKnows(Strict):
+    """Closes the connection upon any message whose identifier it does not know, null or not."""
+
+    def objects(self, kind: int) -> bool:
+        return True
+
+
 @variant("closes-upon-null", of="messages.null-skipped")
 class ClosesUponNull(Strict):
     """Closes the connection upon a message of the null type."""
