@@ -216,6 +216,9 @@ async def misanswered(iut: Iut) -> str:
                 return "rpc.each-answered"
             if of(answer) != number:
                 return "rpc.response-id"
+            if answer.value[2:3] in ([number], [[number]]):
+                # The result stands where the error does; any other one may be lawful.
+                return "rpc.result"
     return ""
 
 

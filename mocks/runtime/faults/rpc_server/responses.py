@@ -35,6 +35,14 @@ class TypedAsNotifications(Server):
         return [2, number, error, result]
 
 
+@fault("results-before-errors", violates="rpc.result")
+class ResultsBeforeErrors(Server):
+    """Answers with the result in the place of the error, and the other way round."""
+
+    def response(self, number: int, error: Any, result: Any) -> Any:
+        return [1, number, result, error]
+
+
 @fault("no-element-for-nil", violates="rpc.response-form", subtle=True)
 class NoElementForNil(Server):
     """Leaves out a result that is nil."""
