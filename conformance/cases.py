@@ -121,7 +121,7 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
         @functools.wraps(test)
         async def search(iut: Iut, **fixed: Any) -> None:
             loop = asyncio.get_running_loop()
-            stopped = False
+            stopped, running = False, concurrent.futures.Future[None]()
 
             async def trying(drawn: Mapping[str, Any]) -> None:
                 # Asked here as well: the test may have been cancelled since this was drawn.
@@ -130,10 +130,14 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
                 await _try(functools.partial(test, iut, **fixed), iut, drawn)
 
             def example(**drawn: Any) -> None:
+                nonlocal running
                 if stopped:
                     raise _Stopped
+                running = asyncio.run_coroutine_threadsafe(trying(drawn), loop)
+                if stopped:  # meanwhile, and what has ended the other may not have seen this one
+                    running.cancel()
                 try:
-                    asyncio.run_coroutine_threadsafe(trying(drawn), loop).result()
+                    running.result()
                 except concurrent.futures.CancelledError:
                     raise _Stopped from None
 
@@ -148,7 +152,9 @@ def explore(**strategies: SearchStrategy[Any]) -> Callable[[TestCase], TestCase]
             except _Enough as enough:
                 raise enough.smallest from None
             finally:
+                # The loop may be closed without another step, for which the thread would wait.
                 stopped = True
+                running.cancel()
 
         # Drawn arguments are not fixtures, which pytest would have to provide.
         search.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]

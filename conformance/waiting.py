@@ -181,8 +181,20 @@ class Waiting(Wire):
                 ceases = self._patience.left(seconds("quiet") if ended else patience)
             return min(ceases(), ends())
 
+        looking: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal looking
+            if left() > 0:
+                looking = self._loop.call_later(AGAIN, look)
+            else:
+                giving_up.reschedule(self._loop.time())
+
+        looking = self._loop.call_later(AGAIN, look)
         try:
-            await in_time(super()._write(data), left)
+            # In this task: what answers it is to come after it has returned.
+            async with asyncio.timeout(None) as giving_up:
+                await super()._write(data)
         except TimeoutError:
             if ended:
                 return
@@ -190,6 +202,8 @@ class Waiting(Wire):
                 "the IUT to read what is sent to it",
                 f"{len(data)} bytes were still not read after {min(patience, limit):g} s",
             ) from None
+        finally:
+            looking.cancel()
 
     async def settled(self) -> None:
         """Where the stream has ended, give the process a moment to end: how it ends says why."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -126,3 +127,25 @@ def test_what_is_held_again_begins_with_what_failed(
             asyncio.run(violates(first.anew()))  # type: ignore[arg-type]
         assert tried == [smallest]
     assert tried[0] == smallest
+
+
+def test_a_loop_that_ends_leaves_no_thread_that_draws() -> None:
+    """Not even where it goes no further, as when a run is interrupted again."""
+    loop, threads = asyncio.new_event_loop(), ThreadPoolExecutor()
+    loop.set_default_executor(threads)
+    begun = asyncio.Event()
+
+    @explore(number=st.integers())
+    async def lasts(iut: Iut, number: int) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    connecting = Configuration(protocols.role("runtime/rpc-server"), connect="127.0.0.1:1")
+    iut = Iut(Testbed(connecting), ANSWERED)
+    test: asyncio.Task[None] = loop.create_task(lasts(iut))  # type: ignore[arg-type]
+    loop.run_until_complete(begun.wait())
+    test.cancel()
+    loop.run_until_complete(asyncio.wait([test]))
+    threads.shutdown(wait=True)
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
