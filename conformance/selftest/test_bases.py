@@ -76,7 +76,7 @@ def test_what_fails_where_nothing_in_pieces_is_answered_is_laid_to_that(fault: s
     assert seen("runtime/rpc-server", fault, laid) == (SEGMENTATION if fault else ANSWERED)
 
 
-@pytest.mark.parametrize("plainly", ["", ANSWERED, "rpc.result"])
+@pytest.mark.parametrize("plainly", ["", ANSWERED, "rpc.argument-count"])
 def test_no_smaller_example_is_drawn_of_what_is_plainly_violated(
     monkeypatch: pytest.MonkeyPatch, plainly: str
 ) -> None:
