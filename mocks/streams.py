@@ -88,6 +88,10 @@ class Stream:
         if self._incoming is not None:
             self._incoming.close()
 
+    def finish(self) -> None:
+        """End our direction; what the peer still writes is read."""
+        self._writer.write_eof()
+
     def reset(self) -> None:
         """Close both directions by a reset, as whoever does that lingers for nothing."""
         sock = self._writer.get_extra_info("socket")

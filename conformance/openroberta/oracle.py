@@ -180,6 +180,8 @@ class Oracle:
         self._asked: deque[_Asked] = deque()
         self._answered: tuple[_Asked, StrEnum] | None = None
         """What was answered last, and how far its robot had come before."""
+        self._left: _Asked | None = None
+        """The request after which the robot has ended its direction: it may still be answered."""
         self._deaf = False  # the robot has gone, or sent what cannot be followed
         self._lost = False  # so did the lab
         self._strayed = False  # an answer came that nothing was asked for, and the robot takes it
@@ -238,7 +240,8 @@ class Oracle:
             if asked.name == "DownloadRequest":
                 robot.walk.step(LAB, "Refusal")
         self._asked.clear()
-        self._deaf = self._deaf or sender == ROBOT
+        if sender == ROBOT:
+            self._deaf, self._left = True, asked
 
     # What a robot asks
 
@@ -308,6 +311,9 @@ class Oracle:
     # How a lab answers
 
     def _answer(self, name: str, value: Any) -> Iterator[Finding]:
+        if not self._asked and self._left:
+            self._answer_left(self._left, name)
+            return
         if not self._asked:
             # A robot that sends nothing sensible may be refused, and so may a quiet connection.
             self._strayed = True
@@ -325,6 +331,14 @@ class Oracle:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
             yield from robot.walk.step(LAB, "Refusal" if is_error(name, value) else name)
+
+    def _answer_left(self, asked: _Asked, name: str) -> None:
+        """What a robot that has ended its direction is answered, it may read or not."""
+        self._left = None
+        robot = self._conversation.robot(asked.data)
+        if robot and robot.latest is asked:
+            robot.missed = robot.step
+            robot.walk.step(LAB, name)
 
     def _over(self, asked: _Asked) -> None:
         """Nobody waits for the answer to this request any more."""

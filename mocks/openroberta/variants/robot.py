@@ -36,6 +36,25 @@ class OldHttp(Robot):
         return {**super().get(path), "version": "1.0"}
 
 
+class _Finishing(Caller):
+    async def _exchange(self, data: bytes) -> Frame | None:
+        await self.close()
+        stream = await self.open()
+        stream.write(data)
+        stream.finish()
+        return await self.next()
+
+
+@variant("finishes-after-each", of="register.first")
+class FinishesAfterEach(AConnectionForEach):
+    """Ends its direction of the connection after each request, and reads the answer then."""
+
+    caller_type = _Finishing
+
+    def start_sensors(self) -> None:
+        """Without sensors: they stay on one connection."""
+
+
 class _TlsFirst(Caller):
     async def _exchange(self, data: bytes) -> Frame | None:
         stream = await self.open()

@@ -21,6 +21,7 @@ _CALLED_AWAY = {"Register": ("Repeat",), "Push": ("Download", "Update", "Abort")
 _MOST_UNREAD = 2  # answers in a row that are given again
 
 _TURNS = 5  # of the event loop, in which what has come by now is read
+_FINISHES = 0.3  # seconds in which whoever ends its direction with its request, and reads, has so
 BYTES = bytes(range(256))
 NAME = "NEPOprog.py"
 
@@ -142,7 +143,8 @@ class Exchange:
         other = await self.tester.watch(*POLLING, within=seconds)
         if other is not None:
             raise other._wrong(expected, f"{other.name} came after {other.at - self.at:.2f} s")
-        if self.session.ended:
+        ended = next((each.at for each in self.session.theirs if each.event == "closed"), 0.0)
+        if ended - self.message.at > _FINISHES:
             raise self._wrong(expected, "it closed the connection")
 
     def violation(self, expected: str, came: str, requirement: str | None = None) -> Conclusion:
