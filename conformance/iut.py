@@ -27,6 +27,7 @@ T = TypeVar("T")
 Look = Callable[[Session], Awaitable[bool]]
 
 _AGAIN = 0.02  # seconds until one that turned us away is tried again
+_LOOKS = "looks first whether somebody listens"  # its name in what tests have found out
 SHRINKING = 40  # further examples that looking for a smaller counterexample may take
 
 
@@ -290,6 +291,9 @@ class Iut:
             self.instance(program) as instance,
             self.connect(instance, channel=channel, segmentation=segmentation) as session,
         ):
+            # What is said to one that only looks is not said to the next one.
+            if self.memory.get(_LOOKS, True):
+                self.memory[_LOOKS] = await session.looks_first()
             yield session
 
     def _require(self, program: str) -> None:

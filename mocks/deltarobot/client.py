@@ -83,6 +83,9 @@ class Client(Session):
     def vector(self, value: Any) -> Vector:
         return [value["x"], value["y"], value["z"]]
 
+    async def connect(self, address: str) -> Stream:
+        return await streams.connect(address)
+
     def pause(self, again: float | None) -> float | None:
         """Seconds until it connects again after its end; None for never."""
         return again
@@ -145,7 +148,7 @@ async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
     while True:
         client = clients[-1]
         try:
-            await client.run(await _stream(args))
+            await client.run(await _stream(args, client))
         except OSError as error:
             if args.again is None and not args.upper_tester:
                 raise
@@ -157,9 +160,9 @@ async def _play(args: argparse.Namespace, clients: list[Client]) -> None:
         clients[:] = [type(client)(client.settings, client.number + 1)]
 
 
-async def _stream(args: argparse.Namespace) -> Stream:
+async def _stream(args: argparse.Namespace, client: Client) -> Stream:
     if args.connect:
-        return await streams.connect(args.connect)
+        return await client.connect(args.connect)
     return await streams.accept(args.listen)
 
 

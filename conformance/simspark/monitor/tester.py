@@ -193,18 +193,8 @@ def _same(one: Any, other: Any) -> bool:
 async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
     """A monitor that has been sent nothing yet."""
     rooted = await iut.once("rooted", lambda: _understands_roots(iut))
-    async with _met(iut, segmentation) as session:
-        yield Tester(session, rooted)
-
-
-@contextlib.asynccontextmanager
-async def _met(iut: Iut, segmentation: Segmentation | None = None) -> AsyncIterator[Session]:
-    """A session in which nothing has been said; not with a monitor's look whether one listens."""
     async with iut.session(segmentation=segmentation) as session:
-        if iut.memory.get("looks first", True):
-            await session.until_closed("quiet")
-            iut.memory["looks first"] = session.looked
-        yield session
+        yield Tester(session, rooted)
 
 
 async def _understands_roots(iut: Iut) -> bool:
@@ -214,7 +204,7 @@ async def _understands_roots(iut: Iut) -> bool:
     """
     with contextlib.suppress(NotExercised):
         for rooted in (True, False):
-            async with _met(iut) as session:
+            async with iut.session() as session:
                 tester = Tester(session, rooted)
                 await tester.introduce(graph=messages.scene(3, -2))
                 await tester.say(messages.partial("(time 1)", messages.STILL))

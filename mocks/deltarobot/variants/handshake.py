@@ -21,6 +21,16 @@ class VersionFirst(Session):
         self.send_magic()
 
 
+@variant("looks-first", of="handshake.magic-sent")
+class LooksFirst(Client):
+    """Looks whether a server listens, by a connection that it closes, before it begins."""
+
+    async def connect(self, address: str) -> Stream:
+        if self.number == 1:
+            await (await super().connect(address)).closed()
+        return await super().connect(address)
+
+
 @variant("in-pieces", of="frame.segmentation")
 class InPieces(Session):
     """Writes each byte of its handshake by itself."""
