@@ -10,6 +10,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
     ENOUGH,
+    LAST,
     PERCEPTORS,
     name_of,
     passed_over,
@@ -60,7 +61,9 @@ async def test_sides(iut: Iut) -> None:
             side = name_of(first)
             if side is None:
                 raise NotExercised("agents are not told on which side they are")
-            async with playing(iut, first.instance, team) as another:
+            # Not one that other tests have moved on to just now, which may be the first's again.
+            number = side.unum % LAST + 1
+            async with playing(iut, first.instance, team, number) as another:
                 came = name_of(another)
             check(
                 came is not None and came.team == side.team,

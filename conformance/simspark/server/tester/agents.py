@@ -23,7 +23,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 
 ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
-_LAST = 11  # the greatest number that a player can have
+LAST = 11  # the greatest number that a player can have
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
 
@@ -70,7 +70,7 @@ def _hopeless(iut: Iut) -> bool:
 
 def next_number(iut: Iut) -> int:
     """A number for a player; one that has left may keep its own reserved, so each has another."""
-    iut.memory["number"] = iut.memory.get("number", 0) % _LAST + 1
+    iut.memory["number"] = iut.memory.get("number", 0) % LAST + 1
     return int(iut.memory["number"])
 
 
