@@ -10,7 +10,6 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
     ENOUGH,
-    LAST,
     PERCEPTORS,
     name_of,
     passed_over,
@@ -61,9 +60,7 @@ async def test_sides(iut: Iut) -> None:
             side = name_of(first)
             if side is None:
                 raise NotExercised("agents are not told on which side they are")
-            # Not one that other tests have moved on to just now, which may be the first's again.
-            number = side.unum % LAST + 1
-            async with playing(iut, first.instance, team, number) as another:
+            async with playing(iut, first.instance, team) as another:
                 came = name_of(another)
             check(
                 came is not None and came.team == side.team,

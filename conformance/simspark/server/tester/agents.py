@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -23,7 +24,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 
 ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
-LAST = 11  # the greatest number that a player can have
+_LAST = 11  # the greatest number that a player can have
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
 
@@ -43,7 +44,7 @@ async def playing(
     """
     async with iut.connect(instance, channel="agent", segmentation=segmentation) as session:
         await create(iut, session)
-        number = unum or next_number(iut)
+        number = unum or next_number(iut, instance)
         await session.send(expressions(f"(init (unum {number})(teamname {team}))"))
         await _taken_in(iut, session)
         await _perceiving(iut, session)
@@ -68,10 +69,15 @@ def _hopeless(iut: Iut) -> bool:
     return bool(iut.memory.get("without perceptors", 0) > _MISSED)
 
 
-def next_number(iut: Iut) -> int:
-    """A number for a player; one that has left may keep its own reserved, so each has another."""
-    iut.memory["number"] = iut.memory.get("number", 0) % LAST + 1
-    return int(iut.memory["number"])
+def next_number(iut: Iut, instance: Instance) -> int:
+    """A number for a player; one that has left may keep its own reserved, so each has another.
+
+    Tests that run meanwhile have servers of their own, unless one was started by hand for all.
+    """
+    numbers = iut.memory.setdefault("numbers", WeakKeyDictionary())
+    server = instance if iut.configuration.command else iut.testbed
+    numbers[server] = numbers.get(server, 0) % _LAST + 1
+    return int(numbers[server])
 
 
 async def create(iut: Iut, session: Session) -> None:

@@ -53,16 +53,15 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
 
     Raises Violation where the monitor is not shown that they come, or they are on one side.
     """
-    unum = next_number(iut)
-    async with (
-        iut.instance() as instance,
-        watching(iut, instance) as watch,
-        playing(iut, instance, "Lefts", unum) as one,
-    ):
-        await watch.full("when an agent comes", more=True, requirement="full.node-added")
-        async with playing(iut, instance, "Rights", unum) as other:
-            await watch.full("when another agent comes", more=True, requirement="full.node-added")
-            yield await _begun(watch, unum, one, other)
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        unum = next_number(iut, instance)
+        async with playing(iut, instance, "Lefts", unum) as one:
+            await watch.full("when an agent comes", more=True, requirement="full.node-added")
+            async with playing(iut, instance, "Rights", unum) as other:
+                await watch.full(
+                    "when another agent comes", more=True, requirement="full.node-added"
+                )
+                yield await _begun(watch, unum, one, other)
 
 
 async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match:
