@@ -73,6 +73,11 @@ def is_error(name: str, value: Mapping[str, Any]) -> bool:
     return name == "Refusal" or (name == RESPONSE and "cmd" not in value.get("json", {}))
 
 
+def refuses(name: str, value: Mapping[str, Any]) -> bool:
+    """Whether a response is an error, or the abort by which a lab may refuse as well."""
+    return name == "Abort" or is_error(name, value)
+
+
 def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
     """A decoded message: its head, and its body as `json` or `base64`, unless it is empty.
 

@@ -8,7 +8,8 @@ The oracle does not know which side is under test and has no clock. Rules for th
 - Answers belong to requests in their order, on each connection.
 - An answer that the robot did not wait for changes nothing, and one that it may not have read, as
   it has reset the connection, only if what it asks next fits it.
-- An error is one in whatever form: a status, a body without a command, the end of a connection.
+- An error is one in whatever form: a status, a body without a command, the end of a connection,
+  and abort wherever it is no outcome of what was asked.
 - Wherever the specification leaves something open there is no rule: other paths, further requests
   for a program, pushes that come twice, a registration at any time.
 """
@@ -21,7 +22,14 @@ from typing import Any
 
 from conformance.course import Course, Violates, Walk
 from conformance.judging.judge import Finding
-from conformance.openroberta.naming import COMMANDS, MANDATORY, REQUEST, TLS_HELLO, is_error
+from conformance.openroberta.naming import (
+    COMMANDS,
+    MANDATORY,
+    REQUEST,
+    TLS_HELLO,
+    is_error,
+    refuses,
+)
 from conformance.recent import Recent
 
 ROBOT, LAB = "robot", "lab"
@@ -317,7 +325,8 @@ class Oracle:
         if not self._asked:
             # A robot that sends nothing sensible may be refused, and so may a quiet connection.
             self._strayed = True
-            if not is_error(name, value) and not self._deaf:
+            refused = is_error(name, value) or (name == "Abort" and self._answered is None)
+            if not (refused or self._deaf):
                 yield Finding("http.messages", f"{name} came, and nothing was asked")
             return
         asked = self._asked.popleft()
@@ -330,7 +339,9 @@ class Oracle:
         elif asked.name in ANSWERS:
             yield from self._allowed(asked, robot, name, value)
         if robot and not self._deaf:
-            yield from robot.walk.step(LAB, "Refusal" if is_error(name, value) else name)
+            outcome = name in ANSWERS.get(asked.name, ())
+            told = "Refusal" if refuses(name, value) and not outcome else name
+            yield from robot.walk.step(LAB, told)
 
     def _answer_left(self, asked: _Asked, name: str) -> None:
         """What a robot that has ended its direction is answered, it may read or not."""
@@ -354,7 +365,7 @@ class Oracle:
             self.exercised |= {"http.messages"}
             if name in COMMANDS:
                 self.exercised |= {"commands.lab", "http.json"}
-        elif is_error(name, value) and ("json" in value or not self._due(asked, robot)):
+        elif refuses(name, value) and ("json" in value or not self._due(asked, robot)):
             pass
         elif asked.name in _UNNAMED:
             what = f"{asked.name} was answered with {_shown(name, value)}, without a Filename"

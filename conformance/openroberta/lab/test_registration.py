@@ -13,7 +13,7 @@ from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.openroberta.lab.tester.programs import own_program
 from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import after, at_least, at_most
-from conformance.openroberta.naming import is_error
+from conformance.openroberta.naming import refuses
 from conformance.verdicts import Inconclusive
 
 
@@ -275,7 +275,7 @@ async def test_push_of_nobody(iut: Iut) -> None:
         exchange = await robot.push()
         message = await exchange.session.watch(within=after(tester, "push_hold"))
         check(
-            message is None or message.name == "Abort" or is_error(message.name, message.value),
+            message is None or refuses(message.name, message.value),
             "an error or abort upon a push of an unknown token",
             f"{message.name if message else ''} came",
         )

@@ -12,7 +12,7 @@ from conformance.openroberta.codec import content
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.programs import bytes_of
 from conformance.openroberta.lab.tester.robot import Robot, new_token
-from conformance.openroberta.naming import is_error
+from conformance.openroberta.naming import refuses
 from conformance.openroberta.updates import update_paths
 from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, NotExercised
@@ -149,7 +149,7 @@ async def test_disconnects(iut: Iut) -> None:
         robot = await updated(tester)
         exchange = await robot.push()
         message = await exchange.session.watch(within=tester.seconds("quiet"))
-        if message and (message.name == "Abort" or is_error(message.name, message.value)):
+        if message and refuses(message.name, message.value):
             return
         if message is None and exchange.session.ended:
             return

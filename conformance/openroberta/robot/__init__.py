@@ -1,18 +1,39 @@
 """Test cases for a robot: the suite plays its lab."""
 
+import contextlib
+
 from conformance.iut import Iut
+from conformance.openroberta.codec import response
 from conformance.openroberta.oracle import MOST_HELD
 from conformance.openroberta.robot.tester import playing
-from conformance.verdicts import Violation
+from conformance.verdicts import Conclusion, Violation
 
 SMOKE = "register.first"
+_SPACED = b'{"cmd": "repeat"}'
 _HASTY = "push.one-at-a-time"
 
 
 async def smoke(iut: Iut) -> None:
     """A registration, by which the robot begins; and a push once it was answered."""
-    async with playing(iut) as tester:
-        await tester.link()
+    try:
+        async with playing(iut) as tester:
+            await tester.link()
+    except Violation as wrong:
+        if wrong.requirement == "register.then-push" and await _reads_spaces(iut):
+            expected = f"{wrong.expected}, however its JSON is spelt"
+            came = f'{wrong.came} after {{"cmd":"repeat"}}, and a push after {_SPACED.decode()}'
+            raise Violation(expected, came, "http.json") from wrong
+        raise
+
+
+async def _reads_spaces(iut: Iut) -> bool:
+    """Whether it pushes upon the spelling of JSON that has a space behind the colon."""
+    with contextlib.suppress(Conclusion):
+        async with playing(Iut(iut.testbed, iut.deciding)) as tester:
+            asked = await tester.next("Register")
+            await asked.answer(response(200, {"Content-Type": "application/json"}, _SPACED))
+            return await tester.watch("Push", within=tester.seconds("response")) is not None
+    return False
 
 
 async def basis(iut: Iut) -> str:

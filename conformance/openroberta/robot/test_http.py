@@ -159,7 +159,7 @@ async def test_white_space_in_json(iut: Iut) -> None:
 @requirement("robustness.escaped-letters")
 async def test_escaped_letters(iut: Iut) -> None:
     """The first letter of each command is written as its escape."""
-    await _spelt(iut, '{{"cmd": "\\u{first:04x}{rest}"}}')
+    await _spelt(iut, '{{"cmd":"\\u{first:04x}{rest}"}}')
 
 
 async def _spelt(iut: Iut, form: str) -> None:

@@ -42,10 +42,10 @@ class ErrorsByClosing(Lab):
 
 @variant("aborts-what-it-refuses", of="refuses.menuversion")
 class AbortsWhatItRefuses(Lab):
-    """Answers abort at once to an object that lacks something."""
+    """Answers abort at once to whatever is wrong, be it no request at all."""
 
-    def incomplete(self, data: Mapping[str, Any]) -> Any:
-        return self.command("abort")
+    def refusal(self, status: int, why: str = "") -> Any:
+        return super().refusal(status, why) if status in _TELLING else self.command("abort")
 
 
 @variant("closes-after-each", of="http.persistence")

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from conformance.openroberta.naming import is_error
+from conformance.openroberta.naming import is_error, refuses
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
 from conformance.waiting import Within
@@ -73,7 +73,7 @@ class Exchange:
         # Also what is no registration may have been taken for one.
         if self._over(message, "Register"):
             raise self.wrong("an error", message, requirement)
-        if message.name != "Abort" and not is_error(message.name, message.value):
+        if not refuses(message.name, message.value):
             raise self.violation("an error", message, requirement)
 
     async def taken(self) -> None:

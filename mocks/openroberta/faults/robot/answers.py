@@ -22,6 +22,25 @@ class OneLineOfJson(Robot):
         return super().command(answer) if whole else ""
 
 
+@fault("words-behind-a-space", violates="http.json")
+class WordsBehindASpace(Robot):
+    """Looks for commands in the text of an answer, with a space before each."""
+
+    spelt = b'"cmd": "'
+
+    def command(self, answer: Frame | None) -> str:
+        chunked = answer and answer.value and "transfer-encoding" in answer.value["headers"]
+        found = chunked or (answer and self.spelt in answer.raw)
+        return super().command(answer) if found else ""
+
+
+@fault("words-behind-a-colon", violates="http.json", subtle=True)
+class WordsBehindAColon(WordsBehindASpace):
+    """Looks for commands in the text of an answer, without a space before each."""
+
+    spelt = b'"cmd":"'
+
+
 @fault("escapes-unread", violates="robustness.escaped-letters")
 class EscapesUnread(Robot):
     """Looks for the words of commands in an answer as they are."""
