@@ -168,47 +168,56 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
         # Where one has written nothing, and none anything, that shows nothing more of another.
         return (whole if session.memory.get(SPEAKS, True) else share)()
 
+    ended = False
     while True:
-        lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
+        text = serial_bytes(session).decode("utf-8", "replace")
+        # As long as more may come, a line without its end may be a piece of one.
+        lines = (text if ended else text[: text.rfind("\n") + 1]).splitlines()
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
         latest = said[-1] if said else "nothing"
         if accept(latest):
             session.took(_SEES, session.now - asked)
             return latest
-        if lines:
-            session.memory[SPEAKS] = True
-        if not await _more(session, left):
+        if ended:
             await goes_on(session)
             if not lines:
                 session.memory.setdefault(SPEAKS, False)
                 none = "the probe program reported nothing on serial channel 1"
                 raise Inconclusive(none + other_channels(session))
             return latest
+        if text:
+            session.memory[SPEAKS] = True
+        ended = not await _more(session, left)
 
 
-async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> None:
+async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> bool:
     """The battery holds so much, as the probe says or else the first Battery event that counts.
 
     The first ``stale`` of them do not count. Beside what the probe says none may tell less than is
-    left, nor more than was ``earlier``, and the last may not tell more than is left: what comes
-    first behind the probe's line may have been under way.
+    left, nor more than was ``earlier``; but for the first behind the probe's line, which may have
+    been under way, none may tell more than is left. False where that one does, and none follows.
     """
     if "probe" in session.instance.configuration.programs:
         said = await probed(session, "battery", lambda line: close_to(line, wanted))
         check(close_to(said, wanted), f"the program to see {wanted} Wh", f"it saw {said}")
-        count = len(received(session, "Battery"))
-        if await session.watch("Battery"):
-            await session.watch("Battery")
-        told = received(session, "Battery")
-        for battery in told[stale:]:
-            last = battery is told[-1] and len(told) > count
-            _check_told(battery, wanted, wanted if last else earlier)
-        return
+        seen, behind = received(session, "Serial")[-1].event, False
+        while len(later := _told_since(session, seen)) < 2:
+            behind = bool(later) and not _at_most(later[0], wanted)
+            if not await session.watch("Battery", within="response" if behind else None):
+                break
+        for battery in received(session, "Battery")[stale:]:
+            _check_told(battery, wanted, wanted if battery in later[1:] else earlier)
+        return not (behind and len(later) == 1)
     left = session.left("program")
     while len(received(session, "Battery")) <= stale:
         if not await session.watch("Battery", within=left):
             raise NotExercised("nothing showed what the battery holds; declare [programs] probe")
     _check_told(received(session, "Battery")[stale], wanted, wanted)
+    return True
+
+
+def _told_since(session: Session, event: int) -> list[Message]:
+    return [battery for battery in received(session, "Battery") if battery.event > event]
 
 
 def _check_told(battery: Message, wanted: float, most: float) -> None:
@@ -216,11 +225,15 @@ def _check_told(battery: Message, wanted: float, most: float) -> None:
     # A running program has already drawn from it; in a session as short as this not much. How
     # finely it is told is left open: a tenth of a watt-hour less may come of rounding.
     check(
-        min(0.9 * wanted, wanted - 0.1) <= capacity <= 1.01 * most,
+        min(0.9 * wanted, wanted - 0.1) <= capacity and _at_most(battery, most),
         f"a battery that holds {wanted} Wh, or little less",
         f"it holds {capacity} Wh",
         battery.event,
     )
+
+
+def _at_most(battery: Message, most: float) -> bool:
+    return bool(battery.value["Battery"]["capacity"] <= 1.01 * most)
 
 
 def close_to(line: str, wanted: float) -> bool:

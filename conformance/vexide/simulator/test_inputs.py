@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,10 +105,18 @@ async def test_battery_is_set_while_running(iut: Iut) -> None:
         await session.send(
             {"SetBatteryCapacity": {"capacity": 12}}, {"SetBatteryCapacity": {"capacity": 9.5}}
         )
-        await holds(session, 9.5)
-        stale = len(received(session, "Battery"))
-        await session.send({"SetBatteryCapacity": {"capacity": 3.5}})
-        await holds(session, 3.5, stale, earlier=9.5)
+        told = await holds(session, 9.5)
+        for earlier, capacity in itertools.pairwise((9.5, 3.5, 1.5)):
+            stale = len(received(session, "Battery"))
+            await session.send({"SetBatteryCapacity": {"capacity": capacity}})
+            told |= await holds(session, capacity, stale, earlier)
+        last = received(session, "Battery")[-1:]
+        check(
+            told,
+            "Battery events of what is left",
+            "each told what had been left before the last command",
+            last[0].event if last else None,
+        )
 
 
 @requirement("battery.set-capacity")
@@ -116,7 +125,7 @@ async def test_battery_is_emptied(iut: Iut) -> None:
     async with opened(iut, program="probe") as session:
         await start(session, {"SetBatteryCapacity": {"capacity": 0.0}})
         try:
-            said = await probed(session, "battery", lambda line: line != "nothing")
+            said = await probed(session, "battery", lambda line: close_to(line, 0))
         except Violation:
             # Nothing says how long a program goes on without energy.
             raise Inconclusive("the program ended before it said what the battery holds") from None
@@ -260,7 +269,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
             await session.send(state)
             await _axis(session, str(value))
         await session.watch("Serial")
-        said = await probed(session, "controller", lambda line: True)
+        said = await probed(session, "controller", lambda line: line == "axis1=-20")
         check(said == "axis1=-20", "the program to go on seeing axis1=-20", f"it saw {said}")
 
 

@@ -87,6 +87,35 @@ class SerialInPieces(Simulator):
             super().send({"Serial": {**fields, "data": base64.b64encode(piece).decode()}})
 
 
+@variant("probe-repeats", of="serial.bytes-exact")
+class ProbeRepeats(Simulator):
+    """Runs a probe that writes all that it sees again and again, its last line in two events."""
+
+    def __init__(self, settings: Settings, number: int = 1) -> None:
+        super().__init__(settings, number)
+        self.lines: dict[bytes, bytes] = {}
+        self.rest = b""
+
+    def report(self) -> None:
+        if self.settings.program == "probe" and not self.ended:
+            for event in list(self.robot.events):
+                if name_of(event) == "Serial":
+                    self.robot.events.remove(event)
+                    line = base64.b64decode(event["Serial"]["data"])
+                    self.lines[line.split()[0]] = line
+            self.repeat()
+        super().report()
+
+    def repeat(self) -> None:
+        if self.rest:
+            piece, self.rest = self.rest, b""
+        else:
+            last = self.lines.get(b"controller", b"\n")
+            others = (line for line in self.lines.values() if line != last)
+            piece, self.rest = b"".join((*others, last[:-2])), last[-2:]
+        self.robot.serial(1, piece)
+
+
 class Targeting(Simulator):
     """Tells the target position of a motor otherwise."""
 
@@ -197,13 +226,16 @@ class TellsLittle(Simulator):
 class BatteryToldOften(Simulator):
     """Tells the battery every few steps, to a tenth, and late what it held before a command."""
 
+    every = 5  # steps
+    late = 0  # steps after the one in which the program sees the command
     battery: Any = None
     under_way: Any = None
-    steps = 0
+    due = 0  # steps until it is told again
 
     def set_capacity(self, content: dict[str, Any]) -> None:
-        self.under_way = self.battery
         super().set_capacity(content)
+        if self.battery:
+            self.under_way, self.due = self.battery, self.late
 
     def report(self) -> None:
         for event in list(self.robot.events):
@@ -212,10 +244,19 @@ class BatteryToldOften(Simulator):
                 fields = event["Battery"]
                 self.battery = {"Battery": {**fields, "capacity": round(fields["capacity"], 1)}}
         super().report()
-        self.steps += 1
-        if self.under_way or self.steps % 5 == 0:
-            self.send(self.under_way or self.battery)
-        self.under_way = None
+        told = self.under_way or self.battery
+        if self.due:
+            self.due -= 1
+        elif told:
+            self.send(told)
+            self.under_way, self.due = None, self.every - 1
+
+
+@variant("battery-told-seldom", of="battery.set-capacity")
+class BatteryToldSeldom(BatteryToldOften):
+    """Tells the battery twice a second; what it held before comes after the program saw it set."""
+
+    every, late = 25, 1
 
 
 @variant("command-a-step", of="setup.commands-handled")

@@ -89,6 +89,17 @@ class BatteryToldFull(Altering, Simulator):
             content["capacity"] = 14.0
 
 
+@fault("battery-told-behind", violates="battery.set-capacity", subtle=True)
+class BatteryToldBehind(Altering, Simulator):
+    """Tells with each change of the battery what it held before, and lets the program see it."""
+
+    before = 14.0
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "Battery":
+            content["capacity"], self.before = self.before, content["capacity"]
+
+
 @fault("never-mounts", violates="sdcard.mounted")
 class NeverMounts(Simulator):
     """Never mounts an SD card."""
