@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.harness.instance import Instance
+from conformance.harness.links import Link
 from conformance.judging.judge import Finding
 from conformance.running.floods import ENOUGH
 from conformance.running.patience import Left, Names
@@ -27,7 +28,8 @@ T = TypeVar("T")
 Look = Callable[[Session], Awaitable[bool]]
 
 _AGAIN = 0.02  # seconds until one that turned us away is tried again
-_LOOKS = "looks first whether somebody listens"  # its name in what tests have found out
+_LOOKS = "looks first whether somebody listens"  # names in what tests have found out
+_LOOKS_AGAIN = "looks whether somebody listens before it connects again"
 SHRINKING = 40  # further examples that looking for a smaller counterexample may take
 
 
@@ -252,7 +254,7 @@ class Iut:
         self, instance: Instance, channel: str, segmentation: Segmentation | None
     ) -> Session:
         try:
-            link = await instance.link(channel)
+            link = await self._linked(instance, channel)
         except Unreachable:
             self.unmet = instance.connections and instance.connections + 1
             raise
@@ -265,6 +267,21 @@ class Iut:
         session.blamed = self.blamed
         self.sessions.append(session)
         return session
+
+    async def _linked(self, instance: Instance, channel: str) -> Link:
+        """A connection; of an IUT that only looks by one whether somebody listens, the next.
+
+        For what is said to one that only looks is not said to the next one.
+        """
+        link = await instance.link(channel)
+        looks = _LOOKS if instance.connections == 1 else _LOOKS_AGAIN
+        if instance.accepts(channel) and self.memory.get(looks, True):
+            quiet, looked = self.seconds("quiet"), False
+            while await link.ends_unused(quiet) and (other := await instance.another(channel)):
+                await link.close()
+                link, looked = other, True
+            self.memory[looks] = looked
+        return link
 
     async def look_whether_it_turns_away(self) -> None:
         """Find out whether an IUT that runs already ends a connection, and takes a later one.
@@ -291,9 +308,6 @@ class Iut:
             self.instance(program) as instance,
             self.connect(instance, channel=channel, segmentation=segmentation) as session,
         ):
-            # What is said to one that only looks is not said to the next one.
-            if self.memory.get(_LOOKS, True):
-                self.memory[_LOOKS] = await session.looks_first()
             yield session
 
     def _require(self, program: str) -> None:

@@ -254,16 +254,6 @@ class Session(Waiting):
         self._miss(wait)
         return self._ended
 
-    async def looks_first(self) -> bool:
-        """Whether the IUT has first only looked whether somebody listens; the next one counts then.
-
-        That is known once it has said anything, and else after a while.
-        """
-        if self._link.another:
-            until = self.now + self.seconds("quiet")
-            await self._until(lambda: self.size > 0, lambda: until, Wait((CLOSED,)))
-        return self.looked
-
     async def turned_away(self, known: Callable[[], bool] = lambda: False) -> bool:
         """Whether the IUT ends it before anything is said, as one may that is still busy.
 

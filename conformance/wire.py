@@ -101,8 +101,6 @@ class Wire:
         self.deserted = False
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
-        self.looked = False
-        """Its first connection ended at once, as of one that looks whether somebody listens."""
         self._answering: list[asyncio.Task[None]] = []
         self.crowded = 0
         """The IUT has said nothing upon it, and it was the second, third … of those then open."""
@@ -294,7 +292,7 @@ class Wire:
     async def _read(self) -> None:
         sender = self.role.name
         # A datagram may be empty; they have no end.
-        while (data := await self._bytes()) or self._link.datagrams:
+        while (data := await self._link.read()) or self._link.datagrams:
             if self.instance.connections > 1:
                 # How another one has ended by now may say what this is to be taken for.
                 await self._link.caught_up()
@@ -327,27 +325,6 @@ class Wire:
         self._ended = True
         self._leave()
         self._news.set()
-
-    async def _bytes(self) -> bytes:
-        """What the IUT writes next; none at the end of a connection that was not but a look."""
-        another = self._link.another
-        data = await self._link.read()
-        while not data and another and self._silent and self._link.brief:
-            self.looked = True
-            async with self._writing:  # what is to be sent meanwhile is sent to that one
-                other = await another()
-            if other and self._silent:
-                self._link, other = other, self._link
-                data = await self._link.read()
-            elif not other:
-                break
-            await other.close()
-        return data
-
-    @property
-    def _silent(self) -> bool:
-        """Neither side has said anything, or ended it, as far as we did."""
-        return not (self.size or self.told or self._finished)
 
     def _take(self, frame: Frame) -> None:
         sender = self.role.name

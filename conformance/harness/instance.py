@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import os
 import shlex
 import sys
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 from conformance.configuration import Configuration, expand
 from conformance.harness import bridge, datagrams, links
 from conformance.harness.last_words import quoted, telling
-from conformance.harness.links import Link
+from conformance.harness.links import Link, Listener
 from conformance.harness.listening import listening
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
@@ -198,6 +197,17 @@ class Instance:
         self.connections += 1
         return link
 
+    def accepts(self, channel: str) -> bool:
+        """Whether it is the IUT that connects, by streams, and may do so again."""
+        return isinstance(self._listeners.get(channel), Listener) and not self._bridged
+
+    async def another(self, channel: str) -> Link | None:
+        """The next stream that it connects, if within the time that it has to react."""
+        accepting = self._listeners[channel].accept()
+        with contextlib.suppress(Unreachable):
+            return await self._within("response", accepting, "it did not connect again")
+        return None
+
     async def met(self) -> bool:
         """Whether it connects, or sends, to any address of ours, or else listens at the first."""
 
@@ -223,9 +233,7 @@ class Instance:
 
     async def _accept(self, listener: AnyListener) -> Link:
         if not self._bridged:
-            link: Link = await self._within("startup", listener.accept(), "it did not connect")
-            link.another = functools.partial(self._another, listener)
-            return link
+            return await self._within("startup", listener.accept(), "it did not connect")
         wire: Link | None = None
         # The bridge opens two connections and says which is which by their first byte.
         while wire is None or self.errors is None:
@@ -237,12 +245,6 @@ class Instance:
             else:
                 self.errors = link
         return wire
-
-    async def _another(self, listener: AnyListener) -> Link | None:
-        """The next connection, if there is one within the time that the IUT has to react."""
-        with contextlib.suppress(Unreachable):
-            return await self._within("response", listener.accept(), "it did not connect again")
-        return None
 
     async def _connect(self, address: str) -> Link:
         refused = ""

@@ -8,7 +8,6 @@ import os
 import re
 import socket
 import ssl
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
-_LOOK = 0.3  # seconds in which a peer that only looks whether somebody listens has closed again
 _UNREAD = 0.02  # the same of a peer that has not read one in that time
 
 
@@ -33,8 +31,7 @@ class Link:
     """It was reset, and did not end as a peer ends it that closes it."""
     reset = False
     """It was, or had ended before what was written last: that may not have been read."""
-    another: Callable[[], Awaitable["Link | None"]] | None = None
-    """Gives the one that counts instead where the peer has only looked whether somebody listens."""
+    _ahead = b""  # what has been read and nobody was given
     _unsent: unread.Count | None = None
     _unread: unread.Count | None = None
     _tcp: Any = None
@@ -54,14 +51,11 @@ class Link:
         self._tcp = tcp
         self._settle = _SETTLE
         self._about_to_write = False
-        self._made = time.monotonic()
-
-    @property
-    def brief(self) -> bool:
-        """It is so young that a peer that has ended it cannot have waited for anything."""
-        return time.monotonic() - self._made < _LOOK
 
     async def read(self) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
@@ -70,6 +64,14 @@ class Link:
         self._acknowledge()
         self.reset = self.reset or (not data and (self._about_to_write or self._refused()))
         return data
+
+    async def ends_unused(self, within: float) -> bool:
+        """Whether the peer ends it in time without a word; to be asked before it is read."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                self._ahead = await self.read()
+                return not self._ahead
+        return False
 
     def _acknowledge(self) -> None:
         """Acknowledge what has come at once: until then many a peer keeps its next write back."""

@@ -5,7 +5,6 @@ import contextlib
 import socket
 import struct
 import sys
-from unittest import mock
 
 import pytest
 
@@ -69,6 +68,7 @@ async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
     listener = await links.Listener().start("127.0.0.1:0")
     configuration = Configuration(protocols.role("vexide/frontend"), listen=listener.address)
     iut, instance = Iut(Testbed(configuration), ""), Instance(configuration, "tcp")
+    await instance.start(None, {"": listener})
     where = ("127.0.0.1", int(listener.address.rpartition(":")[2]))
     said = b'{"Handshake": {"version": 1, "extensions": []}}\n'
     for last in (b"", b"", said):
@@ -77,13 +77,10 @@ async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
                 peer.sendall(last)
             else:
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    link = await listener.accept()
-    link.another = listener.accept
-    with mock.patch.object(instance, "link", return_value=link):
-        async with iut.connect(instance) as session:
-            assert (await session.expect()).name == "Handshake"
-            await session.until_closed()
-            assert not session.reset
+    async with iut.connect(instance) as session:
+        assert (await session.expect()).name == "Handshake"
+        await session.until_closed()
+        assert not session.reset
     assert [event.event for event in session.events] == ["connected", None, "closed"]
     await listener.close()
 

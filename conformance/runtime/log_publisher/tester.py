@@ -4,10 +4,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance.connections import Connections
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import LOG
-from conformance.runtime.tester import Connections, connected, done, operated
+from conformance.runtime.tester import connected, done, operated
 from conformance.session import Session
 from conformance.verdicts import Violation
 from conformance.wire import Message

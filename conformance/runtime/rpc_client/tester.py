@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
+from conformance.connections import Connections, ended
 from conformance.definitions.keywords import equal, shown
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import in_time
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
-from conformance.runtime.tester import Connections, Unoperated, connected, ended
+from conformance.runtime.tester import Unoperated, connected
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message

@@ -4,11 +4,12 @@ import contextlib
 from typing import Any
 
 from conformance.cases import each_of, requirement
+from conformance.connections import Connections
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.monitor import SMOKE
-from conformance.simspark.monitor.tester import COMMANDS, Tester, introduced
+from conformance.simspark.monitor.tester import Tester, introduced
 from conformance.simspark.tester import in_one_session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
@@ -32,7 +33,7 @@ EACH = {
 async def _trained(iut: Iut) -> None:
     """A session in which it sends what it does by itself, and each command that it is asked for."""
     async with introduced(iut) as tester:
-        session = tester.session
+        session, connections = tester.session, tester.connections
         await tester.tick(3)
         for mode in ("KickOff_Left", "PlayOn", "Goal_Right", "GameOver"):
             await tester.tick(more=f"(play_mode {messages.MODES.index(mode)})")
@@ -43,31 +44,30 @@ async def _trained(iut: Iut) -> None:
                 answer = await session.operate("command", command=text)
                 answers[word] = "" if answer.ok else str(answer.error or "it failed")
                 await tester.tick()
-        await (_received(session, len(answers)) if answers else _quiet(session))
-        await _judge_unfinished(tester)
-        iut.memory["training"] = session
-        iut.memory["sent"] = _words(session)
+        await (_received(tester, len(answers)) if answers else _quiet(session))
+        await _judge_unfinished(connections)
+        iut.memory["training"] = connections
+        iut.memory["sent"] = _words(connections)
         iut.memory["asked for"] = answers
-        iut.memory["spoiled"] = session.judge.spoiled
+        iut.memory["spoiled"] = any(each.judge.spoiled for each in connections.sessions)
 
 
 async def _quiet(session: Session) -> None:
     await session.until_closed(session.seconds("quiet"))
 
 
-async def _received(session: Session, count: int) -> bool:
-    """Wait until that many messages have come; whether they have."""
-    for _ in range(count):
-        if await session.watch(*COMMANDS, within="response") is None:
-            return False
-    return True
+async def _received(tester: Tester, count: int) -> None:
+    """Wait until that many messages have come, as long as they do."""
+    for number in range(count):
+        if not await tester.commanded(number + 1):
+            return
 
 
-async def _judge_unfinished(tester: Tester) -> None:
-    """End a session without messages, so that one that is incomplete is judged."""
-    if not tester.session.received:
-        await tester.session.finish()
-        await tester.session.until_closed()
+async def _judge_unfinished(connections: Connections) -> None:
+    """End connections without messages, so that one that is incomplete is judged."""
+    for session in connections.sessions if not connections.received else ():
+        await session.finish()
+        await session.until_closed()
 
 
 FORMS = {
@@ -113,19 +113,19 @@ async def test_commands(iut: Iut, statement: str) -> None:
     raise NotExercised(f"it sent no {what}; give --hook command=COMMAND ({hook.description})")
 
 
-def _none_is_lost(training: Session, sent: set[str], answers: dict[str, str]) -> None:
+def _none_is_lost(training: Connections, sent: set[str], answers: dict[str, str]) -> None:
     """Raise Violation where fewer commands came than it says that it sent when it was asked to."""
     asked = [word for word, error in answers.items() if not error]
     lost = [word for word in asked if word not in sent]
     if lost and (not sent or len(training.received) < len(asked)):
         came = f"{', '.join(lost)} did not come" if sent else "none came"
         missed = Violation(f"the {len(asked)} commands that it was asked to send", came)
-        raise missed.shown_in(training, [training])
+        raise missed.shown_in(training.session, training.sessions)
 
 
-def _words(session: Session) -> set[str]:
+def _words(connections: Connections) -> set[str]:
     """The words of the commands that came."""
-    lists = [item for message in session.received for item in message.value if _is_list(item)]
+    lists = [item for message in connections.received for item in message.value if _is_list(item)]
     wrapped = [item for outer in lists if _is_list(outer[0]) for item in outer if _is_list(item)]
     return {item[0] for item in lists + wrapped if isinstance(item[0], str)}
 
@@ -138,16 +138,15 @@ def _is_list(item: Any) -> bool:
 async def test_long_commands(iut: Iut) -> None:
     """A command of more than 255 bytes has a length that says so."""
     async with introduced(iut) as tester:
-        upper = tester.session.instance.upper
-        for size in (256, 300):
+        upper, sessions = tester.session.instance.upper, tester.connections.sessions
+        for number, size in enumerate((256, 300), len(tester.connections.received) + 1):
             text = f"(time 5.{'0' * (size - 29)})(getAck a_long_way_)"
             await upper("command", command=text)
-            message = await tester.session.watch(*COMMANDS, within="response")
-            if message is None:
-                judge = tester.session.judge
-                if any(finding.requirement != iut.deciding for finding in judge.findings):
+            if not await tester.commanded(number):
+                judges = [session.judge for session in sessions]
+                if any(f.requirement != iut.deciding for judge in judges for f in judge.findings):
                     raise Inconclusive("what came violates another requirement")
-                if judge.rest(tester.session.role.name) or judge.spoiled:
+                if any(judge.rest(iut.role.name) or judge.spoiled for judge in judges):
                     raise Violation(
                         "a message of 256 bytes", "what came cannot be cut", explains=True
                     )
@@ -163,7 +162,8 @@ async def test_play_mode_of_another_list(iut: Iut) -> None:
             raise NotExercised(
                 f"give --hook command=COMMAND ({tester.session.role.hooks['command'].description})"
             )
-        for mode in ("KickIn_Left", "free_kick_right", "GameOver"):
+        before = len(tester.connections.received)
+        for number, mode in enumerate(("KickIn_Left", "free_kick_right", "GameOver"), before + 1):
             await tester.session.instance.upper("command", command=f"(playMode {mode})")
-            if not await _received(tester.session, 1):
+            if not await tester.commanded(number):
                 break

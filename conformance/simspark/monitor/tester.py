@@ -1,10 +1,12 @@
 """The server that the suite plays against a monitor: it sends states, and asks what it knows."""
 
+import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
+from conformance.connections import Connections, ended
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
@@ -13,10 +15,41 @@ from conformance.simspark.codec import LENGTH, encode, frame
 from conformance.simspark.tester import asked, expressions, kept
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
-COMMANDS = ("Commands", "Expressions")
 GAME = {"half", "score_left", "score_right", "play_mode"}
 """What stands in one list with the time, and is taken with it."""
+_POLL = 0.005  # seconds between two looks at what is to be told to all
 _goals = itertools.count(51)  # which no test sends for other reasons
+
+
+class _Connections(Connections):
+    """The connections of a monitor, which may watch over one and command over another.
+
+    Each is told what the first is told, as a server tells all that are connected.
+    """
+
+    @contextlib.asynccontextmanager
+    async def accepting(self, iut: Iut) -> AsyncIterator[None]:
+        self._telling: list[asyncio.Task[None]] = []
+        async with super().accepting(iut):
+            try:
+                yield
+            finally:
+                await ended(self._telling)
+
+    def opened(self, session: Session) -> None:
+        super().opened(session)
+        self._telling.append(asyncio.create_task(self._tell(session)))
+
+    async def _tell(self, session: Session) -> None:
+        told = 0
+        # One that only commands need not read.
+        with contextlib.suppress(Violation):
+            while not session.over:
+                for event in self.session.events[told:]:
+                    if event.data and event.sender == session.peer:
+                        await session.send_bytes(event.data)
+                    told += 1
+                await asyncio.sleep(_POLL)
 
 
 class Tester:
@@ -25,10 +58,19 @@ class Tester:
     `rooted` says whether scene graphs have their root as a node.
     """
 
-    def __init__(self, session: Session, rooted: bool) -> None:
-        self.session = session
+    def __init__(self, connections: Connections, rooted: bool) -> None:
+        self.connections = connections
+        self.session = connections.session
         self.rooted = rooted
         self.time = 0.0
+
+    async def commanded(self, times: int) -> bool:
+        """Whether so many messages have come, over whichever connection."""
+
+        async def came() -> bool:
+            return len(self.connections.received) >= times
+
+        return await self.session.shows(came, "a command", "response")
 
     async def say(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """One message, given as on the wire."""
@@ -193,8 +235,18 @@ def _same(one: Any, other: Any) -> bool:
 async def connected(iut: Iut, *, segmentation: Segmentation | None = None) -> AsyncIterator[Tester]:
     """A monitor that has been sent nothing yet."""
     rooted = await iut.once("rooted", lambda: _understands_roots(iut))
+    async with _watching(iut, rooted, segmentation) as tester:
+        yield tester
+
+
+@contextlib.asynccontextmanager
+async def _watching(
+    iut: Iut, rooted: bool, segmentation: Segmentation | None = None
+) -> AsyncIterator[Tester]:
     async with iut.session(segmentation=segmentation) as session:
-        yield Tester(session, rooted)
+        connections = _Connections(session)
+        async with connections.accepting(iut):
+            yield Tester(connections, rooted)
 
 
 async def _understands_roots(iut: Iut) -> bool:
@@ -204,8 +256,7 @@ async def _understands_roots(iut: Iut) -> bool:
     """
     with contextlib.suppress(NotExercised):
         for rooted in (True, False):
-            async with iut.session() as session:
-                tester = Tester(session, rooted)
+            async with _watching(iut, rooted) as tester:
                 await tester.introduce(graph=messages.scene(3, -2))
                 await tester.say(messages.partial("(time 1)", messages.STILL))
                 with contextlib.suppress(Violation, Inconclusive):

@@ -23,11 +23,10 @@ class VersionFirst(Session):
 
 @variant("looks-first", of="handshake.magic-sent")
 class LooksFirst(Client):
-    """Looks whether a server listens, by a connection that it closes, before it begins."""
+    """Looks whether a server listens, by a connection that it closes, before it connects."""
 
     async def connect(self, address: str) -> Stream:
-        if self.number == 1:
-            await (await super().connect(address)).closed()
+        await (await super().connect(address)).closed()
         return await super().connect(address)
 
 

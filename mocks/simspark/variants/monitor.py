@@ -4,6 +4,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from conformance.simspark.scene import Scene
+from mocks import streams
 from mocks.deviations import variant
 from mocks.simspark.connection import Connection
 from mocks.simspark.monitor import Monitor
@@ -19,6 +20,39 @@ class LooksFirst(Monitor):
     async def connect(self, address: str) -> Stream:
         await (await super().connect(address)).closed()
         return await super().connect(address)
+
+
+@variant("commands-beside", of="trainer.known-commands")
+class CommandsBeside(Monitor):
+    """Has two connections, one to command, of which it reads nothing, and one to watch."""
+
+    async def connect(self, address: str) -> Stream:
+        self.commanding = await super().connect(address)
+        return await super().connect(address)
+
+    def command(self, text: str) -> None:
+        self.commanding.write(self.written(text, self))
+
+    async def leave(self) -> None:
+        await self.commanding.closed()
+        await super().leave()
+
+
+@variant("commands-apart", of="trainer.known-commands")
+class CommandsApart(Monitor):
+    """Connects for each command that it sends."""
+
+    async def connect(self, address: str) -> Stream:
+        self.address = address
+        return await super().connect(address)
+
+    def operations(self) -> dict[str, Any]:
+        async def command(args: dict[str, Any]) -> None:
+            stream = await streams.connect(self.address)
+            stream.write(self.written(args["command"], self))
+            await stream.closed()
+
+        return {**super().operations(), "command": command}
 
 
 # What it keeps
