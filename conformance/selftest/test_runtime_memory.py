@@ -347,9 +347,10 @@ async def test_owner_and_consumer(plan: str) -> None:
 # The tester
 
 
-def test_a_buffer_that_another_program_keeps_locked(place: Place) -> None:
-    """A list that waits for it for ever says nothing of the IUT."""
-    foreign = SharedObject.create(f"rt-arm-{uuid.uuid4().int % 10**15}", 4096, 0)
+@pytest.mark.parametrize("type_", ["arm", "limit-switch"])
+def test_a_buffer_that_another_program_keeps_locked(place: Place, type_: str) -> None:
+    """A list that waits for it for ever says nothing of the IUT, whether its layout is known."""
+    foreign = SharedObject.create(f"rt-{type_}-{uuid.uuid4().int % 10**15}", 4096, 0)
     try:
         assert foreign.trylock()
         words = ("--mock", "--test", "lifecycle::list", "--timing", "response=0.2")
