@@ -37,14 +37,20 @@ MODES = (
 
 @requirement("controller.told")
 async def test_axes(iut: Iut) -> None:
-    """Each axis comes in its own field, again whenever it changes."""
-    await _controls(iut, AXES, dict.fromkeys(AXES, 64), {})
+    """Each axis comes in its own field, again whenever it changes, up to both ends."""
+    ends = (dict.fromkeys(AXES, value) for value in (64, 127, -127))
+    await _controls(iut, AXES, *ends, {})
 
 
 @requirement("controller.told")
 async def test_buttons(iut: Iut) -> None:
     """Each button comes in its own field, while it is pressed and no longer."""
     await _controls(iut, *({name: True} for name in INPUTS if name not in AXES), {})
+
+
+def _within(told: Any) -> Any:
+    """What is told of an axis, as far as it may go: further is a matter of its range."""
+    return max(-127, min(127, told)) if isinstance(told, int) else told
 
 
 async def _controls(iut: Iut, *changes: dict[str, Any]) -> None:
@@ -57,7 +63,7 @@ async def _controls(iut: Iut, *changes: dict[str, Any]) -> None:
             def fits(content: Any, wanted: dict[str, Any] = wanted) -> bool:
                 state = content.get("Raw") if isinstance(content, dict) else None
                 told = state if isinstance(state, dict) else {}
-                return all(told.get(name) == value for name, value in wanted.items())
+                return all(_within(told.get(name)) == value for name, value in wanted.items())
 
             what = ", ".join(f"{name} at {value}" for name, value in changed.items())
             told = f"a Raw state with {what or 'nothing moved or pressed'}"

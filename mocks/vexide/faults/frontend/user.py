@@ -139,6 +139,14 @@ class AxesExchanged(Steering):
         state["axis3"], state["axis4"] = state["axis4"], state["axis3"]
 
 
+@fault("one-axis-clipped", violates="controller.told", subtle=True)
+class OneAxisClipped(Steering):
+    """Tells an axis that is moved further than 100 as moved to 100."""
+
+    def steer(self, state: dict[str, Any]) -> None:
+        state["axis2"] = max(-100, min(100, state["axis2"]))
+
+
 @fault("one-button-unread", violates="controller.told", subtle=True)
 class OneButtonUnread(Steering):
     """Never tells that the button sel is pressed."""
