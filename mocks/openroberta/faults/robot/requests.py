@@ -124,7 +124,7 @@ class PushesEndWithZero(Robot):
 
 class _Latin(_Body):
     def instead(self, body: bytes) -> bytes:
-        changed = body.replace(b'"brickname": "Toy"', b'"brickname": "T\xf6y"')
+        changed = body.replace(b'"brickname":"Toy"', b'"brickname":"T\xf6y"')
         return changed if self.count > 1 else body
 
 
