@@ -1,6 +1,7 @@
 """Lawful variants of the lab."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,15 @@ class AbortsWhatItRefuses(Lab):
 
     def refusal(self, status: int, why: str = "") -> Any:
         return super().refusal(status, why) if status in _TELLING else self.command("abort")
+
+
+@variant("spells-widely", of="commands.lab")
+class SpellsWidely(Lab):
+    """Writes the JSON of its commands in lines, with spaces around what stands in them."""
+
+    def command(self, word: str) -> Any:
+        body = json.dumps({"cmd": word}, indent=2, separators=(" , ", " : ")).encode()
+        return response(200, {"content-type": "application/json"}, body)
 
 
 @variant("closes-after-each", of="http.persistence")

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
 from conformance.openroberta import naming
-from conformance.openroberta.codec import encode
+from conformance.openroberta.codec import encode, request
 from mocks.deviations import variant
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import COMMANDS, Robot
@@ -34,6 +35,16 @@ class OldHttp(Robot):
 
     def get(self, path: str) -> Any:
         return {**super().get(path), "version": "1.0"}
+
+
+@variant("spells-widely", of="http.json")
+class SpellsWidely(Robot):
+    """Writes its JSON in lines, with spaces around what stands in them."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        body = json.dumps(data, indent=2, separators=(" , ", " : ")).encode()
+        headers = {"content-type": "application/json", **self.headers()}
+        return request("POST", path, headers, body)
 
 
 class _Finishing(Caller):
