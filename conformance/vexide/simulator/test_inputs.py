@@ -173,6 +173,27 @@ async def test_card_is_mounted_while_running(iut: Iut) -> None:
             check_written(Path(folder))
 
 
+@requirement("sdcard.mounted")
+async def test_another_card_while_running(iut: Iut) -> None:
+    """Where a running program's card was taken away, another is mounted."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        first, second = Path(folder) / "first", Path(folder) / "second"
+        for root in (first, second):
+            root.mkdir()
+        async with opened(iut, program="probe") as session:
+            await start(session, {"USD": {"root": str(first)}})
+            await probed(session, "sdcard", lambda line: line == "present")
+            await session.send({"USD": {"root": None}})
+            with _taking_null(session):
+                said = await probed(session, "sdcard", lambda line: line == "absent")
+            if said != "absent":
+                raise Inconclusive("the card is still there after a null root (sdcard.unmounted)")
+            await session.send({"USD": {"root": blank(second)}})
+            said = await probed(session, "sdcard", lambda line: line == "present")
+            check(said == "present", "the program to see the other SD card", f"it saw {said}")
+            check_written(second)
+
+
 @requirement("sdcard.unmounted")
 async def test_no_card(iut: Iut) -> None:
     """A null root leaves the program without an SD card, also after one was mounted."""

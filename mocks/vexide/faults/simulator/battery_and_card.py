@@ -129,6 +129,18 @@ class MountsBeforeStartOnly(Simulator):
             super().mount(content)
 
 
+@fault("mounts-no-other-while-running", violates="sdcard.mounted", subtle=True)
+class MountsNoOtherWhileRunning(MountsOnce):
+    """Mounts no other SD card for a program that runs."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if self.started:
+            super().mount(content)
+        else:
+            Simulator.mount(self, content)
+            self.mounted = content["root"] is not None
+
+
 @fault("card-path-cut", violates="sdcard.mounted", subtle=True)
 class CardPathCut(Simulator):
     """Keeps the first 127 characters of the path of the SD card."""
