@@ -33,12 +33,22 @@ def same(wanted: Any, seen: Any) -> bool:
     return told == meant or (math.isnan(told) and math.isnan(meant))
 
 
-def turned(wanted: Any) -> Any:
-    """The same, as it is read by who takes the bytes of each number in reverse order."""
+def turned(wanted: Any, seen: Any) -> bool:
+    """Whether the bytes of these numbers, or of some in these lists, were taken in reverse order.
+
+    The others are as they are wanted.
+    """
+    return not same(wanted, seen) and _but_for_order(wanted, seen)
+
+
+def _but_for_order(wanted: Any, seen: Any) -> bool:
     if isinstance(wanted, list | tuple):
-        return [turned(entry) for entry in wanted]
+        alike = isinstance(seen, list) and len(seen) == len(wanted)
+        return alike and all(map(_but_for_order, wanted, seen))
     single = _single(wanted)
-    return wanted if single is None else _REVERSE.unpack(_SINGLE.pack(single))[0]
+    if single is None or same(wanted, seen):
+        return single is not None
+    return same(_REVERSE.unpack(_SINGLE.pack(single))[0], seen)
 
 
 def _single(number: Any) -> float | None:

@@ -1,6 +1,5 @@
 """What a client's application shows of an exercise, and what is wrong with the plainest one."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,15 +46,14 @@ async def sees(
     state = Answer(ok=False)
     facts: Mapping[str, Any] = {}
     right = False
-    # Bytes in reverse order have arrived as well: nothing else is to be waited for.
-    backwards = functools.cache(lambda: turned(wanted))
 
     async def decided() -> bool:
         nonlocal state, facts, right
         state = await session.instance.upper("state")
         facts = _facts(state)
         right = what in facts and same(wanted, facts[what])
-        return right or (what in facts and same(backwards(), facts[what]))
+        # Bytes in reverse order have arrived as well: nothing else is to be waited for.
+        return right or (what in facts and turned(wanted, facts[what]))
 
     await session.shows(decided, f"the {what} shown", "response", requirement)
     if right:
@@ -65,7 +63,7 @@ async def sees(
     if what not in facts:
         raise NotExercised(f"its application leaves {what} out of what it tells: it keeps none")
     seen = facts[what]
-    if same(backwards(), seen):
+    if turned(wanted, seen):
         # Whatever else it reads rightly: that is about its floats, and not about what they mean.
         came = f"its bytes are read in reverse order: it is {shown(seen, 120)}"
         raise Violation(f"{what} to be {shown(list(wanted), 40)}", came, _FLOATS)

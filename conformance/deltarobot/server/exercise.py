@@ -126,7 +126,7 @@ async def _plain(iut: Iut) -> Plain:
                 changed |= {name} if latest and not same(STATE[what], latest) else set()
         if same(_PLAIN, points):
             return Plain("", frozenset(changed))
-        floats = same(turned(_PLAIN), points) or changed == {*MEANS.values()}
+        floats = turned(_PLAIN, points) or changed == {*MEANS.values()}
         return Plain(_FLOATS if floats else _VALUES, frozenset(changed))
 
 
@@ -141,7 +141,7 @@ async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> 
         raise Violation(f"{name} again and again", "none came at all", "progress.continuous")
     if same(wanted, latest):
         return
-    known, reverse = await plain(iut), same(turned(wanted), latest)
+    known, reverse = await plain(iut), turned(wanted, latest)
     about = ABOUT[name] if name in known.changed else None
     if reverse or known.about == _FLOATS:
         about = _FLOATS
@@ -195,7 +195,7 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     if not came:
         raise Inconclusive("no curve came (exercise.curve-first)")
     shown = came[-1].value["points"]
-    reverse = same(turned(points), shown)
+    reverse = turned(points, shown)
     # Points that are lost are no matter of their numbers, and bytes in reverse are one of theirs.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
     raise Violation(

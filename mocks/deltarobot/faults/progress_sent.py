@@ -48,6 +48,22 @@ class BigEndianFloats(BigEndianCurves):
         self.write(frame(CODES[name], struct.pack(">4f", *vector, 0.0)))
 
 
+@fault("second-number-big-endian", violates="frame.floats", subtle=True)
+class SecondNumberBigEndian(Server):
+    """Sends the second number of each point and vector with the most significant byte first."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([_mixed(point) for point in curve])
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        super().send_vector(name, _mixed(vector))
+
+
+def _mixed(vector: Vector) -> Vector:
+    first, second, third = vector
+    return [first, struct.unpack("<f", struct.pack(">f", second))[0], third]
+
+
 @fault("signs-lost", violates="frame.floats")
 class SignsLost(Server):
     """Sends every float without its sign."""
