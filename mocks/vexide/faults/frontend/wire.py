@@ -1,10 +1,13 @@
 """Faults of the frontend in framing, roles, transport, standard error and encoding."""
 
+import asyncio
 from typing import Any
 
 from mocks.deviations import fault
 from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.frontend import Frontend
+
+_LATE = 0.2  # seconds in which a session ends that is ended with the last words
 
 
 @fault("blank-before-start", violates="framing.json-lines", subtle=True)
@@ -132,9 +135,12 @@ class StderrInUtf8Only(Frontend):
     "stderr-until-the-end", violates="stderr.accessible", subtle=True, needs={"transport": "stdio"}
 )
 class StderrUntilTheEnd(Frontend):
-    """Shows nothing of standard error once the session has ended."""
+    """Shows standard error a little late, and nothing of it once the session has ended."""
 
     def simulator_said(self, line: str) -> None:
+        asyncio.get_running_loop().call_later(_LATE, self._show_late, line)
+
+    def _show_late(self, line: str) -> None:
         if self.outcome == "running":
             super().simulator_said(line)
 
