@@ -134,11 +134,9 @@ class MountsNoOtherWhileRunning(MountsOnce):
     """Mounts no other SD card for a program that runs."""
 
     def mount(self, content: dict[str, Any]) -> None:
-        if self.started:
-            super().mount(content)
-        else:
-            Simulator.mount(self, content)
-            self.mounted = content["root"] is not None
+        # One that is exchanged before the program runs is no other one for it.
+        self.mounted = self.mounted and self.started
+        super().mount(content)
 
 
 @fault("card-path-cut", violates="sdcard.mounted", subtle=True)
