@@ -223,7 +223,7 @@ class Wire:
                 message = self.received[index]
                 index += 1
                 if message.name == name and (answer := make(message)) is not None:
-                    await self.send(answer, segmentation=whole)
+                    await self.send(answer, segmentation=self._segmentation and whole)
             await self._news.wait()
 
     def note(self, event: str, sender: str | None = None, **details: Any) -> int:

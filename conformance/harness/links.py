@@ -19,7 +19,7 @@ CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
-_UNREAD = 0.02  # the same of a peer that has not read one in that time
+_UNREAD = 0.02  # the same of a peer that has not read one in that time, until it has
 
 
 class Link:
@@ -141,6 +141,8 @@ class Link:
                     self._settle = _UNREAD
                 return
             await asyncio.sleep(0.0002)
+        # It has read everything: one that was late once is not given up for that.
+        self._settle = _SETTLE
 
     def finish(self) -> None:
         """End our direction of the stream, where the stream has two."""

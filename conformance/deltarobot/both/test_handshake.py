@@ -8,7 +8,15 @@ from conformance.cases import check, each_of, explore, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import answer_handshake, greeted, shake_hands
-from conformance.deltarobot.messages import HANDSHAKE, MAGIC, NULLS, UNKNOWN, VERSION, end
+from conformance.deltarobot.messages import (
+    HANDSHAKE,
+    MAGIC,
+    NULLS,
+    UNKNOWN,
+    VERSION,
+    end,
+    unknown,
+)
 from conformance.deltarobot.refusal import dropped, refused, unserved
 from conformance.deltarobot.service import goes_on, ordinary, serves
 from conformance.iut import Iut
@@ -126,6 +134,22 @@ async def test_different_message_between(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(MAGIC, UNKNOWN["64-bit"], VERSION)
         await refused(iut, session, "an unknown message between magic and version")
+
+
+NEARLY = {
+    "magic": (unknown(0x3101, OPENING[2:10].hex()), VERSION),
+    "version": (MAGIC, unknown(0x2102, OPENING[12:].hex())),
+}
+"""Messages of unknown types that share the low byte and the contents of what they stand for."""
+
+
+@requirement("handshake.closes-different")
+@pytest.mark.parametrize("nearly", NEARLY)
+async def test_nearly_known_type(iut: Iut, nearly: str) -> None:
+    """A peer is not served that sends the right contents as a message of another type."""
+    async with iut.session() as session:
+        await session.send(*NEARLY[nearly])
+        await refused(iut, session, f"a message of another type in the place of the {nearly}")
 
 
 @requirement("handshake.closes-different")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.deltarobot.codec import UNKNOWN, frame, message
+from conformance.deltarobot.codec import UNKNOWN, Decoder, frame, message
 from mocks.deltarobot.faults.building import AfterThird
 from mocks.deltarobot.session import MAGIC, VERSION, Session
 from mocks.deviations import fault
@@ -127,6 +127,19 @@ class SkipsUnknownBeforeHandshake(Session):
 
     def unexpected(self, frame: Frame) -> None:
         if frame.name != UNKNOWN:
+            super().unexpected(frame)
+
+
+@fault("opening-by-low-byte", violates="handshake.closes-different", subtle=True)
+class OpeningByLowByte(Session):
+    """Compares but the low byte of a type before the handshake is finished."""
+
+    def unexpected(self, frame: Frame) -> None:
+        low = bytes([frame.raw[0], frame.raw[1] & 0xF0])
+        [known] = Decoder().feed(low + frame.raw[2:])
+        if frame.name == UNKNOWN and known.name in self.missing:
+            self.handshake(known)
+        else:
             super().unexpected(frame)
 
 
