@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from conformance.deltarobot import tester
+from conformance.deltarobot.messages import MAGIC
 from conformance.deltarobot.service import announced, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
@@ -20,7 +21,7 @@ async def refused(iut: Iut, session: Session, what: str, requirement: str | None
     await tester.of(session).prompt(session)
     sign = await session.watch(*tester.of(session).signs, within="response")
     if sign and not await _serves_anybody(iut):
-        about = "end.nothing-after" if announced(session) else requirement
+        about = "end.nothing-after" if announced(session, sign) else requirement
         raise Violation(expected, f"{sign.name} came: the peer is served", about, sign.event)
     if not await _closes(iut, session, "wrong"):
         about = "end.closes" if announced(session) else requirement
@@ -38,10 +39,11 @@ async def unserved(iut: Iut, session: Session, what: str) -> None:
 
 
 async def _serves_anybody(iut: Iut) -> bool:
-    """Whether a peer that has sent nothing is served as well, so that service shows nothing."""
+    """Whether a peer is served that has sent no more than its magic: then that shows nothing."""
 
     async def find() -> bool:
         async with iut.session() as session:
+            await session.send(MAGIC)
             return await session.watch(*tester.of(session).signs, within="response") is not None
 
     return await iut.once("serves anybody", find)

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from conformance.cases import check
@@ -13,6 +14,7 @@ from conformance.iut import Iut
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
+from conformance.wire import Message
 
 _LONG = unknown(0xF321, "ff" * 0x1_8FF0)
 """The lower bytes of its length are negative numbers to who takes bytes for signed."""
@@ -257,9 +259,10 @@ async def _loses(iut: Iut, segmentation: Segmentation | None, *messages: Any) ->
 # Whether it is still alive
 
 
-def announced(session: Session) -> bool:
-    """Whether it has said that it ends the session, whatever it does then."""
-    return any(message.name == "EndOfTransmission" for message in session.received)
+def announced(session: Session, before: Message | None = None) -> bool:
+    """Whether it has said, ``before`` this message, that it ends the session."""
+    said = takewhile(lambda message: message is not before, session.received)
+    return any(message.name == "EndOfTransmission" for message in said)
 
 
 async def unharmed(session: Session, after: str) -> None:
