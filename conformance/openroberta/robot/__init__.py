@@ -6,6 +6,7 @@ from conformance.iut import Iut
 from conformance.openroberta.codec import response
 from conformance.openroberta.oracle import MOST_HELD
 from conformance.openroberta.robot.tester import playing
+from conformance.openroberta.robot.tester.programs import run_in_silence
 from conformance.verdicts import Conclusion, Violation
 
 SMOKE = "register.first"
@@ -40,7 +41,11 @@ async def basis(iut: Iut) -> str:
     """What it violates who does not register, push, and run a program, all answered plainly."""
     async with playing(iut) as tester:
         try:
-            await tester.run(await tester.repeats(await tester.link(), MOST_HELD + 1))
+            push = await tester.repeats(await tester.link(), MOST_HELD + 1)
+            if slow := iut.configuration.value("slow_program"):
+                await run_in_silence(tester, push, slow)
+            else:
+                await tester.run(push)
         except Violation as violation:
             return violation.requirement or ""
         # What does not wait for answers is behind them in all that it does.

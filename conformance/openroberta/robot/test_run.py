@@ -23,6 +23,7 @@ from conformance.openroberta.robot.tester.programs import (
     all_run,
     executed,
     number_run,
+    run_in_silence,
     scratch_folder,
     traces,
 )
@@ -145,13 +146,7 @@ async def test_silent_while_running(iut: Iut) -> None:
     async with playing(iut) as tester:
         push = await tester.link()
         for _ in range(2):
-            await push.command("download")
-            asked = await tester.program_request("run.requests-file")
-            await asked.file(slow.encode())
-            other = await tester.watch("Push", "Register", within=0.4)
-            if other is not None:
-                raise other.violation("nothing while a program runs", f"{other.name} came")
-            push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
+            push = await run_in_silence(tester, push, slow)
 
 
 @requirement("run.stores-bytes")

@@ -25,6 +25,8 @@ PROGRAM = ("program", "response")
 """The timings in which a program has run, and the robot has pushed after it."""
 PATIENT = ("startup", "response")
 """The same of a robot that may begin anew."""
+SILENT = "run.silent"
+"""What a robot violates that pushes while its program runs: what it asks next is not told apart."""
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
@@ -269,15 +271,15 @@ class LabTester:
     async def link_again(self, push: Exchange) -> Exchange | None:
         """Have the robot update and register again: its first push then.
 
-        None where it does not come back by itself, or does not update; then it is not waited for
-        again in this run.
+        None where it goes on pushing, does not come back by itself, or does not update; then it is
+        not waited for again in this run.
         """
         memory, gone = self.iut.memory, "does not come back from an update"
         if memory.get(gone) or not self.updates:
             return None
         await push.command("update")
-        asked = await self.watch("Register", within=self.iut.left("startup"))
-        if asked is None:
+        asked = await self.watch("Register", "Push", within=self.iut.left("startup"))
+        if asked is None or asked.name == "Push":
             memory[gone] = True
             return None
         await asked.command("repeat")
@@ -383,6 +385,12 @@ async def playing(iut: Iut) -> AsyncIterator[LabTester]:
         accepting = asyncio.create_task(tester.accept(connections))
         try:
             yield tester
+        except Violation as lost:
+            # After a program it follows from that what it asks is no longer upon the answers.
+            ran = iut.deciding and any(asked.name == "DownloadRequest" for asked in tester.asked)
+            if ran and await iut.plainly_violated() == SILENT:
+                lost.requirement = SILENT
+            raise
         finally:
             accepting.cancel()
             await asyncio.gather(accepting, return_exceptions=True)

@@ -4,8 +4,22 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from conformance.openroberta.robot.tester import LabTester
+from conformance.openroberta.robot.tester import PROGRAM, SILENT, LabTester
+from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.verdicts import Inconclusive, Violation
+
+_MEANWHILE = 0.4  # seconds in which a slow program is still running
+
+
+async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
+    """Have the robot run a slow program: its next push, which comes once that has ended."""
+    await push.command("download")
+    asked = await tester.program_request("run.requests-file")
+    await asked.file(slow.encode())
+    other = await tester.watch("Push", "Register", within=_MEANWHILE)
+    if other is not None:
+        raise other.violation("nothing while a program runs", f"{other.name} came", SILENT)
+    return await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
 
 
 async def executed(tester: LabTester) -> list[Any]:

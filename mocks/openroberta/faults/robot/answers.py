@@ -46,7 +46,9 @@ class EscapesUnread(Robot):
     """Looks for the words of commands in an answer as they are."""
 
     def command(self, answer: Frame | None) -> str:
-        return super().command(answer) if answer and b"\\u" not in answer.raw else ""
+        word = super().command(answer)
+        escapes = (f"\\u{ord(letter):04x}".encode() for letter in word)
+        return "" if answer and any(escape in answer.raw for escape in escapes) else word
 
 
 @fault("title-case-only", violates="http.header-names")

@@ -251,6 +251,17 @@ class PushesWhileItRuns(_Chatty):
         later.cancel()
 
 
+@fault("pushes-as-it-begins", violates="run.silent")
+class PushesAsItBegins(_Chatty):
+    """Pushes as each program begins, on another connection, and heeds no answer to that."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        self.push_early()
+        # The one behind the program comes while this one is held, or once it was answered.
+        self.unheeded, self.early = self.early, None
+        await super().run(name, data)
+
+
 @fault("silent-for-good", violates="run.pushes-after")
 class SilentForGood(Robot):
     """Does not come back from a program."""
