@@ -3,7 +3,8 @@
 from conformance.harness.instance import SLOW
 from conformance.iut import Iut
 from conformance.openroberta.lab.tester import playing
-from conformance.openroberta.lab.tester.robot import PLAINLY
+from conformance.openroberta.lab.tester.exchange import refusal
+from conformance.openroberta.lab.tester.robot import HELD, LINKED, TOLD
 from conformance.verdicts import Inconclusive, Violation
 
 SMOKE = "http.paths"
@@ -38,14 +39,25 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who does not tell its only robot to run a program."""
+    """What it violates who tells its only robot of no program, or again; or serves it alone."""
     async with playing(iut) as tester:
         if not (await tester.offers("pair") and await tester.offers("run")):
             return ""
         robot = tester.robot()
         try:
             await robot.link()
-            await robot.commanded("run", "Download", PLAINLY)
+            await robot.commanded("run", "Download", TOLD)
         except Violation as lost:
-            return PLAINLY if lost.requirement == PLAINLY else ""
-    return ""
+            return TOLD if lost.requirement == TOLD else ""
+        try:
+            await robot.file()
+            session = (await robot.push()).session
+            message = await session.watch(within=tester.seconds("quiet"))
+            if message is not None and message.name in ("Download", "Update", "Abort"):
+                return HELD
+            if session.ended or (message is not None and message.name != "Repeat"):
+                return ""
+            await tester.linked()
+            return LINKED if await refusal((await robot.push()).session) else ""
+        except Violation:
+            return ""

@@ -25,6 +25,10 @@ class RobotsTester:
     ) -> None:
         self.iut = iut
         self.instance = instance
+        self.links = 0
+        """How many robots were linked."""
+        self.rests: set[str] = set()
+        """What the plainest exchange may violate, on which what was done since rests."""
         self._connections = connections
         self._reached = False
 
@@ -144,4 +148,12 @@ class RobotsTester:
 async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
     """A lab of its own, and whatever connections a test opens to it."""
     async with iut.instance() as instance, contextlib.AsyncExitStack() as connections:
-        yield RobotsTester(iut, instance, connections)
+        tester = RobotsTester(iut, instance, connections)
+        try:
+            yield tester
+        except Violation as lost:
+            # What was seen on the way to what a test is for may show no more than that.
+            if iut.deciding and tester.rests:
+                plain = await iut.plainly_violated()
+                lost.requirement = plain if plain in tester.rests else lost.requirement
+            raise

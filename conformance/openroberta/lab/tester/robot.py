@@ -9,7 +9,7 @@ from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive
 from conformance.wire import Message
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ class Commanded(NamedTuple):
     after: float
 
 
-PLAINLY = "run.command"
-"""What a lab violates that does not even tell its only robot to run a program."""
+TOLD, HELD, LINKED = "run.command", "push.held", "token.links"
+"""What a lab violates that does not tell its only robot to run a program; that has a command for it
+when it comes back, as nobody gave one; that serves it no more once another one is linked."""
 
 
 class Robot:
@@ -69,6 +70,7 @@ class Robot:
         self.keeps = False
         """Whether it keeps to one connection, as long as the lab does."""
         self._session: Session | None = None
+        self._ran = False
 
     @property
     def token(self) -> str:
@@ -85,6 +87,8 @@ class Robot:
         return await self.ask(naming.PUSHCMD, self.object("register"), **how)
 
     async def push(self, **how: Any) -> Exchange:
+        if self._ran:
+            self.tester.rests.add(HELD)
         return await self.ask(naming.PUSHCMD, self.object("push"), **how)
 
     async def download(self, **how: Any) -> Exchange:
@@ -131,6 +135,9 @@ class Robot:
             any_token = self.tester.iut.memory.get("pair takes any token")
             doubt = ", which 'pair' takes as it does one of nobody" if any_token else ""
             raise exchange.violation(f"Repeat upon its token{doubt}", message, requirement)
+        if self.tester.links:
+            self.tester.rests.add(LINKED)
+        self.tester.links += 1
 
     async def commanded(
         self,
@@ -145,6 +152,8 @@ class Robot:
         `exchange` is a push that waits already.
         """
         await self.tester.needs(operation)
+        if operation == "run":
+            self.tester.rests.add(TOLD)
         exchange = exchange or await self.push()
         loop = asyncio.get_running_loop()
         response = exchange.session.seconds("response")
@@ -161,14 +170,6 @@ class Robot:
                 raise exchange.violation(command, message, requirement)
             came = loop.time() - exchange.session.now + message.at
             answered, done = await doing
-        except Violation as lost:
-            if operation != "run" or requirement == PLAINLY:
-                raise
-            # Robots are run here to see what else holds, which nothing shows where none ever is.
-            if await self.tester.iut.plainly_violated() == PLAINLY:
-                text, event = (lost.expected, lost.came), lost.event
-                raise Violation(*text, PLAINLY, event).shown_in(exchange.session) from lost
-            raise
         finally:
             doing.cancel()
         return Commanded(answered.required(operation), message, exchange, came - done)
@@ -205,6 +206,7 @@ class Robot:
                 raise exchange.wrong("File", message, "run.bytes")
             what = "the header field Filename in the answer to DownloadRequest"
             raise exchange.failed(what, "there is none", "run.filename", message.event)
+        self._ran = True
         return message
 
 

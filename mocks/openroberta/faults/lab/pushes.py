@@ -81,6 +81,19 @@ class AtOnceAfterPrograms(Lab):
         return await super().hold(held, 0.0 if ran else seconds, served)
 
 
+@fault("download-once-more", violates="push.held", subtle=True)
+class DownloadOnceMore(Lab):
+    """Answers the push after a program with download once more."""
+
+    once = True
+
+    def pushed(self, robot: KnownRobot, command: str) -> Any:
+        if command == "download":
+            robot.wanted = "download" if self.once else ""
+            self.once = not self.once
+        return super().pushed(robot, command)
+
+
 @fault("one-clock", violates="push.held", subtle=True)
 class OneClock(Lab):
     """Answers all pushes when the period of the first one is over."""

@@ -240,6 +240,18 @@ class LastRobot(Lab):
         super().want(latest, command)
 
 
+@fault("one-robot-at-a-time", violates="token.links")
+class OneRobotAtATime(Lab):
+    """Forgets all other robots once a token is entered."""
+
+    def welcome(self, robot: KnownRobot) -> None:
+        linked = (other for other in self.robots.values() if other.step is not Step.REGISTERING)
+        for other in [*linked]:
+            if other is not robot:
+                self.disconnect(other)
+        super().welcome(robot)
+
+
 @fault("wakes-all", violates="token.links", subtle=True)
 class WakesAll(Lab):
     """Tells all robots to download when a program is run for one."""
