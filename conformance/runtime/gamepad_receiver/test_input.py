@@ -134,6 +134,9 @@ async def test_wider_forms(iut: Iut) -> None:
                 expected = f"input in {name} to count: {missing.expected}"
                 raise Violation(expected, missing.came, event=missing.event) from missing
         # Together they are longer than a buffer of a kilobyte.
+        await tester.plays(
+            {str(index): pad(lx=-index / 32) for index in range(12)}, "11", {"lx": -11 / 32}
+        )
         pads = {str(index): pad(lx=index / 32) for index in range(12)}
         await tester.session.send_bytes(encodings(tester.wrapped({"gamepads": pads}))["64 bits"])
         await tester.shows("11", {"lx": 11 / 32}, None)

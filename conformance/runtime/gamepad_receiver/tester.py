@@ -31,11 +31,17 @@ class GamepadTester(Tester):
         self.warnings: list[str] = []
         """Those of all answers so far: a receiver may report each only once."""
         self._before: dict[str, Sequence[bytes]] = {}  # the buffers when a message was sent
+        self._several = False  # whether that had more than one gamepad
 
     async def play(self, pads: Mapping[str, Any]) -> None:
         """Send one message with these gamepads."""
         self._before = {buffer.name: buffer.contents for buffer in self.buffers}
+        self._several = len(pads) > 1
         await self.session.send(self.wrapped({"gamepads": dict(pads)}))
+
+    def _counts(self, about: str | None) -> str | None:
+        """What is violated where one of several gamepads is lost, which none shows by itself."""
+        return "receiver.several" if about and self._several else about
 
     def wrapped(self, message: Any) -> Any:
         """A message as the receiver takes it: by itself, or in the notification that it needs."""
@@ -59,6 +65,7 @@ class GamepadTester(Tester):
 
     async def made(self, index: str, about: str | None = "lifecycle.created-valid") -> Buffer:
         """The buffer of a gamepad, once there is one. Raises Violation where none comes."""
+        about = self._counts(about)
         found: list[Buffer | None] = []
 
         async def there() -> bool:
@@ -97,6 +104,7 @@ class GamepadTester(Tester):
         against, None for the one that the test decides.
         """
         buffer = await (self.made(index) if about else self.made(index, None))
+        about = self._counts(about)
         fields = {f"read.params.{name}": value for name, value in values.items()}
 
         async def there() -> bool:

@@ -119,6 +119,22 @@ class OneGamepad(Receiver):
         return self.pads[index]
 
 
+@fault("first-of-a-message", violates="receiver.several")
+class FirstOfAMessage(Receiver):
+    """Takes the first gamepad of a message, and passes over the others."""
+
+    def messages(self, data: bytes) -> list[dict[str, Any]]:
+        return [dict([*pads.items()][:1]) for pads in super().messages(data)]
+
+
+@fault("low-bits", violates="receiver.several", subtle=True)
+class LowBits(Receiver):
+    """Has four buffers, and looks at the two lowest bits of an index."""
+
+    async def pad(self, index: str) -> Buffer:
+        return await super().pad(str(int(index) % 4))
+
+
 @fault("one-digit", violates="receiver.several", subtle=True)
 class OneDigit(Receiver):
     """Does not know an index of two digits."""
