@@ -68,6 +68,24 @@ async def test_perceptors_of_one_that_acts(iut: Iut) -> None:
             await fresh(agent)
 
 
+@requirement("agents.sides")
+async def test_sides_of_names_alike(iut: Iut) -> None:
+    """Two teams are on two sides, too, whose names begin alike and come against the alphabet."""
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, "Rights") as one,
+        playing(iut, instance, "Reds") as other,
+    ):
+        names = name_of(one), name_of(other)
+        if None in names:
+            raise NotExercised("agents are not told on which side they are")
+        check(
+            len({name.team for name in names if name}) == 2,
+            "the players of two teams on two sides",
+            f"they are told that they are {names[0]} and {names[1]}",
+        )
+
+
 @requirement("agents.joints")
 async def test_hinges_are_told_again_and_again(iut: Iut) -> None:
     """The position of a hinge comes with every group of perceptors, or nearly so."""

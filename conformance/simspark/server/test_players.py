@@ -33,6 +33,11 @@ async def _placed(game: Match) -> tuple[Place, Place]:
     return left, right
 
 
+async def _select_the_other(game: Match, team: str) -> None:
+    other = "Right" if team == "Left" else "Left"
+    await game.watch.command(f"(select {game.names[other]})")
+
+
 async def _leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
     """Send a command and wait until no agent is at a place any more."""
     await watch.command(command)
@@ -253,9 +258,10 @@ async def _nobody(iut: Iut, word: str) -> None:
 @requirement("kill.named")
 @pytest.mark.parametrize("team", ["Left", "Right"])
 async def test_kill(iut: Iut, team: str) -> None:
-    """The agent that is named is removed, and the other one stays."""
+    """The agent that is named is removed, and the other one stays, though it is selected."""
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
+        await _select_the_other(game, team)
         await _leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was removed")
@@ -350,10 +356,11 @@ async def test_select_one_only(iut: Iut) -> None:
 @requirement("repos.named")
 @pytest.mark.parametrize("team", ["Left", "Right"])
 async def test_repos(iut: Iut, team: str) -> None:
-    """The agent that is named is put elsewhere, is still there, and the other one stays."""
+    """The agent that is named is put elsewhere and is still there; the selected one stays."""
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
         nodes = len(game.watch.view.poses)
+        await _select_the_other(game, team)
         await _leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")

@@ -91,6 +91,16 @@ class OneSide(Server):
         robot.side = "left" if robot.side else ""
 
 
+@fault("sides-by-name", violates="agents.sides", subtle=True)
+class SidesByName(Server):
+    """Puts players on the left whose team comes before the left one's by alphabet."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        super().initialise(agent, robot, values)
+        if robot.team < self.world.teams.get("left", ""):
+            robot.side = "left"
+
+
 @fault("second-of-a-team-opposite", violates="agents.sides", subtle=True)
 class SecondOfATeamOpposite(Server):
     """Puts every player but the first of a team on the other side."""

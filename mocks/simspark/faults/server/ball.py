@@ -65,6 +65,14 @@ class VelocityAcrossOneWay(Server):
         super().ball_vel([vel[0], max(vel[1], 0.0), vel[2]])
 
 
+@fault("velocity-along-halved", violates="ball.vel", subtle=True)
+class VelocityAlongHalved(Server):
+    """Gives the ball half of its velocity along x, so that it rolls in another direction."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        super().ball_vel([vel[0] / 2, *vel[1:]])
+
+
 @fault("velocity-added", violates="ball.vel", subtle=True)
 class VelocityAdded(Server):
     """Adds the velocity to that which the ball has."""

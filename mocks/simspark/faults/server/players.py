@@ -248,3 +248,27 @@ class ReposByNameOnly(Server):
     def do_repos(self, command: list[Any]) -> None:
         if len(command) > 1:
             super().do_repos(command)
+
+
+class SelectedFirst(Server):
+    """Takes the selected agent, where there is one, whichever is named."""
+
+    first = ""
+
+    def named_or_selected(self, command: list[Any]) -> Robot:
+        robot = super().named_or_selected(command)
+        return (self.world.selected or robot) if command[0] == self.first else robot
+
+
+@fault("kills-the-selected-first", violates="kill.named", subtle=True)
+class KillsTheSelectedFirst(SelectedFirst):
+    """Removes the selected agent, whichever is named."""
+
+    first = "kill"
+
+
+@fault("repos-the-selected-first", violates="repos.named", subtle=True)
+class ReposTheSelectedFirst(SelectedFirst):
+    """Repositions the selected agent, whichever is named."""
+
+    first = "repos"

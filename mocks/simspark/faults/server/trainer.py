@@ -22,6 +22,15 @@ class ErrorsReturned(Server):
             self.hearing.send("(error (unknown command))")
 
 
+@fault("unknown-words-returned", violates="trainer.errors-silent", subtle=True)
+class UnknownWordsReturned(ErrorsReturned):
+    """Answers a command that it does not know, and no other that is wrong."""
+
+    def complain(self, why: str) -> None:
+        if "there is no command" in why:
+            super().complain(why)
+
+
 @fault("closes-upon-errors", violates="robustness.unknown-commands", subtle=True)
 class ClosesUponErrors(Server):
     """Closes the connection of a trainer who names a play mode that there is not."""
