@@ -71,7 +71,9 @@ async def hold(testbed: Testbed, folder: Path) -> Smoke:
     elif other:
         result.detail = f"{other}. {result.detail}"
     elif first != "b''" and first not in result.detail:
-        result.detail = f"the first bytes that came: {first}. {result.detail}".rstrip(". ")
+        shown = f"the first bytes that came: {first}"
+        # What is wrong is read first, and these bytes may be all that is said of it.
+        result.detail = f"{result.detail}; {shown}" if result.detail else shown
     return Smoke(result, not isinstance(error, Unreachable), frozenset(taken or ()))
 
 

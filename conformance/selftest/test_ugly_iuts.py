@@ -87,6 +87,9 @@ def test_closes_its_output(place: Place, moment: str) -> None:
     assert failed(done) == ["ready.sent" if moment else "handshake.answered"]
     assert "the end of the stream; the process still runs" in done.smoke["detail"]
     assert not verdicts(done)
+    # What is wrong is said before what came until then.
+    assert done.smoke["detail"].startswith("expected ")
+    assert not moment or "the first bytes that came: " in done.smoke["detail"]
 
 
 def test_plays_the_other_role(place: Place) -> None:
