@@ -13,11 +13,20 @@ _MEANWHILE = 0.4  # seconds in which a slow program is still running
 
 async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
     """Have the robot run a slow program: its next push, which comes once that has ended."""
+    before = await number_run(tester)
     await push.command("download")
     asked = await tester.program_request("run.requests-file")
     await asked.file(slow.encode())
     other = await tester.watch("Push", "Register", within=_MEANWHILE)
     if other is not None:
+        if before is not None:
+            # It may tell of a program only when that has ended; one that never runs is not loud.
+            await other.session.shows(
+                lambda: _more_run(tester, before),
+                "its program to have been run",
+                tester.iut.left(*PROGRAM),
+            )
+            await all_run(tester, 1, before)
         raise other.violation("nothing while a program runs", f"{other.name} came", SILENT)
     return await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
 
@@ -34,6 +43,10 @@ async def executed(tester: LabTester) -> list[Any]:
 async def number_run(tester: LabTester) -> int | None:
     """How many programs were run so far; None where that is not told."""
     return len(await executed(tester)) if tester.instance.upper.offers("executed") else None
+
+
+async def _more_run(tester: LabTester, before: int) -> bool:
+    return len(await executed(tester)) > before
 
 
 async def all_run(tester: LabTester, got: int, before: int | None) -> None:
