@@ -3,7 +3,15 @@
 import asyncio
 import contextlib
 import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -179,6 +187,15 @@ class Iut:
             return violated
 
         return await self.once("basis", found)
+
+    async def lay(self, lost: Violation, rests: Collection[str]) -> None:
+        """Lay what went wrong in a test to what the plainest exchange violates, if it is of these.
+
+        What was seen on the way to what a test is for may show no more than that.
+        """
+        # The plainest exchange itself decides nothing.
+        if self.deciding and rests and (plain := await self.plainly_violated()) in rests:
+            lost.requirement = plain
 
     def settle(self) -> None:
         """Keep what the sessions so far have shown; let go of them if none showed a violation."""

@@ -26,6 +26,9 @@ MANDATORY = (
 COMMANDS = ("Repeat", "Abort", "Update", "Download", "Configuration")
 """The answers to registrations and pushes."""
 
+CALLS = ("Download", "Update", "Abort")
+"""Those that call a robot away from pushing."""
+
 LOOKING = ("OPTIONS", "HEAD")
 """The methods by which a program looks what there is, and asks for nothing."""
 

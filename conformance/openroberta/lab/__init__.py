@@ -2,6 +2,7 @@
 
 from conformance.harness.instance import SLOW
 from conformance.iut import Iut
+from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import playing
 from conformance.openroberta.lab.tester.exchange import refusal
 from conformance.openroberta.lab.tester.robot import HELD, LINKED, TOLD
@@ -47,17 +48,14 @@ async def basis(iut: Iut) -> str:
         try:
             await robot.link()
             await robot.commanded("run", "Download", TOLD)
-        except Violation as lost:
-            return TOLD if lost.requirement == TOLD else ""
-        try:
             await robot.file()
             session = (await robot.push()).session
             message = await session.watch(within=tester.seconds("quiet"))
-            if message is not None and message.name in ("Download", "Update", "Abort"):
+            if message is not None and message.name in naming.CALLS:
                 return HELD
             if session.ended or (message is not None and message.name != "Repeat"):
                 return ""
             await tester.linked()
             return LINKED if await refusal((await robot.push()).session) else ""
-        except Violation:
-            return ""
+        except Violation as lost:
+            return TOLD if lost.requirement == TOLD else ""

@@ -182,7 +182,7 @@ async def runs_alone(
     idle = await other.push()
     told, file = await chosen.fetch(command=None, exchange=exchange)
     own_program(file, told, others)
-    message = await idle.session.watch("Download", "Update", "Abort", within=0)
+    message = await idle.session.watch(*naming.CALLS, within=0)
     if message is not None:
         raise idle.wrong("nothing upon what is done to another robot", message)
     return idle, told

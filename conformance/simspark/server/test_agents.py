@@ -9,6 +9,7 @@ from conformance.simspark.server.tester.agents import (
     TURNED,
     Name,
     angles,
+    apart,
     fresh,
     hinge,
     hinge_angle,
@@ -76,14 +77,10 @@ async def test_sides_of_names_alike(iut: Iut) -> None:
         playing(iut, instance, "Rights") as one,
         playing(iut, instance, "Reds") as other,
     ):
-        names = name_of(one), name_of(other)
-        if None in names:
+        first, second = name_of(one), name_of(other)
+        if first is None or second is None:
             raise NotExercised("agents are not told on which side they are")
-        check(
-            len({name.team for name in names if name}) == 2,
-            "the players of two teams on two sides",
-            f"they are told that they are {names[0]} and {names[1]}",
-        )
+        apart(first, second)
 
 
 @requirement("agents.joints")

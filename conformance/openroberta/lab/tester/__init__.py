@@ -152,8 +152,5 @@ async def playing(iut: Iut) -> AsyncIterator[RobotsTester]:
         try:
             yield tester
         except Violation as lost:
-            # What was seen on the way to what a test is for may show no more than that.
-            if iut.deciding and tester.rests:
-                plain = await iut.plainly_violated()
-                lost.requirement = plain if plain in tester.rests else lost.requirement
+            await iut.lay(lost, tester.rests)
             raise

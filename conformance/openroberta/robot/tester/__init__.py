@@ -387,9 +387,8 @@ async def playing(iut: Iut) -> AsyncIterator[LabTester]:
             yield tester
         except Violation as lost:
             # After a program it follows from that what it asks is no longer upon the answers.
-            ran = iut.deciding and any(asked.name == "DownloadRequest" for asked in tester.asked)
-            if ran and await iut.plainly_violated() == SILENT:
-                lost.requirement = SILENT
+            ran = any(asked.name == "DownloadRequest" for asked in tester.asked)
+            await iut.lay(lost, {SILENT} if ran else ())
             raise
         finally:
             accepting.cancel()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from conformance.openroberta import naming
 from conformance.openroberta.codec import Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 POLLING = ("Register", "Push", "DownloadRequest")
 """The requests that a test answers; all others are answered as any lab would."""
 
-_CALLED_AWAY = {"Register": ("Repeat",), "Push": ("Download", "Update", "Abort")}
+_CALLED_AWAY = {"Register": ("Repeat",), "Push": naming.CALLS}
 """By request: the answers behind which it does not come once more."""
 _MOST_UNREAD = 2  # answers in a row that are given again
 

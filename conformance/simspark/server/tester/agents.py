@@ -17,6 +17,7 @@ from conformance.waiting import Within
 from conformance.wire import Message
 
 PERCEPTORS = ("Perceptors", "Expressions")
+TEAMS = ("Left", "Right")
 AGAIN_AND_AGAIN = "agents.perceptors"
 
 _MOMENT = 0.002  # seconds in which what has come already is read
@@ -155,6 +156,13 @@ def name_of(agent: Session) -> Name | None:
         if found := _name(told):
             return found
     return None
+
+
+def apart(one: Name, other: Name) -> None:
+    """Raise Violation where players of two teams are not one of each side."""
+    if {one.team, other.team} != set(TEAMS):
+        came = f"they are told that they are {one} and {other}"
+        raise Violation("the players of two teams on two sides", came, "agents.sides")
 
 
 def _name(told: dict[str, str]) -> Name | None:

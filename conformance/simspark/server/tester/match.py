@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.server.tester.agents import Name, name_of, next_number, playing
+from conformance.simspark.server.tester.agents import (
+    TEAMS,
+    Name,
+    apart,
+    name_of,
+    next_number,
+    playing,
+)
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
-from conformance.verdicts import Violation
-
-TEAMS = ("Left", "Right")
 
 
 @dataclass
@@ -69,12 +73,7 @@ async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match
     names = [
         name_of(agent) or Name(unum, team) for agent, team in zip((one, other), TEAMS, strict=True)
     ]
-    if {name.team for name in names} != set(TEAMS):
-        raise Violation(
-            "the players of two teams on two sides",
-            f"they are told that they are {names[0]} and {names[1]}",
-            "agents.sides",
-        )
+    apart(*names)
     await watch.settle()
     await watch.play()
     await watch.put_ball(watch.place(0.6, -0.8))
