@@ -109,7 +109,7 @@ async def test_held(iut: Iut) -> None:
         await _touch(session, 240, 136, "Pressed")
         await user(session, "touch", x=240, y=136, event="Held")
         declared = session.instance.configuration.declared("held")
-        seconds = session.seconds("response") if declared is None else declared
+        seconds = session.seconds("response") + (declared or 0)
         deadline = session.now + seconds
         while "Held" not in _touches(session) and await session.watch(
             "Touch", within=deadline - session.now

@@ -57,6 +57,17 @@ class PassesOnTouches(Frontend):
         pass
 
 
+@variant("held-when-declared", of="touch.single")
+class HeldWhenDeclared(Frontend):
+    """Goes by its own clock, on which a touch is Held after exactly the time that is declared."""
+
+    def watch_touch(self) -> None:
+        self._holding = asyncio.get_running_loop().call_later(2, super().still_touching)
+
+    def still_touching(self) -> None:
+        """What lasts is not told, but noticed."""
+
+
 @variant("smaller-display", of="touch.point")
 class SmallerDisplay(Frontend):
     """Has a display of half the size, on which every second pixel can be touched."""
