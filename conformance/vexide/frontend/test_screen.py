@@ -66,7 +66,7 @@ OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
 DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "clear": (
         {"ScreenClear": {"color": RED}},
-        [Spot(x, y, RED) for x, y in ((2, 2), (477, 2), (240, 136), (2, 269), (477, 269))],
+        [Spot(x, y, RED) for x, y in ((0, 0), (479, 0), (240, 136), (0, 271), (479, 271))],
     ),
     "fill-rectangle": (
         _fill(BOX, BLUE),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.vexide.display import HEIGHT, Display
+from mocks.vexide.display import HEIGHT, WIDTH, Display
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.terminal import Terminal
 
@@ -48,6 +48,17 @@ class ClearIsBlack(Showing):
     class DISPLAY(Display):
         def clear(self, color: Mapping[str, int]) -> None:
             super().clear({"r": 0, "g": 0, "b": 0})
+
+
+@fault("last-row-uncleared", violates="screen.drawing", subtle=True)
+class LastRowUncleared(Showing):
+    """Leaves the last row of the screen as it is upon ScreenClear."""
+
+    class DISPLAY(Display):
+        def clear(self, color: Mapping[str, int]) -> None:
+            row = self._target[-3 * WIDTH :]
+            super().clear(color)
+            self._target[-3 * WIDTH :] = row
 
 
 @fault("circle-as-outline", violates="screen.drawing", subtle=True)
