@@ -232,20 +232,33 @@ class Wire:
 
     async def finish(self) -> None:
         """Close our side of the stream; the IUT may still write."""
+        await self._part()
+        self._link.finish()
+
+    async def close(self, *, reset: bool = False) -> None:
+        """Close the stream altogether, as a peer does that goes away.
+
+        With ``reset`` it breaks off, as with a peer that is killed: over TCP by a reset.
+        """
+        self._leaving = True
+        await self._part(reset)
+        if reset:
+            self._link.break_off()
+        else:
+            self._link.finish()
+        await self._link.close()
+
+    async def _part(self, reset: bool = False) -> None:
+        """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
         self._leave()
         self._finished = True
-        self._record(Event(self.now, self.peer, event="closed"))
+        self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
+        if reset:
+            self.judge.reset(self.peer)
         for frame in self.judge.rest(self.peer):
             self.judge.frame(None, self.peer, frame)
         self.judge.closed(None, self.peer)
-        self._link.finish()
-
-    async def close(self) -> None:
-        """Close the stream altogether, as a peer does that goes away."""
-        self._leaving = True
-        await self.finish()
-        await self._link.close()
 
     async def leave(self) -> None:
         """End the session: whatever still comes is not read any more."""

@@ -22,6 +22,8 @@ class Stream:
     """One byte stream in both directions; nothing here raises, a lost peer is the stream's end."""
 
     connection: Connection | None = None
+    broken = False
+    """It has ended by a reset, or another error."""
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class Stream:
         try:
             data = await self._reader.read(CHUNK)
         except OSError:
-            data = b""
+            data, self.broken = b"", True
         if self.connection:
             if data:
                 self.connection.came(data)

@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import ssl
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from conformance.harness import unread
 CHUNK = 256 * 1024
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
+_AT_ONCE = struct.pack("ii", 1, 0)  # linger: not at all, which makes the end a reset
 _SETTLE = 0.5  # seconds that a piece of a split write may wait to be read by the peer
 _UNREAD = 0.02  # the same of a peer that has not read one in that time, until it has
 
@@ -153,6 +155,12 @@ class Link:
                 self._writer.close()
         except OSError:
             pass
+
+    def break_off(self) -> None:
+        """Let it end by a reset once it is closed, where it is of TCP; else as usual."""
+        if self._tcp:
+            with contextlib.suppress(OSError):
+                self._tcp.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
     async def close(self) -> None:
         """Close both directions, dropping what was not written yet."""

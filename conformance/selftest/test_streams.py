@@ -63,6 +63,18 @@ async def test_what_came_before_a_connection_broke_is_read(writing: bool) -> Non
     await link.close()
 
 
+async def test_who_breaks_off_resets_the_connection() -> None:
+    """Its peer is not told an end, as of one that closes: it gets an error."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        link = await links.connect(f"127.0.0.1:{server.getsockname()[1]}")
+        peer, _ = server.accept()
+    link.break_off()
+    await link.close()
+    await asyncio.sleep(0.05)
+    with peer, pytest.raises(ConnectionResetError):
+        peer.recv(1)
+
+
 async def test_a_connection_of_which_nothing_came_is_a_look() -> None:
     """However it ended: what the peer has to say comes over the next one, which is not reset."""
     listener = await links.Listener().start("127.0.0.1:0")

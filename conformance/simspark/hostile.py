@@ -33,6 +33,18 @@ LENGTHS = {
 """Messages by what is wrong with their lengths."""
 
 
+HIGH_BITS = (24, 31)  # of a length, which many a reader leaves out
+
+
+def beyond(bit: int, inside: bytes) -> bytes:
+    """The beginning of a message whose length has one of the high bits, and what stands in it.
+
+    Who leaves that bit out takes these bytes for a short text, and ``inside`` for the next message.
+    """
+    begun = b"(a (b"
+    return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
+
+
 def memory(session: Session) -> int:
     """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
     process = session.instance.process

@@ -2,12 +2,12 @@
 
 import pytest
 
-from conformance.cases import compared, lasting, requirement
+from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
 from conformance.simspark.agent.tester import bytes_of, established, one_by_one
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import expressions, kept
 
 
 @requirement("frame.segmentation")
@@ -77,6 +77,23 @@ async def _outlives(iut: Iut, data: bytes, what: str) -> None:
 async def test_malformed(iut: Iut, kind: str) -> None:
     """The agent closes upon a malformed text, or follows what comes next."""
     await hostile.survives(iut, established, hostile.TEXTS[kind], f"a text that is {kind}")
+
+
+@requirement("frame.length-prefix")
+@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
+    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    async with established(iut) as tester:
+        await tester.tell(angle=1.5)
+        await tester.knows_if_it_can(1.5, "its init")
+        inside = bytes_of(tester.group(angle=66.5))
+        await tester.session.send_bytes(hostile.beyond(bit, inside))
+        if not await tester.session.until_closed("quiet") and kept(tester.session):
+            check(
+                (await tester.hinges()).get(tester.hinge) != 66.5,
+                f"a length of {1 << bit:#x} and more to be taken in full",
+                "what stands in that message was taken before all of it had come",
+            )
 
 
 @lasting

@@ -2,12 +2,13 @@
 
 import pytest
 
-from conformance.cases import compared, lasting, requirement
+from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
 from conformance.simspark.codec import frame
 from conformance.simspark.monitor.tester import connected, introduced
+from conformance.simspark.tester import kept
 
 
 @requirement("frame.segmentation")
@@ -82,6 +83,22 @@ async def test_large_scenes(iut: Iut) -> None:
             await tester.goes_on("large messages" if large else "a few messages")
 
     await compared(iut, play, True, False, "monitors.understood")
+
+
+@requirement("frame.length-prefix")
+@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
+    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    async with introduced(iut) as tester:
+        await tester.knows_if_it_can(time=tester.time)
+        inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
+        await tester.session.send_bytes(hostile.beyond(bit, inside))
+        if not await tester.session.until_closed("quiet") and kept(tester.session):
+            check(
+                (await tester.state()).get("score_right") != 94,
+                f"a length of {1 << bit:#x} and more to be taken in full",
+                "what stands in that message was taken before all of it had come",
+            )
 
 
 @requirement("robustness.empty-message")

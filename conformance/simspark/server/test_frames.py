@@ -2,11 +2,13 @@
 
 import itertools
 
+import pytest
+
 from conformance import generation
-from conformance.cases import each_of, explore, requirement
+from conformance.cases import check, each_of, explore, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
-from conformance.simspark import strategies
+from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import perceptors, playing
 from conformance.simspark.server.tester.monitors import Watch, watching
@@ -146,6 +148,23 @@ async def test_length_counts_the_text_alone(iut: Iut) -> None:
             payload = text.encode()
             data = len(payload).to_bytes(4, "big") + payload
             await _scores(watch, data, left, 0, f"the text {text!r}")
+
+
+@requirement("frame.length-prefix")
+@pytest.mark.parametrize("bit", hostile.HIGH_BITS)
+async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
+    """All 32 bits of a length count: what stands in a message of that length is none itself."""
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        await watch.obeys("nothing else")
+        async with iut.connect(instance, channel="monitor") as session:
+            await session.send_bytes(hostile.beyond(bit, _score(93, 94)))
+            await session.until_closed("quiet")
+            await watch.some(3)
+            check(
+                watch.view.value("score_right") != 94,
+                f"a length of {1 << bit:#x} and more to be taken in full",
+                "what stands in that message was executed before all of it had come",
+            )
 
 
 @requirement("text.white-space")

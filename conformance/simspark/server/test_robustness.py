@@ -315,3 +315,49 @@ async def test_many_monitors(iut: Iut) -> None:
     ):
         for watch in (c, a, b):
             await watch.obeys("the commands of others")
+
+
+PARTS = {"nothing": 0, "half a length": 2, "half a text": 9}
+"""What has come of a message, by how many bytes of it."""
+
+
+@requirement("robustness.several-clients")
+@pytest.mark.parametrize("channel", ["monitor", "agent"])
+async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
+    """A client that is killed, and so resets its connection, leaves the others served."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        for part, size in PARTS.items():
+            what = f"a reset by another {channel}, which had sent {part}"
+            async with (
+                watching(iut, instance) if channel == "monitor" else playing(iut, instance)
+            ) as other:
+                session = other.session if isinstance(other, Watch) else other
+                await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:size])
+                await session.taken()
+                await session.close(reset=True)
+            await watch.obeys(what)
+            await _served(agent, what)
+
+
+@requirement("robustness.several-clients")
+async def test_clients_that_wait(iut: Iut) -> None:
+    """A client that is inside a message keeps no other waiting, nor one that comes then."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        for channel in ("monitor", "agent"):
+            for part, size in PARTS.items():
+                what = f"another {channel} has sent {part}"
+                async with iut.connect(instance, channel=channel) as session:
+                    await session.send_bytes(encode(expressions("(time 5)"))[:size])
+                    await session.taken()
+                    await watch.obeys(what)
+                    await _served(agent, what)
+                    async with iut.connect(instance, channel="monitor") as passing:
+                        await passing.expect(*STATES, to=f"also where {what}")

@@ -33,16 +33,30 @@ class CutLengths(Decoder):
 class SixteenBits(Decoder):
     """Takes only the two lower bytes of a length for the length."""
 
+    bits = 16
+
     def feed(self, data: bytes) -> list[Frame]:
         self._held += data
         frames: list[Frame] = []
         while len(self._held) >= 4:
-            size = int.from_bytes(self._held[2:4], "big")
+            size = int.from_bytes(self._held[:4], "big") % (1 << self.bits)
             if len(self._held) < 4 + size:
                 break
             frames += Decoder().feed(size.to_bytes(4, "big") + bytes(self._held[4 : 4 + size]))
             del self._held[: 4 + size]
         return frames
+
+
+class TwentyFourBits(SixteenBits):
+    """Takes only the three lower bytes of a length for the length."""
+
+    bits = 24
+
+
+class ThirtyOneBits(SixteenBits):
+    """Leaves out the sign of a length that it has read as a signed number."""
+
+    bits = 31
 
 
 class Hangs(Decoder):

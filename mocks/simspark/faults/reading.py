@@ -37,6 +37,20 @@ class SixteenBits(Endpoint):
     Reader = decoders.SixteenBits
 
 
+@fault("twenty-four-bits", violates="frame.length-prefix", subtle=True)
+class TwentyFourBits(Endpoint):
+    """Takes only three bytes of a length that it reads for the length."""
+
+    Reader = decoders.TwentyFourBits
+
+
+@fault("thirty-one-bits", violates="frame.length-prefix", subtle=True)
+class ThirtyOneBits(Endpoint):
+    """Takes a length that it reads without the highest bit."""
+
+    Reader = decoders.ThirtyOneBits
+
+
 @fault("line-ends-unread", violates="text.white-space", subtle=True)
 class LineEndsUnread(Endpoint):
     """Takes no message that has a tab or a line end in it."""

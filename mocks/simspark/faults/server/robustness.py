@@ -3,6 +3,7 @@
 from typing import Any
 
 from conformance.codec import Decoder, Frame
+from conformance.simspark.codec import LENGTH
 from mocks.deviations import fault
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
@@ -148,3 +149,40 @@ class DiesOfGreatNumbers(Server):
         if float(parameters(values).get("unum", ["0"])[0]) > 11:
             decoders.die()
         super().initialise(agent, robot, values)
+
+
+@fault("dies-of-resets", violates="robustness.several-clients", subtle=True)
+class DiesOfResets(Server):
+    """Dies when the connection of an agent is reset."""
+
+    def agent_left(self, agent: Agent) -> None:
+        if agent.stream.broken:
+            decoders.die()
+        super().agent_left(agent)
+
+
+@fault("monitors-end-by-resets", violates="robustness.several-clients", subtle=True)
+class MonitorsEndByResets(Server):
+    """Tells no monitor anything more once the connection of one was reset."""
+
+    reset = False
+
+    def monitor_left(self, monitor: Monitor) -> None:
+        super().monitor_left(monitor)
+        self.reset = self.reset or monitor.stream.broken
+
+    def tell_monitors(self) -> None:
+        if not self.reset:
+            super().tell_monitors()
+
+
+@fault("waits-for-a-length", violates="robustness.several-clients", subtle=True)
+class WaitsForALength(Server):
+    """Does nothing else while a client is inside a length."""
+
+    def cycle(self) -> None:
+        held = [
+            frame.raw for each in (*self.agents, *self.monitors) for frame in each.decoder.end()
+        ]
+        if all(len(raw) >= LENGTH.size for raw in held):
+            super().cycle()
