@@ -21,7 +21,7 @@ _asking: socket.socket | None = None
 
 
 class Forked:
-    """A mock that was forked, as ``asyncio.subprocess.Process`` has a process."""
+    """A mock that was forked, with what `harness.children` has of a program."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
         self.pid = pid

@@ -45,11 +45,11 @@ class Instance:
         self.spoke = False
         """It has sent a message, and so has started."""
         self.connections = 0
+        """How many there have been with it."""
         self.open: set[int] = set()
         """The numbers of those that are open."""
         self.at_once = 0
         """The most that were open at a time when it said something upon the last of them."""
-        """How many there have been with it."""
         self.served = 0
         """The number of the last of them upon which it said something."""
         self.errors: Link | None = None

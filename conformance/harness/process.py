@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from conformance.harness import forked, links
+from conformance.harness.children import Child, lent
 from conformance.verdicts import Unreachable
 
 TAIL = 16 * 1024  # bytes of stderr, and of stdout where it is not the wire, that are kept
@@ -66,7 +67,7 @@ class Process:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process | forked.Forked,
+        process: Child | forked.Forked,
         mark: str,
         before: frozenset[str],
         standard: links.Link,
@@ -93,26 +94,20 @@ class Process:
         Raises Unreachable where it cannot be started.
         """
         mark, before = uuid.uuid4().hex, running()
-        theirs_in, ours_in = os.pipe()
-        ours_out, theirs_out = os.pipe()
-        ours_error, theirs_error = os.pipe()
+        stdin, stdout, stderr = os.pipe()[::-1], os.pipe(), os.pipe()
         whole = {**os.environ, **env, _MARK: mark}
         try:
-            process = await _spawn(argv, whole, cwd, [theirs_in, theirs_out, theirs_error])
+            with lent(stdin, stdout, stderr) as streams:
+                process = await _spawn(argv, whole, cwd, streams)
         except (OSError, ValueError) as error:
-            for pipe in (ours_in, ours_out, ours_error):
-                os.close(pipe)
             reason = getattr(error, "strerror", None) or str(error)
             raise Unreachable(f"{argv[0]} cannot be started: {reason}") from error
         except asyncio.CancelledError:
             sweep(_MARK, mark, before)
             raise
-        finally:
-            for pipe in (theirs_in, theirs_out, theirs_error):
-                os.close(pipe)
-        link = await links.pipes(ours_out, ours_in)
+        link = await links.pipes(stdout[0], stdin[0])
         started = cls(process, mark, before, link, standard)
-        started._read((await links.pipe(ours_error)).read, started.stderr)
+        started._read((await links.pipe(stderr[0])).read, started.stderr)
         if not standard:
             started._read(lambda _: link.read(), started.stdout)
         return started
@@ -228,22 +223,13 @@ class Process:
 
 async def _spawn(
     argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: list[int]
-) -> asyncio.subprocess.Process | forked.Forked:
+) -> Child | forked.Forked:
     """Start a program in a session of its own. Raises OSError or ValueError."""
     if tuple(argv[:3]) == forked.MOCK:
         # Where none can be forked it is started as any other program.
         with contextlib.suppress(OSError):
             return await forked.fork(argv[3:], env, cwd, streams)
-    stdin, stdout, stderr = streams
-    return await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=cwd or None,
-        env=env,
-        start_new_session=True,
-    )
+    return Child(argv, env=env, cwd=cwd, streams=streams)
 
 
 def _over(pid: int) -> bool:

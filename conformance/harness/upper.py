@@ -8,12 +8,15 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.configuration import Configuration, expand
 from conformance.definitions.protocol import Role
+from conformance.harness import links
+from conformance.harness.children import Child, lent
 from conformance.harness.links import Link
 from conformance.verdicts import Inconclusive, NotExercised
 
@@ -123,29 +126,30 @@ class UpperTester:
             for key, value in arguments.items()
         }
         argv = [expand(word, {**self._values, **given}) for word in shlex.split(command)]
+        stdout, stderr = os.pipe(), os.pipe()
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=self._configuration.cwd or None,
-                env={**os.environ, **self._configuration.env},
-                start_new_session=True,
-                limit=_LINE,
-            )
+            with lent(stdout, stderr) as streams:
+                process = Child(
+                    argv,
+                    env={**os.environ, **self._configuration.env},
+                    cwd=self._configuration.cwd,
+                    streams=[subprocess.DEVNULL, *streams],
+                )
         except OSError as error:
             raise NotExercised(f"the hook {argv[0]!r} cannot be started: {error}") from error
         try:
+            printed, complained = await links.pipe(stdout[0]), await links.pipe(stderr[0])
             async with asyncio.timeout(self._configuration.max_wait):
-                out, err = await process.communicate()
+                out, err, code = await asyncio.gather(
+                    printed.read(), complained.read(), process.wait()
+                )
         except TimeoutError:
             seconds = self._configuration.max_wait
             raise Inconclusive(f"the hook {argv[0]!r} did not end within {seconds:g} s") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        if process.returncode != 0:
+        if code != 0:
             return Answer(False, error=err.decode("utf-8", "replace").strip()[-400:])
         try:
             result = json.loads(out)
