@@ -24,6 +24,7 @@ from conformance.deltarobot.server.exercise import (
     do,
     is_curve,
     next_curve,
+    present,
     proceed,
     running,
     seen,
@@ -45,6 +46,7 @@ LONG = [[number % 100, number // 100, 1] for number in range(5500)]
 async def test_curve_first(iut: Iut) -> None:
     """The first message of an exercise is its curve."""
     async with opened(iut) as session:
+        await present(session)
         by_hand = session.instance.upper.offers("exercise")
         # A server that always sends progress shows the beginning by the curve alone.
         earlier = by_hand and await session.watch(*PROGRESS) is not None
@@ -86,6 +88,7 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
     """An exercise of a later client begins with its curve, too."""
     async with tester.of(iut).later(iut) as session:
         await shake_hands(session)
+        await present(session)
         quiet = await session.watch(*PROGRESS) is None
         first = await begin(session)
         came = f"{first.name} came first"

@@ -4,7 +4,7 @@ import struct
 from itertools import groupby
 
 from conformance.deltarobot.codec import encode, frame, message
-from mocks.deltarobot.exercise import Vector
+from mocks.deltarobot.exercise import State, Vector
 from mocks.deltarobot.server import Server
 from mocks.deviations import fault
 
@@ -36,6 +36,22 @@ class FirstCurveOnly(Server):
         if not self.begun:
             super().begin(curve)
         self.begun = True
+
+
+@fault("first-exercise-untold", violates="exercise.curve-first", subtle=True)
+class FirstExerciseUntold(Server):
+    """Shows nothing of the first exercise of a connection."""
+
+    begun = 0
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.begun += 1
+        if self.begun > 1:
+            super().begin(curve)
+
+    def show(self, state: State) -> None:
+        if self.begun > 1:
+            super().show(state)
 
 
 @fault("same-curve-untold", violates="exercise.curve-first", subtle=True)

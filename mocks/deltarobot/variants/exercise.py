@@ -44,6 +44,30 @@ class NoCurveForTheLate(Server):
             super().begin(curve)
 
 
+@variant("exercise-of-the-present", of="exercise.late-client")
+class ExerciseOfThePresent(Server):
+    """Has a client some time after its handshake, and shows it nothing of what began before."""
+
+    present = takes_part = False
+
+    def welcome(self) -> None:
+        self.machine.join(self)
+        self.later(0.2, self.arrive)
+
+    def arrive(self) -> None:
+        self.present = True
+        self.start_pings()
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.takes_part = self.present
+        if self.takes_part:
+            super().begin(curve)
+
+    def show(self, state: State) -> None:
+        if self.takes_part:
+            super().show(state)
+
+
 @variant("any-u", of="progress.position")
 class AnyU(Server):
     """Sends what is not a number as the unused value."""
