@@ -7,7 +7,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import RobotsTester, playing
-from conformance.openroberta.lab.tester.exchange import refusal
+from conformance.openroberta.lab.tester.exchange import Exchange, refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.openroberta.values import same
@@ -153,7 +153,7 @@ async def test_lost_connection(iut: Iut) -> None:
         robot = await tester.linked()
         for _ in range(2):
             exchange = await robot.push()
-            await exchange.session.taken()
+            await _taken(exchange)
             await exchange.session.close()
         # Until then a lab may not have noticed what was lost.
         await (await robot.push()).between("Repeat", 0, latest, "offline.no-disconnect")
@@ -161,16 +161,21 @@ async def test_lost_connection(iut: Iut) -> None:
             await robot.commanded("run", "Download", "offline.no-disconnect")
 
 
+async def _taken(push: Exchange) -> None:
+    """Wait until a lab has surely taken it, be it by a thread for each: the next one is newer."""
+    seconds = push.session.seconds
+    await push.silent(min(seconds("push_hold") / 5, seconds("quiet")))
+
+
 @requirement("robustness.side-by-side")
 async def test_others_meanwhile(iut: Iut) -> None:
     """What another robot asks is answered while a push is held, and not only behind that."""
     async with playing(iut) as tester:
         _, latest = at_most(tester, "push_hold")
-        robot, pause = await tester.linked(), tester.seconds("push_hold") / 5
+        robot = await tester.linked()
         for _ in range(MEANWHILE):
             held = await robot.push()
-            # Until then it is surely read.
-            await held.silent(min(pause, tester.seconds("quiet")))
+            await _taken(held)
             other = tester.robot()
             asked = await other.ask(naming.PUSHCMD, other.object("register", "token"))
             # To close the connection is an answer, too.
@@ -190,7 +195,7 @@ async def test_program_for_a_lost_push(iut: Iut) -> None:
     async with playing(iut) as tester:
         robot = await tester.linked()
         exchange = await robot.push()
-        await exchange.session.taken()
+        await _taken(exchange)
         await exchange.session.close()
         try:
             await robot.commanded("run", "Download", "robustness.repeated-push")
@@ -227,7 +232,7 @@ async def test_repeated_push(iut: Iut) -> None:
         _, latest = at_most(tester, "push_hold")
         robot = await tester.linked()
         first = await robot.push()
-        await first.session.taken()
+        await _taken(first)
         told = await robot.commanded("run", "Download", "robustness.repeated-push")
         check(told.exchange is not first, "the newest push to be answered", "another was")
         message = await first.session.watch(within=latest)
