@@ -56,6 +56,9 @@ class Tester(Protocol):
 
     session: Session
 
+    async def provoke(self, data: bytes) -> None:
+        """Send what it may close a connection for."""
+
     def long(self, size: int) -> bytes:
         """A message of its usual ones, whose text has so many bytes."""
 
@@ -74,7 +77,7 @@ async def survives(
     async def play(malformed: bool) -> None:
         async with begun(iut) as tester:
             usual = tester.long(len(data) - LENGTH.size)
-            await tester.session.send_bytes(data if malformed else usual)
+            await (tester.provoke(data) if malformed else tester.session.send_bytes(usual))
             await tester.goes_on(what if malformed else "a long message", may_close=malformed)
 
     await compared(iut, play, True, False, "frame.length-prefix")

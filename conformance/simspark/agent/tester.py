@@ -50,6 +50,10 @@ class Tester:
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
 
+    async def provoke(self, data: bytes) -> None:
+        """Send what it may close the connection for."""
+        await self.session.send_bytes(data)
+
     def long(self, size: int) -> bytes:
         """One group in a message whose text has so many bytes, few of which are blanks."""
         group = bytes_of(self.group(angle=1.0))

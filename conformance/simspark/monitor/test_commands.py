@@ -1,6 +1,7 @@
 """What a trainer sends: commands of the right forms."""
 
 import contextlib
+from math import isclose
 from typing import Any
 
 from conformance.cases import each_of, requirement
@@ -10,7 +11,8 @@ from conformance.session import Session
 from conformance.simspark import messages
 from conformance.simspark.monitor import SMOKE
 from conformance.simspark.monitor.tester import Tester, introduced
-from conformance.simspark.tester import in_one_session
+from conformance.simspark.sexp import write
+from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 EACH = {
@@ -125,13 +127,79 @@ def _none_is_lost(training: Connections, sent: set[str], answers: dict[str, str]
 
 def _words(connections: Connections) -> set[str]:
     """The words of the commands that came."""
+    return {command[0] for command in _commands(connections)}
+
+
+def _commands(connections: Connections) -> list[list[Any]]:
+    """The commands that came, be they in lists of their own or not."""
     lists = [item for message in connections.received for item in message.value if _is_list(item)]
     wrapped = [item for outer in lists if _is_list(outer[0]) for item in outer if _is_list(item)]
-    return {item[0] for item in lists + wrapped if isinstance(item[0], str)}
+    return [item for item in lists + wrapped if isinstance(item[0], str)]
 
 
 def _is_list(item: Any) -> bool:
     return isinstance(item, list) and bool(item)
+
+
+ASKED = (
+    "(agent (unum 11)(team Left)(move -7.5 3.25 0.5 -90)(battery 0))",
+    "(ball (pos -3.5 0 0.042)(vel 0 -1.25 2))",
+    "(playMode free_kick_right)",
+    "(kickOff Right)",
+    "(select (unum 2)(team Right))",
+    "(kill (unum 7)(team Right))",
+    "(repos (unum 10)(team Left))",
+    "(time 0)",
+    "(score (left 0)(right 12))",
+)
+"""One command of each word, with values unlike those of another."""
+
+
+@requirement("trainer.as-asked")
+async def test_as_it_is_asked(iut: Iut) -> None:
+    """What it sends when it is asked for a command is that one, with the same values."""
+    async with introduced(iut) as tester:
+        for text in ASKED:
+            answer = await tester.session.operate("command", command=text)
+            if answer.ok:
+                await tester.tick()
+                await _comes(tester, text)
+
+
+async def _comes(tester: Tester, text: str) -> None:
+    """Raise Violation where another command of the same word comes, Inconclusive where none does.
+
+    The order of parameters is free, and so is the form of numbers.
+    """
+    [wanted] = expressions(text)
+    sent: list[list[Any]] = []
+
+    async def came() -> bool:
+        sent[:] = [each for each in _commands(tester.connections) if each[0] == wanted[0]]
+        return any(_equal(each, wanted) for each in sent)
+
+    if await tester.session.shows(came, "the command as it was asked for", "response"):
+        return
+    if not sent:
+        raise Inconclusive(f"the {wanted[0]} that it was asked to send did not come")
+    sessions = tester.connections.sessions
+    other = Violation(f"the command {text} that it was asked to send", f"{write(sent[-1:])!r} came")
+    raise other.shown_in(tester.session, sessions)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two expressions mean the same, as far as the specification says what they mean."""
+    if isinstance(one, str) or isinstance(other, str):
+        with contextlib.suppress(TypeError, ValueError):
+            return isclose(float(one), float(other), abs_tol=0.005)
+        return bool(one == other)
+    atoms = [[item for item in each if isinstance(item, str)] for each in (one, other)]
+    return (
+        len(one) == len(other)
+        and len(atoms[0]) == len(atoms[1])
+        and all(map(_equal, *atoms))
+        and all(any(_equal(item, each) for each in one) for item in other)
+    )
 
 
 @requirement("frame.length-prefix")

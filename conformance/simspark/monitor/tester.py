@@ -63,6 +63,17 @@ class Tester:
         self.session = connections.session
         self.rooted = rooted
         self.time = 0.0
+        self._provoked: list[Session] = []
+
+    async def provoke(self, data: bytes) -> None:
+        """Send what it may close the connection for, be that the first one or another."""
+        self._provoked = [each for each in self.connections.sessions if not each.ended]
+        await self.session.send_bytes(data)
+
+    @property
+    def closed(self) -> bool:
+        """It has closed a connection that was open when it was provoked, or the first one."""
+        return self.session.ended or any(each.ended for each in self._provoked)
 
     async def commanded(self, times: int) -> bool:
         """Whether so many messages have come, over whichever connection."""
@@ -157,7 +168,7 @@ class Tester:
             in_time = "time" in kept(self.session) and wrong.keys() <= {*timed}
             taken = (taken or self.session.now) if in_time else None
             over = taken is not None and self.session.now > taken + quiet
-            return not wrong or over or self.session.ended
+            return not wrong or over or self.closed
 
         quiet = self.session.seconds("quiet")
         await self.session.shows(told, f"the {what} known", "response", requirement)
@@ -171,7 +182,7 @@ class Tester:
             return
         except Inconclusive:
             # Whether it may have ended is for others to say.
-            if not self.session.ended:
+            if not self.closed:
                 raise
 
     async def state(self) -> dict[str, Any]:
@@ -201,20 +212,20 @@ class Tester:
             await self.session.until_closed(self.session.seconds("quiet"))
         except Inconclusive:
             # It may have ended with its connection, and the upper tester with it.
-            if not self.session.ended:
+            if not self.closed:
                 raise
         except Violation as none:
             await self.session.unharmed(after)
-            if not self.session.ended:
+            if not self.closed:
                 raise Violation(
                     f"{none.expected}, sent after {after}", none.came, requirement
                 ) from none
         await self.session.unharmed(after)
-        if self.session.ended and not may_close:
+        if self.closed and not may_close:
             raise Violation(
                 f"the monitor to follow on after {after}", "it closed the connection", requirement
             )
-        if lacking and not self.session.ended:
+        if lacking and not self.closed:
             raise Inconclusive(f"a monitor shows nothing else of what it knows; {lacking}")
 
 

@@ -1,5 +1,6 @@
 """What a monitor may lawfully do otherwise."""
 
+import re
 from typing import Any
 
 from conformance.codec import Frame
@@ -132,6 +133,17 @@ class ClosesUponMisfits(Monitor):
             super().take_state(frame)
 
 
+@variant("closes-what-it-watches", of="robustness.odd-scenes")
+class ClosesWhatItWatches(CommandsBeside, ClosesUponMisfits):
+    """Has a connection to command, which it keeps when what comes on the other one does not fit."""
+
+    def misread(self, connection: Connection, error: str) -> None:
+        self.close()
+
+    async def leave(self) -> None:
+        await Monitor.leave(self)
+
+
 # What it sends
 
 
@@ -171,6 +183,15 @@ class TeamFirst(Monitor):
                 "(unum 3)(team Right)(pos 1 -2.5 0.4)", "(pos 1 -2.5 0.4)(team Right)(unum 3)"
             )
         )
+
+
+@variant("numbers-of-its-own", of="trainer.as-asked")
+class NumbersOfItsOwn(Monitor):
+    """Writes six decimals where there are any, and the score of the right team first."""
+
+    def command(self, text: str) -> None:
+        words = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.6f}", text)
+        super().command(re.sub(r"\(score (\(left .*?\))(\(right .*?\))", r"(score \2\1", words))
 
 
 @variant("spacious", of="text.white-space")

@@ -117,6 +117,22 @@ Unclosed = _says(
     subtle=True,
 )
 
+ScoreTurned = _says(
+    *("score-turned", "trainer.as-asked", "Writes the score of the left team for the right one."),
+    *("(left 0)(right 12)", "(left 12)(right 0)"),
+    subtle=True,
+)
+NoVelocity = _says(
+    *("no-velocity", "trainer.as-asked", "Leaves out a velocity behind a place."),
+    *("(vel 0 -1.25 2)", ""),
+    subtle=True,
+)
+UnsignedTurn = _says(
+    *("unsigned-turn", "trainer.as-asked", "Writes a turn without its sign."),
+    *("0.5 -90)", "0.5 90)"),
+    subtle=True,
+)
+
 
 @fault("typographic-minus", violates="text.ascii", subtle=True)
 class TypographicMinus(Utf8, Monitor):
