@@ -53,13 +53,23 @@ def _stroke(shape: Any, ink: Any) -> Any:
 BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200, "y": 150}}}
 DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 60}}
 DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
+# Each line of the buffer is four times as long as what 20 pixels take, so that it is the same
+# picture whether stride counts pixels or bytes: white on the left of its first lines, else black,
+# whatever the order of a pixel's bytes is. Where the bottom right corner belongs to it, there is
+# one more column, and one more row.
+_STRIDE, _ROWS, _WHITE_ROWS = 80, 31, 5
+_LINE_OF_BYTES = _STRIDE // 4
+_PIXELS = b"".join(
+    (b"\xff" if column < 8 and line < 4 * _WHITE_ROWS else b"\0") * 4
+    for line in range(_ROWS * _STRIDE // _LINE_OF_BYTES)
+    for column in range(_LINE_OF_BYTES)
+)
 PIXELS = {
     "CopyBuffer": {
         "top_left": {"x": 300, "y": 200},
-        "bottom_right": {"x": 316, "y": 216},
-        "stride": 16,
-        # White, whatever the order of a pixel's bytes is.
-        "buffer": base64.b64encode(b"\xff" * 4 * 16 * 16).decode(),
+        "bottom_right": {"x": 316, "y": 230},
+        "stride": _STRIDE,
+        "buffer": base64.b64encode(_PIXELS).decode(),
     }
 }
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
@@ -102,7 +112,11 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     ),
     "copy-buffer": (
         drawing(PIXELS),
-        [Spot(304, 204, WHITE), Spot(311, 211, WHITE), Spot(292, 204, BLACK)],
+        [
+            *(Spot(x, y, WHITE) for x in (302, 305) for y in (201, 202, 203)),
+            *(Spot(x, y, BLACK) for x in (292, 310, 313, 322) for y in (201, 202, 203)),
+            *(Spot(x, y, BLACK) for x in (302, 313) for y in (192, 222, 227, 236)),
+        ],
     ),
 }
 

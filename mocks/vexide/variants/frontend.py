@@ -197,6 +197,19 @@ class DrawsSlowly(Frontend):
         super().draw(content)
 
 
+@variant("stride-in-bytes", of="screen.drawing")
+class StrideInBytes(Frontend):
+    """Takes the stride of a pixel buffer to be in bytes, and its corner to belong to the area."""
+
+    def draw(self, content: dict[str, Any]) -> None:
+        match content["command"]:
+            case "CopyBuffer", {"bottom_right": corner, "stride": stride, **rest}:
+                beyond = {axis: at + 1 for axis, at in corner.items()}
+                copied = {**rest, "bottom_right": beyond, "stride": max(1, stride // 4)}
+                content = {**content, "command": ("CopyBuffer", copied)}
+        super().draw(content)
+
+
 def _farthest(value: Any) -> int:
     """The greatest number in a drawing command, regardless of its sign."""
     if isinstance(value, Mapping):

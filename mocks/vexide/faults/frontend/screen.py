@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mocks.deviations import fault
-from mocks.vexide.display import HEIGHT, WIDTH, Display
+from mocks.vexide.display import HEIGHT, WIDTH, Display, Point
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.terminal import Terminal
 
@@ -77,6 +77,27 @@ class RedAndBlueExchanged(Showing):
     class DISPLAY(Display):
         def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
             super().draw(command, {**color, "r": color["b"], "b": color["r"]})
+
+
+@fault("stride-ignored", violates="screen.drawing", subtle=True)
+class StrideIgnored(Showing):
+    """Takes the lines of a pixel buffer to be as long as the area that they are for."""
+
+    class DISPLAY(Display):
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            super()._copy(top_left, bottom_right, bottom_right["x"] - top_left["x"], buffer)
+
+
+@fault("buffer-upside-down", violates="screen.drawing", subtle=True)
+class BufferUpsideDown(Showing):
+    """Takes the first line of a pixel buffer for the lowest, as textures are stored."""
+
+    class DISPLAY(Display):
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            size = 4 * stride
+            height = bottom_right["y"] - top_left["y"]
+            lines = [buffer[start : start + size] for start in range(0, height * size, size)]
+            super()._copy(top_left, bottom_right, stride, b"".join(reversed(lines)))
 
 
 @fault("buffer-shown-at-once", violates="screen.double-buffering")
