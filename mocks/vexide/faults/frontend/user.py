@@ -46,6 +46,22 @@ class HeldAfterRelease(Frontend):
         self.held = event == "Held"
 
 
+@fault("held-unreleased", violates="touch.single", subtle=True)
+class HeldUnreleased(Frontend):
+    """Sends no Released for a touch that was Held by its own clock."""
+
+    held = False
+
+    async def user_touches(self, args: dict[str, Any]) -> Any:
+        if args["event"] != "Held":
+            await super().user_touches(args)
+
+    def send_touch(self, event: str) -> None:
+        if event != "Released" or not self.held:
+            super().send_touch(event)
+        self.held = event == "Held"
+
+
 @fault("never-held", violates="touch.held")
 class NeverHeld(Frontend):
     """Goes on to send Pressed for a touch that lasts."""
@@ -84,6 +100,32 @@ class PressedAfterHeld(Frontend):
             super().send_touch("Pressed")
         self.held = event == "Held"
         super().send_touch(event)
+
+
+@fault("pressed-again-while-held", violates="touch.held", subtle=True)
+class PressedAgainWhileHeld(Frontend):
+    """Sends Held and Pressed by turns for a touch that goes on."""
+
+    held = False
+
+    def send_touch(self, event: str) -> None:
+        self.held = event == "Held" and not self.held
+        super().send_touch("Pressed" if event == "Held" and not self.held else event)
+
+
+@fault("first-touch-held-only", violates="touch.held", subtle=True)
+class FirstTouchHeldOnly(Frontend):
+    """Sends Held for the first touch that lasts, and for no other."""
+
+    over = False
+
+    def still_touching(self) -> None:
+        if not self.over:
+            super().still_touching()
+
+    def release(self) -> None:
+        super().release()
+        self.over = True
 
 
 class Steering(Altering, Frontend):
