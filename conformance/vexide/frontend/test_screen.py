@@ -3,7 +3,8 @@
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,7 @@ PIXELS = {
         "buffer": base64.b64encode(_PIXELS).decode(),
     }
 }
+_CLEAR = {"ScreenClear": {"color": BLACK}}
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
 DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "clear": (
@@ -128,7 +130,7 @@ async def test_drawing(iut: Iut, name: str) -> None:
     event, spots = DRAWINGS[name]
     async with in_setup(iut) as session:
         await starts(session)
-        await session.send({"ScreenClear": {"color": BLACK}}, event)
+        await session.send(_CLEAR, event)
         outside = OUTSIDE if name != "clear" else []
         wrong = await _differs(session, [*spots, *outside])
         check(not wrong, f"the screen after {name}", wrong)
@@ -142,21 +144,35 @@ async def test_many_drawings(iut: Iut) -> None:
         {"Rectangle": {"top_left": {"x": x, "y": y}, "bottom_right": {"x": x + 4, "y": y + 4}}}
         for x, y in places
     ]
-    async with in_setup(iut) as session:
-        await starts(session)
-        await _shows_boxes(session)
+    async with _cleared(iut) as session:
         await session.send(*(_fill(box, GREEN) for box in boxes), segmentation=whole)
         spots = [Spot(x + 2, y + 2, GREEN, 2) for x, y in places]
         wrong = await _differs(session, spots)
         check(not wrong, f"the screen after {len(spots)} drawings in one write", wrong)
 
 
+@requirement("screen.drawing")
+async def test_drawing_beyond_the_edges(iut: Iut) -> None:
+    """What lies beyond an edge of the screen shows nowhere on it, whatever is drawn of the rest."""
+    beyond = (
+        {"Rectangle": {"top_left": {"x": 460, "y": 40}, "bottom_right": {"x": 560, "y": 90}}},
+        {"Rectangle": {"top_left": {"x": -80, "y": 180}, "bottom_right": {"x": 20, "y": 230}}},
+        {"Pixel": {"pos": {"x": 490, "y": 120}}},
+    )
+    async with _cleared(iut) as session:
+        await session.send(*(_fill(shape, GREEN) for shape in beyond), _fill(BOX, BLUE))
+        # Where it would show in memory that has a line right behind the other.
+        right = [Spot(x, y, BLACK) for x in (3, 60) for y in (42, 65, 90)]
+        left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228)]
+        spots = [Spot(150, 100, BLUE), Spot(10, 121, BLACK), *right, *left]
+        wrong = await _differs(session, spots)
+        check(not wrong, "the screen after drawings across its edges and a box", wrong)
+
+
 @requirement("screen.double-buffering")
 async def test_double_buffering(iut: Iut) -> None:
     """While double buffering is on, what is drawn shows only after ScreenRender, each time."""
-    async with in_setup(iut) as session:
-        await starts(session)
-        await _shows_boxes(session)
+    async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}})
         before = BLACK
         for ink in (BLUE, GREEN):
@@ -173,9 +189,7 @@ async def test_double_buffering(iut: Iut) -> None:
 @requirement("screen.double-buffering")
 async def test_double_buffering_ends(iut: Iut) -> None:
     """Once double buffering is off again, what is drawn shows without ScreenRender."""
-    async with in_setup(iut) as session:
-        await starts(session)
-        await _shows_boxes(session)
+    async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}}, _fill(BOX, BLUE))
         await session.send("ScreenRender", {"ScreenDoubleBufferMode": {"enable": False}})
         await session.send(_fill(BOX, GREEN))
@@ -183,14 +197,31 @@ async def test_double_buffering_ends(iut: Iut) -> None:
         check(not wrong, "what is drawn to show without ScreenRender", wrong)
 
 
-async def _shows_boxes(session: Session) -> None:
-    """Clear the screen. Raises Inconclusive where a box does not show on it, or is not cleared."""
-    clear = {"ScreenClear": {"color": BLACK}}
-    drawn = ((_fill(BOX, BLUE), BLUE), (_fill(BOX, GREEN), GREEN), (clear, BLACK))
-    for event, ink in drawn:
-        await session.send(event)
-        if wrong := await _differs(session, [Spot(150, 100, ink)]):
-            raise Inconclusive(f"what is drawn at once is already wrong (screen.drawing): {wrong}")
+@contextlib.asynccontextmanager
+async def _cleared(iut: Iut) -> AsyncIterator[Session]:
+    """A running session with a black screen.
+
+    Raises Inconclusive where not even a box shows on such a screen, or it is not cleared of one.
+    """
+    if wrong := await iut.once("what differs of a box", lambda: _box_differs(iut)):
+        raise Inconclusive(f"what is drawn at once is already wrong (screen.drawing): {wrong}")
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send(_CLEAR)
+        if wrong := await _differs(session, [Spot(150, 100, BLACK)]):
+            raise Inconclusive(f"the screen is not cleared (screen.drawing): {wrong}")
+        yield session
+
+
+async def _box_differs(iut: Iut) -> str:
+    async with in_setup(iut) as session:
+        await starts(session)
+        drawn = ((_fill(BOX, BLUE), BLUE), (_fill(BOX, GREEN), GREEN), (_CLEAR, BLACK))
+        for event, ink in drawn:
+            await session.send(event)
+            if wrong := await _differs(session, [Spot(150, 100, ink)]):
+                return wrong
+        return ""
 
 
 async def _differs(session: Session, spots: Sequence[Spot]) -> str:

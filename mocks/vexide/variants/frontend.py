@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.vexide.codec import name_of
 from mocks.deviations import variant
 from mocks.streams import Stream
 from mocks.upper_tester import Operation
+from mocks.vexide.display import WIDTH
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
 from mocks.vexide.variants.either import PortsBare
@@ -197,6 +198,16 @@ class DrawsSlowly(Frontend):
         super().draw(content)
 
 
+@variant("draws-what-fits", of="screen.drawing")
+class DrawsWhatFits(Frontend):
+    """Leaves out whatever does not lie on the screen with all that it has."""
+
+    def draw(self, content: dict[str, Any]) -> None:
+        kind, drawn = content["command"]
+        if kind == "CopyBuffer" or all(0 <= at < WIDTH for at in _numbers(drawn)):
+            super().draw(content)
+
+
 @variant("stride-in-bytes", of="screen.drawing")
 class StrideInBytes(Frontend):
     """Takes the stride of a pixel buffer to be in bytes, and its corner to belong to the area."""
@@ -210,13 +221,19 @@ class StrideInBytes(Frontend):
         super().draw(content)
 
 
-def _farthest(value: Any) -> int:
+def _farthest(command: Any) -> int:
     """The greatest number in a drawing command, regardless of its sign."""
+    return max(map(abs, _numbers(command)), default=0)
+
+
+def _numbers(value: Any) -> Iterator[int]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
-        return max(map(_farthest, value), default=0)
-    return abs(value) if isinstance(value, int) else 0
+        for part in value:
+            yield from _numbers(part)
+    elif isinstance(value, int):
+        yield value
 
 
 @variant("card-left-out", of="encoding.optional-absent")

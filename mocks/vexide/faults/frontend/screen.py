@@ -79,6 +79,17 @@ class RedAndBlueExchanged(Showing):
             super().draw(command, {**color, "r": color["b"], "b": color["r"]})
 
 
+@fault("lines-run-on", violates="screen.drawing", subtle=True)
+class LinesRunOn(Showing):
+    """Draws what lies beyond the right edge at the left one, a line further down."""
+
+    class DISPLAY(Display):
+        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
+            super()._row(y, left, right, color)
+            if right >= WIDTH and y + 1 < HEIGHT:
+                super()._row(y + 1, max(left - WIDTH, 0), right - WIDTH, color)
+
+
 @fault("stride-ignored", violates="screen.drawing", subtle=True)
 class StrideIgnored(Showing):
     """Takes the lines of a pixel buffer to be as long as the area that they are for."""
