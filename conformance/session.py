@@ -313,6 +313,16 @@ class Session(Waiting):
                 f"it died{self.instance.describe_end()}",
             )
 
+    async def break_off(self) -> None:
+        """Reset the connection once what was sent is read, as if we were killed.
+
+        Raises Violation if the IUT dies of that; one that ends in order has had the time to.
+        """
+        await self.taken()
+        await self.close(reset=True)
+        await self.until_closed()
+        await self.unharmed("the reset of a connection")
+
     @property
     def death(self) -> str:
         """How the IUT died in this session, once its instance was stopped; empty where it did not.

@@ -1,6 +1,8 @@
 """Pings: that they come, and how pongs are taken."""
 
+import contextlib
 import itertools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kep
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import drained, following
 from conformance.deltarobot.service import announced, lives_on, serves
+from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, Unreachable, Violation
@@ -202,12 +205,34 @@ async def test_one_client_after_another(iut: Iut) -> None:
     }
     async with iut.instance() as instance:
         for before, rest in clients.items():
-            try:
-                async with following(iut, instance, before) as session:
-                    await serves(iut, session, before)
-                    await session.send_bytes(rest)
-                    if rest == bye:
-                        await session.until_closed()
-                    await session.close()
-            except Unreachable as none:
-                raise Violation("the next client to be served", str(none)) from none
+            async with _next(iut, instance, before) as session:
+                await session.send_bytes(rest)
+                if rest == bye:
+                    await session.until_closed()
+                await session.close()
+
+
+@contextlib.asynccontextmanager
+async def _next(iut: Iut, instance: Instance, before: str) -> AsyncIterator[Session]:
+    """A further client, which is served, whatever the one before did."""
+    try:
+        async with following(iut, instance, before) as session:
+            await serves(iut, session, before)
+            yield session
+    except Unreachable as none:
+        raise Violation(f"the next client to be served after {before}", str(none)) from none
+
+
+@requirement("robustness.next-client")
+async def test_clients_that_break_off(iut: Iut) -> None:
+    """A client is served after one that was killed, and so has reset its connection."""
+    clients = {
+        "its start": b"",
+        "a client that reset its connection": b"\x23\xf1\xff\xff\x00\x00ab",
+        "a client that reset its connection within a Pong": b"",
+    }
+    async with iut.instance() as instance:
+        for before, rest in clients.items():
+            async with _next(iut, instance, before) as session:
+                await session.send_bytes(rest)
+                await session.break_off()

@@ -195,6 +195,10 @@ async def test_half_requests(iut: Iut) -> None:
             await left.taken()
             await left.close()
             await served(tester, tester.robot(), f"a request of which only this came: {what}")
+        killed = await tester.connection()
+        await killed.send_bytes(b"POST /rest/pushcmd HTTP/1.1\r\nContent-Le")
+        await killed.break_off()
+        await served(tester, tester.robot(), "a request whose connection was reset")
 
 
 @requirement("robustness.tls-hello")

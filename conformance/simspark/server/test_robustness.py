@@ -337,8 +337,7 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
             ) as other:
                 session = other.session if isinstance(other, Watch) else other
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:size])
-                await session.taken()
-                await session.close(reset=True)
+                await session.break_off()
             await watch.obeys(what)
             await _served(agent, what)
 

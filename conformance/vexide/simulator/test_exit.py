@@ -217,6 +217,26 @@ async def test_second_session(iut: Iut) -> None:
 
 
 @requirement("session.independent")
+async def test_a_session_that_breaks_off(iut: Iut) -> None:
+    """A frontend that is killed, and so resets the stream, leaves a simulator able to serve."""
+    async with iut.instance(await visible_program(iut)) as running:
+        for reset in (False, True, True):
+            async with iut.connect(running) as session:
+                await make_ready(session)
+                await (session.break_off() if reset else session.close())
+            try:
+                async with another_session(iut, running) as session:
+                    await make_ready(session)
+            except NotExercised as over:
+                if not reset:
+                    raise
+                expected = (
+                    "a further session after one that was reset, as after one that was closed"
+                )
+                raise Violation(expected, f"it takes none{running.describe_end()}") from over
+
+
+@requirement("session.independent")
 async def test_devices_are_not_carried_over(iut: Iut) -> None:
     """A motor that one session configured is not there in the next."""
     known = await driving(iut, 5)

@@ -126,6 +126,16 @@ class EndsWithItsClient(Server):
         os._exit(0)
 
 
+@fault("ends-with-a-reset", violates="robustness.next-client", subtle=True)
+class EndsWithAReset(Server):
+    """Ends altogether, and in order, once the connection of a client was reset."""
+
+    def input_ended(self) -> None:
+        if self.stream.broken:
+            os._exit(0)
+        super().input_ended()
+
+
 @fault("later-no-magic", violates="handshake.magic-sent", subtle=True)
 class LaterNoMagic(Client):
     """Sends no magic in its second connection."""

@@ -147,6 +147,22 @@ class _Greedy(Served):
         return super().frames(data)
 
 
+@fault("dies-of-resets", violates="robustness.half-requests", subtle=True)
+class DiesOfResets(Lab):
+    """Dies when a connection is reset inside a request."""
+
+    def served(self, stream: Stream) -> Served:
+        return _Unforgiving(stream)
+
+
+class _Unforgiving(Served):
+    async def request(self) -> Frame | None:
+        frame = await super().request()
+        if frame is None and self.stream.broken:
+            die()
+        return frame
+
+
 @fault("dies-of-tls", violates="robustness.tls-hello")
 class DiesOfTls(Lab):
     """Dies of a TLS hello."""

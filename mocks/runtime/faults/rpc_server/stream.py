@@ -267,6 +267,16 @@ class DiesOfLostClients(_Leaving):
             die()
 
 
+@fault("dies-of-resets", violates="robustness.clients-leave", subtle=True)
+class DiesOfResets(Server):
+    """Dies when the connection of a client is reset."""
+
+    def input_ended(self) -> None:
+        if self.stream.broken:
+            die()
+        super().input_ended()
+
+
 @fault("waits-for-lost-clients", violates="robustness.clients-leave", subtle=True)
 class WaitsForLostClients(_Leaving):
     """Stops serving all clients once one has gone that had calls pending."""

@@ -1,5 +1,6 @@
 """Faults of the simulator in unsettled commands, a second start, and further sessions."""
 
+import os
 from typing import Any
 
 from mocks.deviations import fault
@@ -82,6 +83,21 @@ class DevicesOutliveSession(Remembering):
     def keep(self, old: Robot, new: Robot) -> None:
         for port, motor in old.motors.items():
             new.configure(port, motor.gearset, motor.inertia)
+
+
+@fault(
+    "ends-with-a-reset",
+    violates="session.independent",
+    subtle=True,
+    needs={"transport": "tcp"},
+)
+class EndsWithAReset(Simulator):
+    """Ends altogether, and in order, once a session was reset."""
+
+    def input_ended(self) -> None:
+        if self.stream.broken:
+            os._exit(0)
+        super().input_ended()
 
 
 @fault("one-session", violates="session.independent", needs={"transport": "tcp"})
