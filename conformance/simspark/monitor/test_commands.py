@@ -183,7 +183,8 @@ async def _comes(tester: Tester, text: str) -> None:
     if not sent:
         raise Inconclusive(f"the {wanted[0]} that it was asked to send did not come")
     sessions = tester.connections.sessions
-    other = Violation(f"the command {text} that it was asked to send", f"{write(sent[-1:])!r} came")
+    came_instead = f"{write(sent[-1:]).decode()} came"
+    other = Violation(f"the command {text} that it was asked to send", came_instead)
     raise other.shown_in(tester.session, sessions)
 
 

@@ -105,10 +105,10 @@ async def test_kick_off_by_a_coin(iut: Iut) -> None:
 
 @requirement("time.set")
 async def test_time(iut: Iut) -> None:
-    """The time is what it was set to, forwards and back, whole or not."""
+    """The time is what it was set to, forwards and back, whole or not, and 0."""
     async with watching(iut) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
-        for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93):
+        for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
             short: list[str] = []
 
             def there(view: View, time: float = time, short: list[str] = short) -> bool:

@@ -25,9 +25,8 @@ from conformance.wire import Message
 async def _placed(game: Match) -> tuple[Place, Place]:
     """Put the agent of each team where nothing else is; where they are now."""
     watch = game.watch
-    left, right = watch.place(-0.45, 0.35), watch.place(0.45, 0.25)
+    left, right = watch.vacant(-0.45, 0.35), watch.vacant(0.45, 0.25)
     for team, place in (("Left", left), ("Right", right)):
-        await watch.empty(place)
         await game.put(team, place)
     await watch.settle()
     return left, right
@@ -80,8 +79,7 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
     """An agent is where it was put, in either half, in coordinates of the field."""
     async with match(iut) as game:
         for team in ("Left", "Right"):
-            place = game.watch.place(along, across)
-            await game.watch.empty(place)
+            place = game.watch.vacant(along, across)
             await game.put(team, place)
             along, across = -along + 0.1, across - 0.1
 
@@ -90,8 +88,7 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
 async def test_agent_is_put_up(iut: Iut) -> None:
     """Into the air as well: then it is above the ground, until it has fallen."""
     async with match(iut) as game:
-        place = game.watch.place(-0.4, 0.45)
-        await game.watch.empty(place)
+        place = game.watch.vacant(-0.4, 0.45)
         standing = max((pose[14] for pose in game.watch.view.poses), default=0.0)
         height = round(standing + 3, 2)
         await game.watch.command(f"(agent {game.right}(pos {place.x} {place.y} {height}))")
@@ -110,8 +107,7 @@ async def test_agent_is_moved(iut: Iut) -> None:
     """move puts it there as well, however it is turned, whichever of unum and team is first."""
     async with match(iut) as game:
         for turn, names in ((0, str(game.left)), (-90, game.left.reversed)):
-            place = game.watch.place(-0.3 + turn / 300, 0.4)
-            await game.watch.empty(place)
+            place = game.watch.vacant(-0.3 + turn / 300, 0.4)
             await game.watch.command(f"(agent {names}(move {place.x} {place.y} 0.4 {turn}))")
             await game.watch.until(
                 place.taken,
@@ -233,8 +229,7 @@ async def test_battery(iut: Iut) -> None:
 async def test_several_operations(iut: Iut) -> None:
     """All operations of one command are applied: the agent is elsewhere, and its battery is set."""
     async with match(iut) as game:
-        place = game.watch.place(-0.5, 0.4)
-        await game.watch.empty(place)
+        place = game.watch.vacant(-0.5, 0.4)
         command = f"(agent {game.left}(battery 55)(pos {place.x} {place.y} 0.4))"
         await game.watch.command(command)
         await game.watch.until(place.taken, f"show the agent at {place} after {command}")

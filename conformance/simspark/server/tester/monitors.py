@@ -203,6 +203,17 @@ class Watch:
         if place.taken(self.view):
             raise Inconclusive(f"something is at {place} from the beginning")
 
+    def vacant(self, along: float, across: float) -> "Place":
+        """A place as of `place`, or the next one across the field where nothing is yet.
+
+        Raises Inconclusive where there is none.
+        """
+        places = [self.place(along, across * share) for share in (1, 0.8, 0.6, 0.4, 0.2)]
+        for place in places:
+            if place.free(self.view):
+                return place
+        raise Inconclusive(f"something is at {places[0]} from the beginning, and beside it")
+
     async def put_ball(self, place: "Place") -> None:
         """Put the ball somewhere, at rest."""
         await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")

@@ -141,6 +141,15 @@ class TimeInWholeSeconds(Server):
         super().do_time([command[0], str(command[1]).partition(".")[0], *command[2:]])
 
 
+@fault("time-never-zero", violates="time.set", subtle=True)
+class TimeNeverZero(Server):
+    """Takes a time of 0 for none."""
+
+    def do_time(self, command: list[Any]) -> None:
+        if float(command[1]):
+            super().do_time(command)
+
+
 @fault("time-only-forwards", violates="time.set", subtle=True)
 class TimeOnlyForwards(Server):
     """Does not set the time back."""
