@@ -21,7 +21,9 @@ from typing import Any
 
 from conformance.course import ANY, Course, Step, Violates, Walk
 from conformance.deltarobot.codec import (
+    HEADER,
     LENGTHS,
+    LIMIT,
     OVERSIZED,
     SAID,
     TRUNCATED,
@@ -161,7 +163,9 @@ class Oracle:
                 what = f"the stream ended inside a message that begins {begins.hex(' ')}"
                 # What ends the session says in vain how much more there is of it.
                 said = begun(begins) == END and len(begins) == SAID
-                yield Finding(LENGTHS if said else "frame.whole-messages", what)
+                if turned := _turned(begins):
+                    what += f", whose length would be {turned} in the other byte order"
+                yield Finding(LENGTHS if said or turned else "frame.whole-messages", what)
             return
         yield from self._course(sender, name)
         if foreign:
@@ -368,6 +372,13 @@ def _types() -> set[int]:
 
 def _twice(number: int) -> Finding:
     return Finding("pong.each", f"the ping {number} was answered more than once")
+
+
+def _turned(begins: bytes) -> int:
+    """What the length that begins a message would be in the other byte order; 0 if it may be so."""
+    length = begins[HEADER.size : SAID]
+    turned = int.from_bytes(length, "big")
+    return turned if int.from_bytes(length, "little") > LIMIT >= turned else 0
 
 
 def _lacking(sender: str, half: tuple[str, str]) -> Finding:
