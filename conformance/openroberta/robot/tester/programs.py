@@ -9,6 +9,7 @@ from conformance.openroberta.robot.tester.exchange import Exchange
 from conformance.verdicts import Inconclusive, Violation
 
 _MEANWHILE = 0.4  # seconds in which a slow program is still running
+_LONGER = 1.0  # seconds more in which one may run that is slower than it has to be
 
 
 async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchange:
@@ -28,7 +29,14 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
             )
             await all_run(tester, 1, before)
         raise other.violation("nothing while a program runs", f"{other.name} came", SILENT)
-    return await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
+    push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
+    hasty = tester.hasty
+    # One that came while a slower program runs is not the last: another comes behind that.
+    beside = await tester.watch("Push", within=_LONGER)
+    if beside and push.waits_still and not hasty:
+        expected, came = "nothing while a program runs", "Push came, and another before its answer"
+        raise Violation(expected, came, SILENT, push.message.event).shown_in(push.session)
+    return beside or push
 
 
 async def executed(tester: LabTester) -> list[Any]:

@@ -51,6 +51,14 @@ class EscapesUnread(Robot):
         return "" if answer and any(escape in answer.raw for escape in escapes) else word
 
 
+@fault("backslashes-unread", violates="robustness.escaped-letters", subtle=True)
+class BackslashesUnread(Robot):
+    """Loses its way in an answer in which anything is escaped, be it beside the command."""
+
+    def command(self, answer: Frame | None) -> str:
+        return "" if answer and b"\\" in answer.raw else super().command(answer)
+
+
 @fault("title-case-only", violates="http.header-names")
 class TitleCaseOnly(Robot):
     """Finds a program's name only where its header field is written Filename."""

@@ -251,6 +251,17 @@ class PushesWhileItRuns(_Chatty):
         later.cancel()
 
 
+@fault("pushes-late-while-it-runs", violates="run.silent", subtle=True)
+class PushesLateWhileItRuns(_Chatty):
+    """Pushes once more while a program runs that takes longer than half a second."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        later = asyncio.get_running_loop().call_later(0.5, self.push_early)
+        await super().run(name, data)
+        later.cancel()
+        self.unheeded, self.early = self.early, None
+
+
 @fault("pushes-as-it-begins", violates="run.silent")
 class PushesAsItBegins(_Chatty):
     """Pushes as each program begins, on another connection, and heeds no answer to that."""
