@@ -15,26 +15,11 @@ from conformance.simspark.server.tester.agents import (
     passed_over,
     playing,
 )
-from conformance.simspark.server.tester.match import Match, match
+from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import Place, Watch
 from conformance.simspark.view import View
 from conformance.verdicts import NotExercised
 from conformance.wire import Message
-
-
-async def _placed(game: Match) -> tuple[Place, Place]:
-    """Put the agent of each team where nothing else is; where they are now."""
-    watch = game.watch
-    left, right = watch.vacant(-0.45, 0.35), watch.vacant(0.45, 0.25)
-    for team, place in (("Left", left), ("Right", right)):
-        await game.put(team, place)
-    await watch.settle()
-    return left, right
-
-
-async def _select_the_other(game: Match, team: str) -> None:
-    other = "Right" if team == "Left" else "Left"
-    await game.watch.command(f"(select {game.names[other]})")
 
 
 async def _leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
@@ -140,7 +125,7 @@ async def test_agent_is_turned(iut: Iut) -> None:
 async def test_the_right_agent_is_moved(iut: Iut) -> None:
     """Of two agents of the same number only that of the named team is moved."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
         await _stays(game.watch, left, "the left agent", "the right one was moved")
@@ -156,7 +141,7 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
             return  # Which of them is on the left is not told.
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.agents["Left"].close()
         await game.watch.until(
             lambda view: left.free(view) or right.free(view),
@@ -174,7 +159,7 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
 async def test_no_operation(iut: Iut) -> None:
     """Without an operation the agent stays as it is."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.never(
             # A robot that nobody controls may fall over.
@@ -242,7 +227,7 @@ async def test_several_operations(iut: Iut) -> None:
 async def _nobody(iut: Iut, word: str) -> None:
     """A command for an agent that does not exist affects no other."""
     async with match(iut) as game:
-        places = await _placed(game)
+        places = await game.placed()
         for team in ("Left", "Right"):
             command = f"({word} {game.nobody(team)})"
             await game.watch.command(command)
@@ -255,8 +240,8 @@ async def _nobody(iut: Iut, word: str) -> None:
 async def test_kill(iut: Iut, team: str) -> None:
     """The agent that is named is removed, and the other one stays, though it is selected."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
-        await _select_the_other(game, team)
+        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        await game.select_the_other(team)
         await _leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was removed")
@@ -266,7 +251,7 @@ async def test_kill(iut: Iut, team: str) -> None:
 async def test_kill_among_three(iut: Iut) -> None:
     """The one that is named is removed, too, where another one of its team has come behind it."""
     async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
         await _stays(game.watch, right, "the agent of Right", "another was removed")
 
@@ -277,13 +262,19 @@ async def test_kill_nobody(iut: Iut) -> None:
     await _nobody(iut, "kill")
 
 
+HALVES = ("", "(unum {0.unum})", "(team {0.team})")
+"""What is less than the name of an agent: it does not count."""
+
+
 @requirement("kill.selected")
-async def test_kill_the_selected(iut: Iut) -> None:
-    """Without a name the selected agent is removed."""
+@pytest.mark.parametrize("half", HALVES, ids=["no name", "no team", "no number"])
+async def test_kill_the_selected(iut: Iut, half: str) -> None:
+    """Without number and team, or one of the two, the selected agent is removed."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.watch.command(f"(select {game.right})")
-        await _leaves(game.watch, right, "(kill)", "the selected agent")
+        command = f"(kill {half.format(game.left)})"
+        await _leaves(game.watch, right, command, "the selected agent")
         await _stays(game.watch, left, "the other agent", "the selected one was removed")
 
 
@@ -291,7 +282,7 @@ async def test_kill_the_selected(iut: Iut) -> None:
 async def test_full_graph_after_a_kill(iut: Iut) -> None:
     """A removed player is gone from the scene graph, and not just elsewhere."""
     async with match(iut) as game:
-        left, _ = await _placed(game)
+        left, _ = await game.placed()
         fulls = game.watch.view.fulls
         nodes = len(game.watch.view.poses)
         await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
@@ -311,7 +302,7 @@ async def test_full_graph_after_a_kill(iut: Iut) -> None:
 async def test_select(iut: Iut) -> None:
     """The agent that is named is selected: a command without a name is for it, either one."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.watch.command(f"(select {game.left})")
         await _leaves(game.watch, left, "(repos)", "the selected agent")
         await _stays(game.watch, right, "the other agent", "(repos)")
@@ -323,7 +314,7 @@ async def test_select(iut: Iut) -> None:
 async def test_select_next(iut: Iut) -> None:
     """Without a name the next agent is selected: of two, the other one, and some if none was."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command("(select)")
         await _leaves(game.watch, right, "(repos)", "the agent that comes next")
@@ -334,11 +325,24 @@ async def test_select_next(iut: Iut) -> None:
         await _leaves(game.watch, left, "(repos)", "the agent that comes next")
 
 
+@requirement("select.next")
+async def test_select_next_by_half_a_name(iut: Iut) -> None:
+    """With a number or a team alone it is the next agent as well that is selected."""
+    async with match(iut) as game:
+        for half in HALVES[1:]:
+            left, right = await game.placed()
+            await game.watch.command(f"(select {game.left})")
+            await game.watch.command(f"(select {half.format(game.left)})")
+            await _leaves(game.watch, right, "(repos)", "the agent that comes next")
+            if left.free(game.watch.view):
+                await game.put("Left", left)
+
+
 @requirement("select.only-one")
 async def test_select_one_only(iut: Iut) -> None:
     """With another one the first is not selected any more."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         await game.watch.command(f"(select {game.left})")
         await game.watch.command(f"(select {game.right})")
         await _leaves(game.watch, right, "(kill)", "the agent selected last")
@@ -353,9 +357,9 @@ async def test_select_one_only(iut: Iut) -> None:
 async def test_repos(iut: Iut, team: str) -> None:
     """The agent that is named is put elsewhere and is still there; the selected one stays."""
     async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await _placed(game), strict=True))
+        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
         nodes = len(game.watch.view.poses)
-        await _select_the_other(game, team)
+        await game.select_the_other(team)
         await _leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
         for other, place in places.items():
             await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")
@@ -371,14 +375,18 @@ async def test_repos_nobody(iut: Iut) -> None:
 
 @requirement("repos.selected")
 async def test_repos_the_selected(iut: Iut) -> None:
-    """Without a name the selected agent is put elsewhere, and it alone."""
+    """Without number and team, or one of the two, the selected agent is put elsewhere, alone."""
     async with match(iut) as game:
-        left, right = await _placed(game)
+        left, right = await game.placed()
         nodes = len(game.watch.view.poses)
         await game.watch.command(f"(select {game.right})")
-        await _leaves(game.watch, right, "(repos)", "the selected agent")
-        await _stays(game.watch, left, "the other agent", "(repos)")
-        check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
+        for half in HALVES:
+            command = f"(repos {half.format(game.left)})"
+            if right.free(game.watch.view):
+                await game.put("Right", right)
+            await _leaves(game.watch, right, command, "the selected agent")
+            await _stays(game.watch, left, "the other agent", command)
+            check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
 
 
 def _count(view: View) -> int:

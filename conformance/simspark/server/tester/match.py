@@ -46,6 +46,19 @@ class Match:
             now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
         )
 
+    async def placed(self) -> tuple[Place, Place]:
+        """Put the agent of each team where nothing else is; where they are now."""
+        left, right = self.watch.vacant(-0.45, 0.35), self.watch.vacant(0.45, 0.25)
+        await self.put("Left", left)
+        await self.put("Right", right)
+        await self.watch.settle()
+        return left, right
+
+    async def select_the_other(self, team: str) -> None:
+        """Select the agent that is not of this team."""
+        other = "Right" if team == "Left" else "Left"
+        await self.watch.command(f"(select {self.names[other]})")
+
     def nobody(self, team: str) -> Name:
         """A player of a team that there is not."""
         return Name(self.names[team].unum % 11 + 1, team)

@@ -272,3 +272,41 @@ class ReposTheSelectedFirst(SelectedFirst):
     """Repositions the selected agent, whichever is named."""
 
     first = "repos"
+
+
+# Half a name
+
+
+@fault("kills-by-team", violates="kill.selected", subtle=True)
+class KillsByTeam(Server):
+    """Removes the first agent of a team that is named without a number."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        given = parameters(command)
+        team = SIDES.get(str(given["team"][0])) if "team" in given and "unum" not in given else None
+        robot = next((each for each in self.world.robots if each.side == team), None)
+        if robot:
+            self.world.remove(robot)
+        else:
+            super().do_kill(command)
+
+
+@fault("repos-by-number", violates="repos.selected", subtle=True)
+class ReposByNumber(Server):
+    """Repositions nobody where a number stands without a team."""
+
+    def do_repos(self, command: list[Any]) -> None:
+        if {*parameters(command)} != {"unum"}:
+            super().do_repos(command)
+
+
+@fault("selects-by-number", violates="select.next", subtle=True)
+class SelectsByNumber(Server):
+    """Selects the first agent that has the number which stands there without a team."""
+
+    def do_select(self, command: list[Any]) -> None:
+        super().do_select(command)
+        given = parameters(command)
+        if {*given} == {"unum"}:
+            numbered = [each for each in self.world.robots if str(each.unum) == given["unum"][0]]
+            self.world.selected = numbered[0] if numbered else None
