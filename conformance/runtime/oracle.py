@@ -184,6 +184,8 @@ class Oracle:
             self._lenient = True
             return
         number = value[1]
+        # Many a reader of maps has text alone for keys, and goes no further at another.
+        self._lenient |= any(type(key) is not str for param in value[3] for key in _keys(param))
         if self._open:
             self.exercised.add("rpc.ids-differ")
         again = self._open.get(number)

@@ -78,8 +78,6 @@ async def test_one_after_another(iut: Iut) -> None:
         declared = iut.configuration.procedures
         for number, name in enumerate(("nothing", "fail", "count"), 300):
             await call(session, number, declared.get(name) or name)
-        for number, key in enumerate((1, -1, True), 303):
-            await call(session, number, usual(iut), {"$map": [[key, "key"]]})
         absent(await session.watch(RESPONSE), "one response for each request")
 
 

@@ -156,10 +156,19 @@ class Echo:
         """A request that is answered by an array of these."""
         return request(number, self.name, *([list(params)] if self.single else params))
 
-    async def call(self, session: Session, number: int, *params: Any) -> tuple[Any, Any]:
-        """Have an array of these echoed; error and result of the response."""
+    async def call(
+        self,
+        session: Session,
+        number: int,
+        *params: Any,
+        requirement: str | None = "rpc.each-answered",
+    ) -> tuple[Any, Any]:
+        """Have an array of these echoed; error and result of the response.
+
+        Raises Violation as `call` does.
+        """
         await session.send(self.request(number, *params))
-        return (await answers(session, [number]))[number]
+        return (await answers(session, [number], requirement=requirement))[number]
 
 
 async def echoing(iut: Iut, session: Session) -> Echo:

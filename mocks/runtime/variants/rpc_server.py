@@ -147,6 +147,17 @@ class RefusesKeys(Server):
             super().request(number, method, params)
 
 
+@variant("closes-upon-keys", of="rpc.map-keys")
+class ClosesUponKeys(Server):
+    """Closes the connection upon a map with keys that are not text, as it cannot read on."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if any(mark(param) == "$map" for param in params):
+            self.close("a key that is not text")
+        else:
+            super().request(number, method, params)
+
+
 @variant("doubles", of="rpc.wide-integers")
 class Doubles(Server):
     """Has doubles for all numbers, and writes whole ones as integers."""

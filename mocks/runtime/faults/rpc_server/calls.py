@@ -159,17 +159,6 @@ class NegativeKeysLost(_Echo):
         return {"$map": [[k, v] for k, v in pairs if not (isinstance(k, int) and k < 0)]}
 
 
-@fault("strict-map-keys", violates="rpc.each-answered", subtle=True)
-class StrictMapKeys(Server):
-    """Closes the connection upon a map whose keys are not text."""
-
-    def request(self, number: int, method: str, params: list[Any]) -> None:
-        if any(mark(param) == "$map" for param in params):
-            self.close("a key that is not text")
-        else:
-            super().request(number, method, params)
-
-
 @fault("numbers-as-doubles", violates="rpc.wide-integers", subtle=True)
 class NumbersAsDoubles(_Echo):
     """Keeps integers in doubles, as JavaScript does."""
