@@ -222,11 +222,21 @@ async def test_poses_are_products(iut: Iut) -> None:
         await tester.knows(ball=[1, 3, 0.5])
         await tester.tick(graph=f"((nd)(nd (nd {messages.update(0, 1, 0.5, '(nd)')})))")
         await tester.knows("header.partial-applied", ball=[0, 1, 0.5])
-        c, s = math.cos(0.5), math.sin(0.5)
-        tilted = f"{c:.6g} {s:.6g} 0 0 {-s:.6g} {c:.6g} 0 0 0 0 1 0"
+        inner = messages.transform(0, 1, 0.5, messages.BALL)
+        tilted, ball = _tilted(0.3)
+        outer = messages.transform(-1, 2, 0, f"(nd BN {inner})", turned=tilted)
+        await tester.say(messages.full("(time 1)", f"((nd BN){outer})"))
+        await tester.knows(ball=ball)
+        tilted, ball = _tilted(0.5)
         outer = messages.update(-1, 2, 0, "(nd (nd (nd)))", turned=tilted)
         await tester.tick(graph=f"((nd){outer})")
-        await tester.knows(ball=[-1 - s, 2 + c, 0.5])
+        await tester.knows("header.partial-applied", ball=ball)
+
+
+def _tilted(angle: float) -> tuple[str, list[float]]:
+    """A turn, and where it brings what is one metre across below a transform to (-1, 2)."""
+    c, s = math.cos(angle), math.sin(angle)
+    return f"{c:.6g} {s:.6g} 0 0 {-s:.6g} {c:.6g} 0 0 0 0 1 0", [-1 - s, 2 + c, 0.5]
 
 
 @requirement("graph.poses-known")

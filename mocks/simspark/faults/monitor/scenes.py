@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conformance.simspark.messages import UPRIGHT
 from conformance.simspark.scene import Matrix, Scene
 from conformance.simspark.view import View
 from mocks.deviations import fault
@@ -134,6 +135,20 @@ class HiddenNodesNotCounted(Viewing):
     """Passes over nodes that become invisible, so that updates of what stands behind go astray."""
 
     view_of_its_own = _HiddenNotCounted
+
+
+class _Unturned(_Changing):
+    behind = "RDS"
+
+    def change(self, parts: list[Any]) -> list[Any]:
+        return ["SLT", *UPRIGHT.split(), *parts[13:]] if parts[:1] == ["SLT"] else parts
+
+
+@fault("updates-never-turn", violates="header.partial-applied", subtle=True)
+class UpdatesNeverTurn(Viewing):
+    """Takes from the transform of an update only where something is, and not how it is turned."""
+
+    view_of_its_own = _Unturned
 
 
 class _Local(View):
