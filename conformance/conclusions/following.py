@@ -94,8 +94,11 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
                 finding["follows"] = finding["follows"] or decided * root
         if result["verdict"] not in VIOLATIONS or result["explains"]:
             continue
+        # What is found of a death explains nothing that was done to bring it about.
         elsewhere = (
-            finding for finding in found if finding["requirement"] != result["requirement"]
+            finding
+            for finding in found
+            if not finding["at_death"] and finding["requirement"] != result["requirement"]
         )
         if follows := _explained(result["requirement"], elsewhere, protocol):
             said = next(entry["message"] for entry in found if entry["requirement"] == follows)
