@@ -36,6 +36,8 @@ async def test_results(iut: Iut) -> None:
         subtract = await procedure(iut, session, "subtract")
         for number, (one, other) in enumerate([(7, 3), (3, 3), (0.5, 0.25)], 1):
             outcome = await call(session, number, subtract, one, other)
+            if isinstance(one, float) and outcome[0] is not None:
+                continue  # it may be one of integers alone
             turned = alike(float(other - one), outcome[1])
             about = "rpc.arguments" if turned else None
             # Of integers it may be a float: they are numbers.

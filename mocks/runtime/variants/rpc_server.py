@@ -158,6 +158,17 @@ class ClosesUponKeys(Server):
             super().request(number, method, params)
 
 
+@variant("whole-numbers", of="rpc.result")
+class WholeNumbers(Server):
+    """Answers a fraction among the arguments of subtract by an error."""
+
+    def request(self, number: int, method: str, params: list[Any]) -> None:
+        if method == "subtract" and any(isinstance(param, float) for param in params):
+            self.answer(number, "whole numbers are subtracted", None)
+        else:
+            super().request(number, method, params)
+
+
 @variant("doubles", of="rpc.wide-integers")
 class Doubles(Server):
     """Has doubles for all numbers, and writes whole ones as integers."""
