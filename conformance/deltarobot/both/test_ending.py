@@ -28,14 +28,29 @@ async def shut_down_busy(iut: Iut) -> Session:
     return await kept(iut, "shut down busy", _shut_down_busy)
 
 
+async def shut_down_later(iut: Iut) -> Session:
+    """A quiet session that is not the first of its process, and that the application has ended."""
+    return await kept(iut, "shut down later", _shut_down_later)
+
+
 async def _shut_down(iut: Iut) -> Session:
     async with opened(iut) as session:
-        if tester.of(session).asks:
-            # What it has not read when it closes the connection makes that a reset.
-            await tester.of(session).served(session)
-        await _close(session)
-        await session.until_closed()
-        return session
+        return await _quietly(session)
+
+
+async def _shut_down_later(iut: Iut) -> Session:
+    async with tester.of(iut).later(iut) as session:
+        await shake_hands(session)
+        return await _quietly(session)
+
+
+async def _quietly(session: Session) -> Session:
+    if tester.of(session).asks:
+        # What it has not read when it closes the connection makes that a reset.
+        await tester.of(session).served(session)
+    await _close(session)
+    await session.until_closed()
+    return session
 
 
 async def _shut_down_busy(iut: Iut) -> Session:
@@ -74,8 +89,11 @@ def _announcement(session: Session) -> Message:
     raise Inconclusive("no end of transmission came (end.announced)")
 
 
+SHUT_DOWN = {"quiet": shut_down, "busy": shut_down_busy, "later": shut_down_later}
+
+
 @requirement("end.announced")
-@pytest.mark.parametrize("held", [shut_down, shut_down_busy], ids=["quiet", "busy"])
+@pytest.mark.parametrize("held", SHUT_DOWN.values(), ids=SHUT_DOWN)
 async def test_announced(iut: Iut, held: Callable[[Iut], Awaitable[Session]]) -> None:
     """An application that ends the connection says so before."""
     session = await held(iut)

@@ -15,7 +15,7 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-STATE = {"position": [1.0, -2.5, 0.125], "current": [0.0, 0.0, -1.0], "desired": [0.5, -0.5, 0.25]}
+STATE = {"position": [1.0, -2.5, 0.125], "current": [0.25, 0.0, -2.0], "desired": [0.5, -0.5, 0.25]}
 MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 ABOUT = {
     POSITION: "progress.position",

@@ -207,6 +207,15 @@ class LaterClosesUponUnknown(Session):
             self.end("unknown")
 
 
+@fault("later-no-word-at-the-end", violates="end.announced", subtle=True)
+class LaterNoWordAtTheEnd(Session):
+    """Closes the connection without a word, from the second connection on."""
+
+    def announce_end(self, reason: str) -> None:
+        if self.number == 1:
+            super().announce_end(reason)
+
+
 @fault("later-no-curve", violates="exercise.curve-first", subtle=True)
 class LaterNoCurve(Server):
     """Sends the curve of an exercise to its first client only."""
