@@ -101,8 +101,8 @@ async def test_two_calls(iut: Iut) -> None:
     """A call is made while another one waits, on the same connection or on a further one."""
     to = "for a second call, while the first one waits"
     async with calling(iut) as caller:
-        await caller.call("first")
-        await caller.sent(caller.begin("second"), to)
+        first = await caller.call("first")
+        await caller.sent(caller.begin("second"), to, [first.running])
 
 
 @requirement("rpc.notification-form")

@@ -7,7 +7,7 @@ answered at once with an error, as by a service that has no such procedure, and 
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from conformance.connections import Connections, ended
@@ -23,6 +23,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _OPERATED = "a client is operated"  # its name in what tests have found out
+_IN_TURN = "calls wait for each other"  # the same
 _UNKNOWN = {"message": "no such procedure"}
 
 PROMPT = "conformance_prompt"
@@ -131,8 +132,12 @@ class Caller(Connections):
             for session in self.sessions
         )
 
-    async def sent(self, running: asyncio.Task[Answer], to: str) -> Message:
+    async def sent(
+        self, running: asyncio.Task[Answer], to: str, beside: Sequence[asyncio.Task[Answer]] = ()
+    ) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
+
+        ``beside`` are those of calls that wait for theirs meanwhile, as of `_in_turn`.
 
         Raises Violation where none comes, of rpc.request-form where what comes is not one, of
         rpc.request-content where it calls something else, and of rpc.request-id or rpc.ids-differ,
@@ -144,7 +149,7 @@ class Caller(Connections):
             raise needed
         before = {session: len(session.received) for session in self.sessions}
         waiting = asyncio.create_task(self.next(REQUEST, OTHER, to=to, where=self._concerns))
-        await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+        await self._in_turn(waiting, [running], beside, to)
         if running.done() and not waiting.done():
             unasked = [
                 message
@@ -173,6 +178,29 @@ class Caller(Connections):
             raise self._other(message, to)
         self._count(message)
         return message
+
+    async def _in_turn(
+        self,
+        request: asyncio.Task[Message],
+        running: Sequence[asyncio.Task[Answer]],
+        others: Sequence[asyncio.Task[Answer]],
+        to: str,
+    ) -> None:
+        """Wait until a request comes, or one of the operations ends.
+
+        Raises Violation of rpc.concurrent-calls where it comes only once one of the others, for
+        which no response has come, has been given up after a while.
+        """
+        asked, quiet = self.session.now, self.session.seconds("quiet")
+        await asyncio.wait({request, *running, *others}, return_when=asyncio.FIRST_COMPLETED)
+        if others and self.session.now - asked > quiet:
+            # Which of the two is seen first is a matter of chance.
+            await asyncio.wait(others, timeout=quiet, return_when=asyncio.FIRST_COMPLETED)
+            if over := [other for other in others if other.done()]:
+                await ended([request])
+                self._memory[_IN_TURN] = True
+                came = f"a call was given up before it came{_outcome(over[0])}"
+                raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
     def _other(self, message: Message, to: str) -> Violation:
         """That a request is not the one that was to come."""
@@ -219,18 +247,20 @@ class Caller(Connections):
 
     async def calls(self, count: int) -> list[Call]:
         """That many calls which wait at the same time. Raises NotExercised where there are none."""
+        alone = f"needs {count} calls that wait at the same time, and {{}} do: rpc.concurrent-calls"
+        if self._memory.get(_IN_TURN):
+            raise NotExercised(alone.format(1))
         methods = [f"method{number}" for number in range(count)]
         running = {method: self.begin(method, number) for number, method in enumerate(methods)}
         first = await self.sent(running[methods[0]], "for a call")
         requests = {self._method(first): (self.session, first)}
         while len(requests) < count:
+            coming = asyncio.create_task(self.next(REQUEST, where=self._concerns))
             try:
-                message = await self.next(REQUEST, where=self._concerns)
+                await self._in_turn(coming, (), [running[method] for method in requests], "more")
+                message = await coming
             except Violation as missing:
-                raise NotExercised(
-                    f"needs {count} calls that wait at the same time, and {len(requests)} do: "
-                    "rpc.concurrent-calls"
-                ) from missing
+                raise NotExercised(alone.format(len(requests))) from missing
             self._count(message)
             requests[self._method(message)] = self.session, message
         for method in methods:

@@ -64,6 +64,14 @@ class OneAtATime(Client):
             return await super().call(method, params, patience)
 
 
+@variant("next-when-given-up", of="rpc.concurrent-calls")
+class NextWhenGivenUp(OneAtATime):
+    """Makes one call after another, and gives each up after three seconds, whatever it is asked."""
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        return await super().call(method, params, 3.0)
+
+
 @variant("own-timeout", of="robustness.no-response")
 class OwnTimeout(Client):
     """Waits as long as it always does, whatever timeout it is asked for."""
