@@ -131,11 +131,11 @@ async def test_others_have_gone(iut: Iut) -> None:
 
 
 def _in_each(session: Session, uid: str, since: Message) -> None:
-    """Raise Violation unless a device is in every update from one on."""
+    """Raise Violation of update.all-uids unless a device is in every update from one on."""
     for message in session.received:
-        if message.name == UPDATE and message.event >= since.event:
-            there = uid in devices(message)
-            check(there, f"{uid} in every update", "it was not there", message.event)
+        if message.name == UPDATE and message.event >= since.event and uid not in devices(message):
+            expected, about = f"{uid} in every update", "update.all-uids"
+            raise Violation(expected, "it was not there", about, message.event)
 
 
 @requirement("update.goes-on")
@@ -330,8 +330,11 @@ async def _named(session: Session, wanted: dict[str, str | None]) -> None:
     except Violation as missing:
         if not (updates := [message for message in session.received if message.name == UPDATE]):
             raise
-        came = f"{shown(aliases(updates[-1]))} came"
-        raise Violation(expected, came, event=updates[-1].event) from missing
+        latest = updates[-1]
+        if lacking := wanted.keys() - devices(latest).keys():
+            # What is not there at all is not there with its alias.
+            _in_each(session, min(lacking), latest)
+        raise Violation(expected, f"{shown(aliases(latest))} came", event=latest.event) from missing
 
 
 @requirement("update.disconnected")

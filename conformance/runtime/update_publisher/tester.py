@@ -93,23 +93,28 @@ async def until(
 def soon(session: Session) -> Left:
     """The time in which something has to show in the next updates.
 
-    It ends early where so many of them have come without it that their publisher is not late.
+    It ends early where so many of them have come without it that their publisher is not late, and
+    at once where as many have come that are none.
     """
     rounds: list[float | str] = [LINGERING, *ROUNDS * ["update"]]
     whole = session.left("response", *rounds)
     # Who sends so many meanwhile has not been kept from it by a busy machine.
     least = counting(session.instance.configuration.total(*rounds))
-    before = _updates(session)
+    before, others = _counts(session)
 
     def left() -> float:
-        many = _updates(session) >= before + 2 * ROUNDS
-        return min(whole(), least()) if many else whole()
+        updates, came = _counts(session)
+        if came >= others + 2 * ROUNDS:
+            return 0.0
+        return min(whole(), least()) if updates >= before + 2 * ROUNDS else whole()
 
     return left
 
 
-def _updates(session: Session) -> int:
-    return sum(message.name == UPDATE for message in session.received)
+def _counts(session: Session) -> tuple[int, int]:
+    """How many updates have come, and how many messages that are none."""
+    updates = sum(message.name == UPDATE for message in session.received)
+    return updates, len(session.received) - updates
 
 
 async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
