@@ -26,11 +26,12 @@ async def test_objects(iut: Iut) -> None:
 
 @requirement("buffers.one-each")
 async def test_one_buffer_each(iut: Iut) -> None:
-    """Two peripherals of a type, and one of another with the same UID, have three buffers."""
+    """Peripherals have a buffer each, of one type or with one UID, or nearly the same one."""
     async with memory_tester(iut) as tester:
-        first = await tester.connect("arm")
-        second = await tester.connect("arm")
         uid = new_uid()
+        first = await tester.connect("arm", uid)
+        # They differ in none of the lower 32 bits.
+        second = await tester.connect("arm", uid ^ 1 << 40)
         third = await tester.connect("panel", uid)
         fourth = await tester.connect("limit-switch", uid)
         every = [first, second, third, fourth]
@@ -71,7 +72,8 @@ async def test_order_of_bits(iut: Iut) -> None:
                 if param.readable:
                     bits = 1 << declared.get(param.name, index)
                     came = (await set_alone(buffer, param))["control.update"]
-                    is_bitmap(buffer, "control.update", bits, came)
+                    about = None if came else "set-data.bits"
+                    is_bitmap(buffer, "control.update", bits, came, about)
 
 
 @requirement("format.bitmaps")

@@ -60,6 +60,20 @@ async def test_kept(iut: Iut) -> None:
         buffer.peek()
 
 
+@requirement("lifecycle.kept")
+async def test_kept_while_others_come(iut: Iut) -> None:
+    """A peripheral that is back has its buffer again, also where another connected meanwhile."""
+    async with memory_tester(iut) as tester:
+        for type_ in ("arm", "panel"):
+            uid = new_uid()
+            buffer = await tester.connect(type_, uid)
+            await connected(tester, buffer, uid, False)
+            for other in ("arm", "panel"):
+                await tester.connect(other)
+            buffer.kept()
+            await connected(tester, buffer, uid, True)
+
+
 @requirement("lifecycle.views-stay")
 async def test_views_stay(iut: Iut) -> None:
     """A view that was opened before shows, after the next connect, what is set then."""

@@ -41,7 +41,8 @@ async def connected(tester: Tester, buffer: Buffer, uid: int, whether: bool) -> 
     if whether and isinstance(told, str) and memory.inode(told) not in (None, buffer.object.inode):
         tester.names.add(told)
         expected = f"the buffer of a peripheral that is back to be {buffer.name}"
-        raise Violation(expected, f"it is {told[:80]}", "lifecycle.kept")
+        came = "another object of that name" if told == buffer.name else told[:80]
+        raise Violation(expected, f"it is {came}", "lifecycle.kept")
     buffer.kept()
 
 

@@ -65,6 +65,8 @@ class Tester:
         self.uid: type[str] | type[int] = str
         """In which form the IUT takes a UID."""
         self._layouts: dict[str, Layout] = {}
+        self._of: dict[str, tuple[str, int]] = {}
+        """Of which peripheral, a type and a UID, a buffer was said to be when it connected."""
         self._invalid: set[str] = set()
         """The buffers that were not valid when their peripherals had connected."""
         self._waits = _WAITS
@@ -220,11 +222,16 @@ class Tester:
     async def connect(self, type_: str, uid: int | None = None) -> Buffer:
         """Have a peripheral connected, by default a new one; its buffer."""
         await self.with_bits(type_)
-        return await self._connected(type_, uid)
-
-    async def _connected(self, type_: str, uid: int | None = None) -> Buffer:
         chosen = new_uid() if uid is None else uid
-        answer = await self.with_uid("connect", chosen, type=type_)
+        buffer = await self._connected(type_, chosen)
+        of = self._of.setdefault(buffer.name, (type_, chosen))
+        if of != (type_, chosen):
+            expected = f"the {type_} {chosen} to have another buffer than the {of[0]} {of[1]}"
+            raise Violation(expected, f"both have {buffer.name[:80]}", "buffers.one-each")
+        return buffer
+
+    async def _connected(self, type_: str, uid: int) -> Buffer:
+        answer = await self.with_uid("connect", uid, type=type_)
         result = answer.required("connect")
         told = result.get("buffer") if isinstance(result, dict) else result
         if not isinstance(told, str):
@@ -305,7 +312,7 @@ class Tester:
     async def _blank(self, type_: str, layout: Layout) -> Buffer:
         """A valid buffer of which the bits of parameters need not be known."""
         if self.owns:
-            return await self._connected(type_)
+            return await self._connected(type_, new_uid())
         buffer = self._make(type_, layout)
         await buffer.put({"valid": 1})
         return buffer

@@ -46,6 +46,9 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
         first = await buffer.look()
         first.holds({bitmap: bit}, writing.bit)
         first.stamped(block, began, stamped)
+        # Nobody has cleared it: it stays.
+        await tester.means(operation, **buffer.arguments, **writing.given(0))
+        (await buffer.look()).holds({bitmap: bit}, writing.bit)
         await buffer.put({bitmap: 0, timestamp: 1.0})
 
         running = asyncio.create_task(

@@ -251,3 +251,12 @@ class SecondElementKept(Owner):
             same = isinstance(value, list) and len(value) == len(before) and any(before)
             kept[name] = [value[0], before[1], *value[2:]] if same and len(value) > 1 else value
         return await super().set_data(buffer, kept)
+
+
+@fault("bits-change-sides", violates="set-data.bits", subtle=True)
+class BitsChangeSides(Owner):
+    """Clears the bit of a parameter that is set once more before anybody has taken it."""
+
+    def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
+        if buffer.layout.control:
+            buffer[f"control.{bitmap}"] ^= self.bits(buffer.peripheral, names)

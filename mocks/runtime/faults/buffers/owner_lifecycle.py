@@ -26,6 +26,14 @@ class ShortUids(Owner):
         return f"rt-{uid}-{os.getpid()}"
 
 
+@fault("uids-of-32-bits", violates="buffers.one-each", subtle=True)
+class UidsOf32Bits(Owner):
+    """Knows a peripheral by the lower 32 bits of its UID."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return super().name(type_, str(int(uid) % 2**32))
+
+
 @fault("private-mutex", violates="format.mutex", subtle=True)
 class PrivateMutex(Owner):
     """Waits for a mutex that it looked at before, and never looks at it again."""
@@ -138,6 +146,17 @@ class MadeAgainAfter50(_Remaking):
         self.connects += 1
         if self.connects == 50:
             self.remake(self.buffers[self.name(type_, uid)])
+        return await super().connect(type_, uid)
+
+
+@fault("place-taken-meanwhile", violates="lifecycle.kept", subtle=True)
+class PlaceTakenMeanwhile(_Remaking):
+    """Lets go of the buffers of all that are not connected when something new connects."""
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        if self.name(type_, uid) not in self.buffers:
+            for buffer in [buffer for buffer in self.buffers.values() if not buffer["valid"]]:
+                self.remake(buffer)
         return await super().connect(type_, uid)
 
 
