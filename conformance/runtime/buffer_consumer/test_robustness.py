@@ -24,8 +24,8 @@ async def test_odd_operations(iut: Iut) -> None:
     """An operation that cannot be done fails and changes nothing; the next one succeeds."""
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
-        before = await buffer.look()
         for what, (name, arguments) in ODD.items():
+            before = await buffer.look()
             answer = await tester.ask(name, **buffer.arguments, **arguments)
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
@@ -51,14 +51,20 @@ async def test_unknown_buffers(iut: Iut) -> None:
 async def test_foreign_objects(iut: Iut) -> None:
     """Other objects under /dev/shm do not keep a consumer from its buffers."""
     async with memory_tester(iut) as tester:
-        buffer = await tester.make("arm")
         uid = new_uid()
-        for name, size in (
-            *((f"rt-arm-{uid}-xempty", 0), (f"rt-arm-{uid}-xshort", 17)),
-            *((f"rt-nothing-{uid}-xother", 4096), (f"conformance-{uid}", 4096)),
-        ):
-            tester.names.add(name)
-            (FOLDER / name).write_bytes(bytes(size))
+
+        def others(number: str) -> None:
+            for name, size in (
+                *((f"rt-arm-{number}-xempty", 0), (f"rt-arm-{number}-xshort", 17)),
+                *((f"rt-nothing-{number}-xother", 4096), (f"conformance-{number}", 4096)),
+            ):
+                tester.names.add(name)
+                (FOLDER / name).write_bytes(bytes(size))
+
+        # Before the buffer and behind it, by name and by time.
+        others(f"0{uid}")
+        buffer = await tester.make("arm")
+        others(f"99{uid}")
         directory = FOLDER / f"rt-arm-{uid}-xfolder"
         directory.mkdir()
         try:

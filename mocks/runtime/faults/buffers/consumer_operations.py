@@ -160,6 +160,15 @@ class ForeignObjectsEndIt(Consumer):
         return await super().list()
 
 
+@fault("lists-up-to-an-odd-one", violates="robustness.foreign-objects", subtle=True)
+class ListsUpToAnOddOne(Consumer):
+    """Ends its list at the first object that is too short to be a buffer."""
+
+    async def list(self) -> list[str]:
+        short = [path.name for path in FOLDER.glob("rt-arm-*") if path.stat().st_size < 96]
+        return [name for name in await super().list() if not short or name < min(short)]
+
+
 @fault("folders-end-it", violates="robustness.foreign-objects", subtle=True)
 class FoldersEndIt(Consumer):
     """Does not cope with a folder whose name is that of a buffer."""
