@@ -11,6 +11,7 @@ import ctypes
 import mmap
 import os
 import stat
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from conformance import mutex
 FOLDER = Path("/dev/shm")
 LARGEST = 16 * 1024 * 1024  # bytes of an object that are looked at
 _POLL = 0.0005  # seconds between attempts to lock a mutex
+_MOMENT = 0.001  # seconds in which who has unlocked one does what it still does then
 
 
 class NoObject(Exception):
@@ -39,6 +41,7 @@ class SharedObject:
         self._descriptor = descriptor
         self._map = mmap.mmap(descriptor, self.size)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
+        self._mutex_at = mutex_at
         self._mutex = ctypes.addressof(self._view) + mutex_at
 
     @classmethod
@@ -95,6 +98,32 @@ class SharedObject:
         if os.fstat(self._descriptor).st_size < self.size:
             raise NoObject(f"{self.name} has been cut short")
         return mutex.trylock(self._mutex)
+
+    def glimpse(self, before: bytes, seconds: float) -> tuple[bytes, bytes] | None:
+        """What is in it the moment another process has unlocked its mutex, and a little later.
+
+        It is locked as soon as anything beside the mutex has become other than it was before, and
+        both are of when it is held; it is free afterwards. None where that does not come within
+        these seconds, in which nothing else is done.
+        """
+        until = time.monotonic() + seconds
+        while self._beside_mutex(self.read()) == self._beside_mutex(before):
+            if time.monotonic() > until:
+                return None
+        # What is wrong with the mutex shows whenever it is locked.
+        with contextlib.suppress(mutex.BrokenMutex, NoObject):
+            while time.monotonic() < until:
+                if self.trylock():
+                    try:
+                        first = self.read()
+                        time.sleep(_MOMENT)
+                        return first, self.read()
+                    finally:
+                        self.unlock()
+        return None
+
+    def _beside_mutex(self, data: bytes) -> bytes:
+        return data[: self._mutex_at] + data[self._mutex_at + mutex.SIZE :]
 
     @property
     def private(self) -> bool:

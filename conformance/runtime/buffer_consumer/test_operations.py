@@ -1,6 +1,7 @@
 """What holds for every operation of a consumer: the mutex, the valid bit, what stays as it is."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
@@ -8,9 +9,15 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import reads, set_value
 from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
-from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_new, waits_for_mutex
-from conformance.runtime.memory.operations import Operation, offered, run
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.held_mutex import (
+    LONG,
+    frees_it_last,
+    invalidated,
+    spares_the_new,
+    waits_for_mutex,
+)
+from conformance.runtime.memory.operations import Operation, again, offered, run
+from conformance.runtime.memory.samples import filling, sample
 from conformance.runtime.memory.tester import memory_tester
 from conformance.runtime.memory.writing import Writing, writes_whole
 
@@ -49,6 +56,17 @@ async def test_waits_long(iut: Iut) -> None:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
         await waits_for_mutex(tester, buffer, SET_VALUE.name, SET_VALUE.on(buffer), LONG)
+
+
+@requirement("operations.mutex")
+async def test_frees_the_mutex_last(iut: Iut) -> None:
+    """An operation has changed all that it changes when it frees the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        filled = filling(buffer.peripheral, buffer.layout)
+        for operation in await offered(tester, buffer, (SET_VALUE,)):
+            values = {name: filled[name] for name in operation.changes}
+            await frees_it_last(buffer, values, partial(again, tester, buffer, operation))
 
 
 @requirement("operations.mutex-released")
@@ -141,7 +159,7 @@ async def test_spares_the_new(iut: Iut) -> None:
         await buffer.put({"control.write": 0})
         new = {f"write.params.{name}": sample(buffer.peripheral[name], 9) for name in BESIDE}
         bits = {"control.write": buffer.bits(BESIDE)}
-        await spares_the_new(tester, buffer, SET_VALUE, new | bits)
+        await spares_the_new(tester, buffer, SET_VALUE, new | bits, WRITING.bit)
 
 
 @requirement("operations.nothing-else")

@@ -1,12 +1,20 @@
 """What holds for every operation of an owner: the mutex, the valid bit, and what stays as it is."""
 
+from functools import partial
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, SET_VALID, connected
-from conformance.runtime.memory.held_mutex import LONG, invalidated, spares_the_new, waits_for_mutex
-from conformance.runtime.memory.operations import offered, run
+from conformance.runtime.memory.held_mutex import (
+    LONG,
+    frees_it_last,
+    invalidated,
+    spares_the_new,
+    waits_for_mutex,
+)
+from conformance.runtime.memory.operations import again, offered, run
+from conformance.runtime.memory.samples import filling
 from conformance.runtime.memory.taking import loses_no_bit, takes_whole
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.runtime.memory.writing import Writing, writes_whole
@@ -42,6 +50,17 @@ async def test_waits_long(iut: Iut) -> None:
         buffer, operation = await tester.connect("arm"), OPERATIONS[0]
         await buffer.fill()
         await waits_for_mutex(tester, buffer, operation.name, operation.on(buffer), LONG)
+
+
+@requirement("operations.mutex")
+async def test_frees_the_mutex_last(iut: Iut) -> None:
+    """An operation has changed all that it changes when it frees the mutex."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm")
+        filled = filling(buffer.peripheral, buffer.layout)
+        for operation in await offered(tester, buffer, OPERATIONS):
+            values = {name: filled[name] for name in operation.changes}
+            await frees_it_last(buffer, values, partial(again, tester, buffer, operation))
 
 
 @requirement("operations.mutex-released")
@@ -141,7 +160,7 @@ async def test_spares_the_new(iut: Iut) -> None:
         await buffer.put({"control.update": 0, "control.read": 0})
         bits = buffer.bits(["trim", "angle"])
         new = {"control.update": bits, "control.read": bits, "write.params.mode": 9}
-        await spares_the_new(tester, buffer, set_data, new)
+        await spares_the_new(tester, buffer, set_data, new, WRITING.bit)
 
 
 @requirement("operations.nothing-else")

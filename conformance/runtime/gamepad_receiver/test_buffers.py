@@ -6,15 +6,16 @@ from typing import Any
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.gamepad_receiver.tester import AXES, TYPE, gamepad_tester, pad
+from conformance.runtime.memory.held_mutex import frees_it_last
 from conformance.verdicts import Violation
 
 
 @requirement("lifecycle.created-valid")
 async def test_first_message(iut: Iut) -> None:
-    """The first message of a gamepad makes a buffer, which is valid."""
+    """The first message of a gamepad makes a buffer, which is valid, also where it is at rest."""
     async with gamepad_tester(iut) as tester:
-        for index in ("0", "2"):
-            await tester.play({index: pad(1, lx=0.5)})
+        for index, first in (("0", pad(1, lx=0.5)), ("2", pad(1, lx=0.5)), ("1", pad())):
+            await tester.play({index: first})
             buffer = await tester.made(index)
             left = tester.session.left("response")
             while not (await buffer.look())["valid"]:
@@ -87,6 +88,21 @@ async def test_waits_for_the_mutex(iut: Iut) -> None:
         except Violation as stuck:
             # It has waited, and does not go on.
             raise Violation(stuck.expected, stuck.came, "format.mutex", stuck.event) from stuck
+
+
+@requirement("operations.mutex")
+async def test_frees_the_mutex_last(iut: Iut) -> None:
+    """All that a message changes is there when the mutex is free again."""
+    async with gamepad_tester(iut) as tester:
+        await tester.plays({"0": pad(1, lx=0.5)}, "0", {"lx": 0.5})
+        buffer = await tester.made("0")
+        values = {f"read.params.{axis}": -0.5 for axis in AXES}
+        values |= {name: 1.0 for name in buffer.layout.fields if name == "read.timestamp"}
+
+        async def play(number: int) -> None:
+            await tester.play({"0": pad(number, **dict.fromkeys(AXES, number / 256))})
+
+        await frees_it_last(buffer, values, play)
 
 
 @requirement("format.mutex")

@@ -3,18 +3,22 @@
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.running.patience import LATE, in_time
-from conformance.runtime.memory.buffer import Buffer
+from conformance.running.patience import LATE, counting, in_time
+from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Violation
 
 LONG = 1.25  # seconds: longer than many programs wait for a mutex
 _BEGUN = 0.01  # seconds of a new second that have passed, surely less than a tenth of it
+_TIMES = 100  # attempts to see what is done in a few millionths of a second
+_TRIED = 0.5  # seconds for all of them
+_WAITS = 0.001  # seconds in which a program has begun an operation
+_GLIMPSE = 0.02  # seconds in which it goes on once the mutex is free
 _AWAKE = 0.5  # seconds in which who waits for a mutex has noticed that it is free
 
 
@@ -72,6 +76,35 @@ async def waits_for_mutex(
     )
 
 
+async def frees_it_last(
+    buffer: Buffer, values: Mapping[str, Any], begin: Callable[[int], Awaitable[object]]
+) -> None:
+    """Begin an operation again and again that waits for the mutex, and take that as it is freed.
+
+    Raises Violation of operations.mutex where a field changes then. ``values`` are put into the
+    buffer before each time, so that each changes them; ``begin`` has the number of the time.
+    """
+    left, number = counting(_TRIED), 0
+    while left() > 0 and number < _TIMES:
+        number += 1
+        async with buffer.held():
+            buffer.poke(values)
+            before = buffer.object.read()
+            going = asyncio.ensure_future(begin(number))
+            # Until it waits for the mutex, which nothing tells.
+            await asyncio.sleep(_WAITS)
+        try:
+            if looks := buffer.object.glimpse(before, _GLIMPSE):
+                earlier, later = (Image(buffer, data, 0, time.time()) for data in looks)
+                later.only(earlier, ())
+            await going
+        except Violation as found:
+            going.cancel()
+            expected = f"{found.expected} as long as the tester holds the mutex"
+            about = found.requirement or "operations.mutex"
+            raise Violation(expected, found.came, about, found.event) from found
+
+
 async def invalidated(
     tester: Tester, buffer: Buffer, name: str, arguments: Mapping[str, Any]
 ) -> None:
@@ -104,13 +137,19 @@ async def invalidated(
 
 
 async def spares_the_new(
-    tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any]
+    tester: Tester, buffer: Buffer, operation: Operation, new: Mapping[str, Any], bit: str
 ) -> None:
     """Run an operation that waits for the mutex while another process writes what is new.
 
     Raises Violation of operations.atomic where that is not there afterwards: it was read before the
-    mutex was held. One that does not wait says nothing about this.
+    mutex was held. One that does not wait says nothing about this. Where bits are lost that were
+    set before the operation was asked for, it is one of ``bit``.
     """
+    old = await buffer.look()
+    before = await buffer.put(new)
+    await tester.tested(operation.name, **operation.on(buffer))
+    _bits_stay(await buffer.look(), before, operation, new, bit)
+    await buffer.put({name: old[name] for name in new})
     asked: asyncio.Task[Answer] | None = None
     try:
         async with buffer.held():
@@ -123,11 +162,18 @@ async def spares_the_new(
         await _goes_on(tester, buffer, operation.name, asked)
         image = await buffer.look()
         image.only(before, operation.changes, "operations.atomic")
-        for name in [name for name in operation.changes if name in new]:
-            image.holds({name: image[name] | before[name]}, "operations.atomic")
+        _bits_stay(image, before, operation, new, "operations.atomic")
     finally:
         if asked:
             asked.cancel()
+
+
+def _bits_stay(
+    image: Image, before: Image, operation: Operation, new: Collection[str], requirement: str
+) -> None:
+    """Raise Violation where an operation that sets bits has cleared any."""
+    for name in [name for name in operation.changes if name in new]:
+        image.holds({name: image[name] | before[name]}, requirement)
 
 
 async def _goes_on(

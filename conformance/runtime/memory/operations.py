@@ -32,6 +32,11 @@ async def run(tester: Tester, buffer: Buffer, operation: Operation) -> Answer:
     return await tester.ask(operation.name, **operation.on(buffer))
 
 
+async def again(tester: Tester, buffer: Buffer, operation: Operation, _: int) -> None:
+    """Run an operation, whichever time it is."""
+    await run(tester, buffer, operation)
+
+
 async def offered(
     tester: Tester, buffer: Buffer, operations: tuple[Operation, ...]
 ) -> list[Operation]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -40,6 +41,23 @@ class NoMutex(Peer):
 
     def release(self, buffer: Buffer) -> None:
         pass
+
+
+@fault("stamps-behind-the-mutex", violates="operations.mutex", subtle=True)
+class StampsBehindTheMutex(Peer):
+    """Sets a timestamp a moment after it has released the mutex."""
+
+    unstamped = ""
+
+    def stamp(self, buffer: Buffer, block: str) -> None:
+        self.unstamped = block
+
+    def release(self, buffer: Buffer) -> None:
+        block, self.unstamped = self.unstamped, ""
+        super().release(buffer)
+        if block:
+            time.sleep(0.0005)
+            super().stamp(buffer, block)
 
 
 @fault("impatient-after-a-second", violates="operations.mutex", subtle=True)

@@ -26,6 +26,15 @@ class GoneForGood(Receiver):
         """It does not look at it, either."""
 
 
+@fault("at-rest-is-none", violates="lifecycle.created-valid", subtle=True)
+class AtRestIsNone(Receiver):
+    """Does not take a gamepad for connected before anything of it is moved or pressed."""
+
+    async def play(self, index: str, pad: dict[str, Any]) -> None:
+        if index in self.pads or any(pad.values()):
+            await super().play(index, pad)
+
+
 @fault("invalid-at-first", violates="lifecycle.created-valid")
 class InvalidAtFirst(Receiver):
     """Does not set the valid bit."""
