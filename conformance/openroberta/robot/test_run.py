@@ -197,7 +197,7 @@ async def test_stores_name(iut: Iut) -> None:
     """The program's name is that of the header field Filename, where there is no other."""
     async with playing(iut) as tester:
         push, before = await tester.link(), await number_run(tester)
-        for got, name in enumerate(("first.py", "Second_2.py"), 1):
+        for got, name in enumerate(("first.py", "Second_Program2.py"), 1):
             await push.command("download")
             asked = await tester.program_request("run.requests-file")
             await asked.answer(response(200, {"Filename": name}, tester.program))

@@ -172,6 +172,14 @@ class NamesInLowerCase(Robot):
         return super().name_of(headers).lower()
 
 
+@fault("short-names", violates="run.stores-name", subtle=True)
+class ShortNames(Robot):
+    """Keeps programs under the first twelve letters of their names."""
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        return super().name_of(headers)[:12]
+
+
 @fault("kept-only", violates="run.executes")
 class KeptOnly(Robot):
     """Keeps programs, and runs none."""
