@@ -285,7 +285,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        for value, battery in ((65, 100), (-127, 1000), (0, 1), (-20, 100)):
+        for value, battery in ((127, 100), (-127, 1000), (0, 1), (-20, 100)):
             state = raw(axis1=value, battery_level=battery, battery_capacity=battery)
             await session.send(state)
             await _axis(session, str(value))
@@ -308,6 +308,7 @@ async def test_each_input(iut: Iut) -> None:
     """Each axis and each button of the latest Raw state is seen by its own name, and no other."""
     await require_form(iut, raw())
     moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
+    moves += (dict.fromkeys(("axis2", "axis3", "axis4"), end) for end in (127, -127))
     moves += ({f"button_{name}": True} for name in BUTTONS if name != "all")
     async with opened(iut, program="probe") as session:
         await start(session)

@@ -69,6 +69,18 @@ class SticksExchanged(Simulator):
         super().control((kind, state))
 
 
+@fault("axes-clipped", violates="controller.raw-replaces-uuid", subtle=True)
+class AxesClipped(Simulator):
+    """Takes an axis that is moved forward further than 100 as moved to 100."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "Raw":
+            axes = ("axis1", "axis2", "axis3", "axis4")
+            state = {**state, **{axis: min(state[axis], 100) for axis in axes}}
+        super().control((kind, state))
+
+
 @fault("one-button-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class OneButtonUnseen(Simulator):
     """Does not show the program that the button sel is pressed."""
