@@ -178,15 +178,21 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
     """While the program runs, too, lines that come in one write count to the last."""
 
-    async def play(numbers: tuple[float, ...]) -> None:
+    batteries = {wh: {"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0)}
+
+    async def play(at_once: bool) -> None:
         async with opened(iut, program="probe") as session:
             await start(session)
             await probed(session, "battery", lambda said: said != "nothing")
-            batteries = [{"SetBatteryCapacity": {"capacity": wh}} for wh in numbers]
-            await session.send(*batteries, segmentation=whole)
-            await holds(session, 5.0)
+            if at_once:
+                await session.send(*batteries.values(), segmentation=whole)
+                await holds(session, 5.0)
+            else:
+                for wh, battery in batteries.items():
+                    await session.send(battery)
+                    await holds(session, wh)
 
-    await compared(iut, play, (11.0, 9.0, 5.0), (5.0,), "battery.set-capacity")
+    await compared(iut, play, True, False, "battery.set-capacity")
 
 
 @requirement("framing.segmentation")

@@ -62,6 +62,18 @@ class CapacityBeforeStartOnly(Simulator):
             super().set_capacity(content)
 
 
+@fault("capacity-set-once", violates="battery.set-capacity", subtle=True)
+class CapacitySetOnce(Simulator):
+    """Takes the first SetBatteryCapacity of a session, and no other."""
+
+    full = True
+
+    def set_capacity(self, content: dict[str, Any]) -> None:
+        if self.full:
+            super().set_capacity(content)
+        self.full = False
+
+
 @fault("capacity-of-zero-unset", violates="battery.set-capacity", subtle=True)
 class CapacityOfZeroUnset(Simulator):
     """Takes a capacity of zero for none, and keeps what the battery held."""
