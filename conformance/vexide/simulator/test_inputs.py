@@ -270,13 +270,18 @@ async def _no_root(iut: Iut, none: dict[str, None]) -> None:
 async def test_controller_state_is_kept(iut: Iut, barred: dict[str, object]) -> None:
     """A state that comes while it cannot be read is there as soon as it can."""
     await require_form(iut, raw())
-    async with opened(iut, program="probe") as session:
-        await start(session, competition(**barred), raw(axis1=1), competition(**barred))
-        await probed(session, "competition", lambda said: said != "nothing")
-        await session.send(competition(**barred), raw(axis1=65))
-        await session.watch("Serial")
-        await session.send(competition())
-        await _axis(session, "65")
+
+    async def play(mode: dict[str, object]) -> None:
+        async with opened(iut, program="probe") as session:
+            await start(session, competition(**mode), raw(axis1=1), competition(**mode))
+            await probed(session, "competition", lambda said: said != "nothing")
+            await session.send(competition(**mode), raw(axis1=65))
+            await session.watch("Serial")
+            await session.send(competition())
+            await _axis(session, "65")
+
+    readable: dict[str, object] = {}
+    await compared(iut, play, barred, readable, LATEST)
 
 
 @requirement("controller.raw-replaces-uuid")

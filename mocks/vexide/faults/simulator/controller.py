@@ -116,6 +116,18 @@ class FirstRawSticks(Simulator):
         super().control(content)
 
 
+@fault("raw-taken-once", violates="controller.raw-replaces-uuid", subtle=True)
+class RawTakenOnce(Simulator):
+    """Takes the first Raw state of a session, and no other."""
+
+    taken = False
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "UUID" or not self.taken:
+            super().control(content)
+        self.taken = self.taken or content[0] == "Raw"
+
+
 @fault("raw-survives-uuid", violates="controller.uuid-replaces-raw")
 class RawSurvivesUuid(Simulator):
     """Keeps the Raw state when a UUID is given."""
