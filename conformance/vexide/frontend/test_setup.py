@@ -181,18 +181,25 @@ async def test_device_configured_anew(iut: Iut) -> None:
             check(_configures(came[-1], number), expected, "another was the last", event)
 
 
-@requirement("setup.configure-devices")
-async def test_devices_configured_during_setup(iut: Iut) -> None:
-    """A device that is configured while the simulator loads is sent before the start as well."""
-    async with in_setup(iut) as session:
+@requirement("setup.starting-state")
+async def test_device_configured_during_setup(iut: Iut) -> None:
+    """A device that the user configures while the simulator loads is sent before the start."""
+    async with opened(iut) as session:
+        await user(session, "configure", port=2, device=motor(2))
+        await session.send(answer())
         await session.watch()
+        # "Already configured" may mean: when the handshake was finished.
         await user(session, "configure", port=9, device=motor(9))
         start = await starts(session)
-        if _missing(session, (9,), start):
-            # "Already configured" may mean: when the handshake was finished.
-            raise Inconclusive(
-                "a device configured after the handshake was not sent before StartExecution"
-            )
+        if _missing(session, (2,), start):
+            raise Inconclusive("nor does one that was configured before (setup.configure-devices)")
+        check(
+            not _missing(session, (9,), start),
+            "a ConfigureDevice for port 9, which the user configured after the handshake, before "
+            "StartExecution",
+            "none with the user's device came",
+            start.event,
+        )
 
 
 @requirement("setup.starting-state")

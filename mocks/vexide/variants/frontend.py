@@ -246,6 +246,16 @@ class CardLeftOut(Frontend):
             self.send({"USD": {}})
 
 
+@variant("devices-fixed-by-the-handshake", of="setup.starting-state")
+class DevicesFixedByTheHandshake(Frontend):
+    """Lets its user configure devices until the handshake is finished, and no longer."""
+
+    async def user_configures(self, args: dict[str, Any]) -> Any:
+        if self.live:
+            raise ValueError("the devices have been sent")
+        await super().user_configures(args)
+
+
 @variant("known-devices-only", of="setup.configure-devices")
 class KnownDevicesOnly(Frontend):
     """Shows no state of a device that its user has not configured."""

@@ -114,6 +114,18 @@ class StateAfterStart(StateUnsent):
         Frontend.send_state(self)
 
 
+@fault("devices-of-the-handshake-only", violates="setup.starting-state", subtle=True)
+class DevicesOfTheHandshakeOnly(Frontend):
+    """Sends no device that its user configures after the handshake."""
+
+    async def user_configures(self, args: dict[str, Any]) -> Any:
+        port = messages.port(args["port"])
+        if self.live:
+            self.world.devices[port] = args["device"]
+        else:
+            await super().user_configures(args)
+
+
 @fault("starts-at-once", violates="start.waits-for-ready")
 class StartsAtOnce(Frontend):
     """Sends StartExecution at the end of its setup, without waiting for Ready."""
