@@ -24,6 +24,7 @@ from conformance.vexide.frontend.tester import (
     starts,
     user,
 )
+from conformance.vexide.tester import require_fit
 from conformance.wire import Message
 
 GEARSETS = ("Red", "Green", "Blue")
@@ -211,6 +212,7 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
         await session.send(answer(), SIGNATURE)
         start = await starts(session)
         modes = before(session, "CompetitionMode", start)
+        require_fit(session, *modes[-1:])
         last = dict(_fields(modes[-1])) if modes else {}
         last["mode"] = name_of(last.get("mode"))
         check(
@@ -283,6 +285,7 @@ async def test_commands_are_tagged(iut: Iut) -> None:
 def _missing(session: Session, ports: Iterable[int], start: Message) -> list[int]:
     """The Smart ports whose device, as the user configured it, did not come before the start."""
     came = before(session, "ConfigureDevice", start)
+    require_fit(session, *came)
     return [number for number in ports if not any(_configures(each, number) for each in came)]
 
 

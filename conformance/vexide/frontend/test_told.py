@@ -12,7 +12,7 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
 from conformance.vexide.commands import BUTTONS, competition, raw
 from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
-from conformance.vexide.tester import received
+from conformance.vexide.tester import received, require_fit
 
 AXES = {"axis1": 31, "axis2": -64, "axis3": 97, "axis4": -127}
 INPUTS = (*AXES, *(f"button_{name}" for name in BUTTONS if name != "all"))
@@ -164,4 +164,5 @@ async def _told(
     if len(commands) == earlier:
         raise Violation(f"{expected} to be told", f"no {name} came")
     last = commands[-1]
+    require_fit(session, last)
     raise Violation(f"{expected} to be told", f"{last.value[name]} came", event=last.event)

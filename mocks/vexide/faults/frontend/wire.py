@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.vexide.faults.bases import Altering
 from mocks.vexide.faults.robustness import OutlivesInput
 from mocks.vexide.frontend import Frontend
 
@@ -159,6 +160,15 @@ class ModeAutonomous(Frontend):
 
     def write(self, data: bytes) -> None:
         super().write(data.replace(b'"mode":"Auto"', b'"mode":"Autonomous"'))
+
+
+@fault("connected-left-out", violates="encoding.externally-tagged", subtle=True)
+class ConnectedLeftOut(Altering, Frontend):
+    """Leaves out of a CompetitionMode whether a field control is connected, if none is."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "CompetitionMode" and not content["connected"]:
+            del content["connected"]
 
 
 @fault("last-gearset-lower-case", violates="encoding.externally-tagged", subtle=True)
