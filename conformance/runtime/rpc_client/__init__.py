@@ -16,9 +16,11 @@ async def smoke(iut: Iut) -> None:
 async def basis(iut: Iut) -> str:
     """What it violates who does not give two calls that wait each its own result."""
     async with calling(iut) as caller:
-        for requirement, count in (("rpc.success", 1), ("rpc.matching", 2)):
-            calls = await caller.calls(count)
-            for call in reversed(calls):
+        plan = (("rpc.success", 1, 1), ("rpc.matching", 2, -1), ("rpc.matching", 2, 1))
+        for requirement, count, order in plan:
+            # In the order in which they came, and in the reverse of it.
+            calls = sorted(await caller.calls(count), key=lambda call: call.request.event)
+            for call in calls[::order]:
                 await call.respond(None, call.number)
             for call in calls:
                 try:

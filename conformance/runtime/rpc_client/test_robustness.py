@@ -28,7 +28,8 @@ async def _unknown(iut: Iut) -> None:
         await done.respond(None, "before")
         await caller.succeeds(done, "before")
         call = await caller.call("method")
-        strange = {0, 1, 2**16, 2**32 - 1, (call.number + 1) % 2**32, done.number}
+        near = {(call.number + step) % 2**32 for step in (1, 2**8, 2**16, 2**31)}
+        strange = {0, 1, 2**16, 2**32 - 1, done.number, *near}
         for number in sorted(strange - {call.number}):
             await caller.session.send([1, number, None, "wrong"], [1, number, "wrong", None])
         await call.respond(None, "right")

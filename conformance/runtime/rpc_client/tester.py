@@ -138,7 +138,6 @@ class Caller(Connections):
         """The request that the client sends because of an operation, which waits for our answer.
 
         ``beside`` are those of calls that wait for theirs meanwhile, as of `_in_turn`.
-
         Raises Violation where none comes, of rpc.request-form where what comes is not one, of
         rpc.request-content where it calls something else, and of rpc.request-id or rpc.ids-differ,
         without which responses could not be told apart; and Unoperated where nothing that is asked
@@ -169,6 +168,8 @@ class Caller(Connections):
             if not (self.received or running.done() or await self._operated()):
                 raise needed from missing
             came, about = f"{missing.came}{_outcome(running)}", missing.requirement
+            if running.done() and running.result().ok:
+                about = "rpc.request-content"  # it has a result from elsewhere
             raise Violation(missing.expected, came, about, missing.event) from missing
         if message.name == OTHER:
             came = f"{shown(message.value)} came"
@@ -199,7 +200,7 @@ class Caller(Connections):
             if over := [other for other in others if other.done()]:
                 await ended([request])
                 self._memory[_IN_TURN] = True
-                came = f"a call was given up before it came{_outcome(over[0])}"
+                came = f"a call was given up before{_outcome(over[0])}"
                 raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
     def _other(self, message: Message, to: str) -> Violation:

@@ -285,3 +285,17 @@ class AnswersRequestsTwice(Client):
             for _ in range(2):
                 self.send([1, frame.value[1], "no server", None])
         super().take(frame)
+
+
+@fault("remembers-results", violates="rpc.request-content")
+class RemembersResults(Client):
+    """Calls a procedure once, and has the same result from then on."""
+
+    def __init__(self, patience: float) -> None:
+        super().__init__(patience)
+        self.known: dict[str, Any] = {}
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        if method not in self.known:
+            self.known[method] = await super().call(method, params, patience)
+        return self.known[method]

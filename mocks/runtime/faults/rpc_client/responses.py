@@ -17,6 +17,23 @@ class FirstComesFirst(Client):
         super().response(next(iter(self.waiting), number), error, result)
 
 
+@fault("last-comes-first", violates="rpc.matching", subtle=True)
+class LastComesFirst(Client):
+    """Takes a response for that to the call which was made last."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        super().response(next(reversed(self.waiting), number), error, result)
+
+
+@fault("ids-of-eight-bits", violates="rpc.matching", subtle=True)
+class IdsOfEightBits(Client):
+    """Compares the lowest eight bits of ids only."""
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        near = (other for other in self.waiting if other % 256 == number % 256)
+        super().response(next(near, number), error, result)
+
+
 @fault("ids-of-three-bits", violates="rpc.matching", subtle=True)
 class IdsOfThreeBits(Client):
     """Compares the lowest three bits of ids only."""
