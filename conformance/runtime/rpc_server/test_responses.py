@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance import generation
-from conformance.cases import absent, check, explore, however_cut, requirement
+from conformance.cases import absent, check, explore, however_cut, lasting, requirement
 from conformance.definitions.keywords import shown
 from conformance.iut import Iut
 from conformance.runtime import strategies
@@ -32,6 +32,7 @@ from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 from conformance.wire import Message
 
+LONG = 5.0  # seconds
 IDS = [
     *(0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x00FF00FF),
     *(2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1),
@@ -271,6 +272,17 @@ async def test_nothing_unasked(iut: Iut) -> None:
         for number in (1, 2, 3):
             await call(session, number, usual(iut), number)
         await session.watch(REQUEST)
+
+
+@requirement("rpc.each-answered")
+@lasting
+async def test_after_a_while(iut: Iut) -> None:
+    """A request is answered also where its connection has been silent for five seconds."""
+    async with iut.session() as session:
+        await call(session, 1, usual(iut))
+        if await session.until_closed(LONG):
+            raise NotExercised("the server closes a connection that is silent for a while")
+        await call(session, 2, usual(iut))
 
 
 @requirement("rpc.each-answered")

@@ -1,5 +1,6 @@
 """Faults of the RPC server in what it takes from the stream, and what it does not survive."""
 
+import time
 from typing import Any, ClassVar
 
 from conformance.codec import Decoder, Frame
@@ -290,4 +291,17 @@ class WaitsForLostClients(_Leaving):
 
     def take(self, frame: Frame) -> None:
         if not self.lost:
+            super().take(frame)
+
+
+@fault("deaf-after-three-seconds", violates="rpc.each-answered", subtle=True)
+class DeafAfterThreeSeconds(Server):
+    """Passes over all requests on a connection that is older than three seconds."""
+
+    def __init__(self, number: int = 1) -> None:
+        super().__init__(number)
+        self.began = time.monotonic()
+
+    def take(self, frame: Frame) -> None:
+        if time.monotonic() < self.began + 3:
             super().take(frame)
