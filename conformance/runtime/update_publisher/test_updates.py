@@ -1,8 +1,9 @@
 """Updates: all devices, what has changed about them, and their aliases."""
 
+import asyncio
 from typing import Any
 
-from conformance.cases import absent, check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import UPDATE
@@ -10,20 +11,19 @@ from conformance.runtime.tester import done, operated
 from conformance.runtime.update_publisher.tester import (
     ROUNDS,
     Told,
-    aliases,
     change,
     connect,
     devices,
     has_aliases,
+    in_each,
     listed,
     new_uids,
     soon,
-    until,
 )
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
-from conformance.wire import Message
 
+LONG = 5.0  # seconds
 VALUES: dict[str, Any] = {
     "yes": True,
     "no": False,
@@ -125,17 +125,9 @@ async def test_others_have_gone(iut: Iut) -> None:
             # An update in which it is not there may have been the one that tells the change, or
             # may be the next one, where the change is refused because it is not there any more.
             await session.watch(UPDATE, within=soon(session))
-            _in_each(session, other, seen)
+            in_each(session, other, seen)
             raise
-        _in_each(session, other, seen)
-
-
-def _in_each(session: Session, uid: str, since: Message) -> None:
-    """Raise Violation of update.all-uids unless a device is in every update from one on."""
-    for message in session.received:
-        if message.name == UPDATE and message.event >= since.event and uid not in devices(message):
-            expected, about = f"{uid} in every update", "update.all-uids"
-            raise Violation(expected, "it was not there", about, message.event)
+        in_each(session, other, seen)
 
 
 @requirement("update.goes-on")
@@ -150,6 +142,19 @@ async def test_goes_on(iut: Iut) -> None:
             if one not in devices(update):
                 expected, came = f"{one} in every update", f"{shown(update.value)} came"
                 raise Violation(expected, came, "update.all-uids", event=update.event)
+        await change(session, one, {"value": 2})
+        await Told(session, one).comes_to({"value": 2}, "update.changed")
+
+
+@requirement("update.goes-on")
+@lasting
+async def test_goes_on_for_long(iut: Iut) -> None:
+    """What has changed after five seconds in which nothing did is told as it was before."""
+    one, *_ = new_uids()
+    async with operated(iut) as session:
+        await connect(session, one, {"value": 1})
+        await listed(session, one)
+        await asyncio.sleep(LONG)
         await change(session, one, {"value": 2})
         await Told(session, one).comes_to({"value": 2}, "update.changed")
 
@@ -295,64 +300,6 @@ async def test_own_parameters(iut: Iut) -> None:
                 )
                 expected = f"nothing but {shown(known)} of {uid}"
                 check(right, expected, f"{shown(told)} came", message.event)
-
-
-@requirement("update.aliases")
-async def test_aliases(iut: Iut) -> None:
-    """A device has the alias that it was given; one without has none."""
-    one, other, *_ = new_uids()
-    async with operated(iut) as session:
-        await connect(session, one, {"value": 1}, "Left Motor")
-        await connect(session, other, {"value": 1})
-        update = await listed(session, one, other)
-        await _named(session, {one: "Left Motor", other: None})
-        for message in session.received:
-            if message.event >= update.event and other in aliases(message):
-                absent(message, f"no alias of {other}")
-        await done(session, "alias", uid=other, alias="ä€ arm")
-        await _named(session, {one: "Left Motor", other: "ä€ arm"})
-        await done(session, "alias", uid=one, alias="Right Motor")
-        await _named(session, {one: "Right Motor", other: "ä€ arm"})
-        for size in (32, 256):
-            await done(session, "alias", uid=one, alias="x" * size)
-            await _named(session, {one: "x" * size, other: "ä€ arm"})
-
-
-async def _named(session: Session, wanted: dict[str, str | None]) -> None:
-    """Wait for an update in which these devices have these aliases, or none."""
-    expected = f"the aliases {shown(wanted)}"
-
-    def named(update: Message) -> dict[str, Any]:
-        return {uid: aliases(update).get(uid) for uid in wanted}
-
-    try:
-        await until(session, expected, lambda update: named(update) == wanted)
-    except Violation as missing:
-        if not (updates := [message for message in session.received if message.name == UPDATE]):
-            raise
-        latest = updates[-1]
-        if lacking := wanted.keys() - devices(latest).keys():
-            # What is not there at all is not there with its alias.
-            _in_each(session, min(lacking), latest)
-        raise Violation(expected, f"{shown(aliases(latest))} came", event=latest.event) from missing
-
-
-@requirement("update.disconnected")
-async def test_disconnected(iut: Iut) -> None:
-    """A device that has gone soon disappears from updates, and appears when it comes again."""
-    one, other, *_ = new_uids()
-    async with operated(iut) as session:
-        await connect(session, one, {"value": 1}, "gone soon")
-        await connect(session, other, {"value": 1})
-        await listed(session, one, other)
-        await done(session, "disconnect", uid=one)
-        await until(
-            session,
-            f"updates without {one}",
-            lambda update: one not in {*devices(update), *aliases(update)},
-        )
-        await connect(session, one, {"value": 2})
-        await listed(session, one, other)
 
 
 @requirement("encoding.messagepack")

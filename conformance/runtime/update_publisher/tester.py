@@ -133,6 +133,14 @@ async def listed(session: Session, *uids: str, part: str = "sd") -> Message:
         raise Violation(missing.expected, missing.came, wrong) from missing
 
 
+def in_each(session: Session, uid: str, since: Message) -> None:
+    """Raise Violation of update.all-uids unless a device is in every update from one on."""
+    for message in session.received:
+        if message.name == UPDATE and message.event >= since.event and uid not in devices(message):
+            expected, about = f"{uid} in every update", "update.all-uids"
+            raise Violation(expected, "it was not there", about, message.event)
+
+
 class Told:
     """What all updates of a session together say of a device's parameters: the latest of each."""
 

@@ -334,3 +334,24 @@ class TiredOfRepeating(Publisher):
         self.before = data
         if self.times <= 10:
             super().write(data)
+
+
+@fault("forty-updates", violates="update.changed", subtle=True)
+class FortyUpdates(Publisher):
+    """Ends after forty updates, which are four seconds."""
+
+    sent = 0
+
+    def update(self) -> None:
+        self.sent += 1
+        if self.sent <= 40:
+            super().update()
+
+
+@fault("one-goes-aliases-go", violates="update.aliases", subtle=True)
+class OneGoesAliasesGo(Publisher):
+    """Forgets all aliases when a device disconnects."""
+
+    def disconnect(self, uid: str) -> None:
+        super().disconnect(uid)
+        self.aliases.clear()

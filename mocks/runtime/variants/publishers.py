@@ -111,6 +111,15 @@ def _whole(value: Any) -> Any:
     return int(value) if small and value.is_integer() else value
 
 
+@variant("told-by-parameters", of="update.goes-on")
+class ToldByParameters(update_publisher.Publisher):
+    """Sends updates where a parameter has changed, and tells all else with the next one."""
+
+    def update(self) -> None:
+        if any(self.changed.values()):
+            super().update()
+
+
 @variant("repeats-left-out", of="log.each-once")
 class RepeatsLeftOut(log_publisher.Publisher):
     """Leaves out what is the same as the message before, but for its time."""
