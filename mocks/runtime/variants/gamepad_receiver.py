@@ -88,3 +88,18 @@ class AbsentIsGone(Receiver):
             for index in [index for index in self.pads if index not in message]:
                 await self.set_valid(self.pads.pop(index), False)
         await super().received(data)
+
+
+@variant("deaf-after-odd-input", of="receiver.odd-messages")
+class DeafAfterOddInput(Receiver):
+    """Ends its reading where a gamepad has values that it does not know."""
+
+    deaf = False
+
+    async def received(self, data: bytes) -> None:
+        if not self.deaf:
+            await super().received(data)
+
+    def axes(self, pad: dict[str, Any], params: list[Parameter], into: dict[str, Any]) -> None:
+        self.deaf = self.deaf or not all(isinstance(value, int | float) for value in pad.values())
+        super().axes(pad, params, into)
