@@ -19,17 +19,26 @@ def expressions(text: str) -> list[Any]:
 
 
 async def in_one_session(
-    iut: Iut, name: str, play: Callable[[Iut], Awaitable[str | None]], first: Collection[str] = ()
+    iut: Iut,
+    name: str,
+    play: Callable[[Iut], Awaitable[str | None]],
+    first: Collection[str] = (),
+    *,
+    fails: str | None = None,
 ) -> None:
     """Play a session in which many requirements show, once in a run; its findings are remembered.
 
     ``play`` returns how the IUT has ended the session early, if it has. Raises Violation where it
     has shown one of the requirement that the test decides, Inconclusive where it has ended early,
-    except for those that show ``first``.
+    except for those that show ``first``. ``fails`` is what it violates by not playing on.
     """
 
     async def find() -> tuple[tuple[Session, ...], str | None]:
-        early = await play(iut)
+        try:
+            early = await play(iut)
+        except Violation as none:
+            none.requirement = none.requirement or fails
+            raise
         return tuple(iut.sessions), early
 
     sessions, early = await iut.once(name, find)

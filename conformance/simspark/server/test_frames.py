@@ -11,7 +11,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import perceptors, playing
-from conformance.simspark.server.tester.monitors import Watch, watching
+from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import Violation
 
@@ -29,7 +29,7 @@ async def _ordinary(iut: Iut) -> None:
 @each_of("frame.length-prefix", "text.s-expressions", "text.ascii", "text.predicates")
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
-    await in_one_session(iut, "ordinary", _ordinary)
+    await in_one_session(iut, "ordinary", _ordinary, fails=KEEPS_SENDING)
 
 
 async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:

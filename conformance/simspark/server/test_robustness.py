@@ -17,7 +17,9 @@ from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
-MANY = 22  # connections that come and go: as many as a match has players
+MANY = 22
+"""Connections that come and go: as many as a match has players. And messages in one write, of which
+a server may take one a cycle."""
 
 WRONG = (
     "(fly me to the moon)",
@@ -236,13 +238,13 @@ async def test_empty_messages(iut: Iut) -> None:
     async with watching(iut) as watch:
         await watch.session.send([])
         await watch.obeys("an empty message")
-        await watch.session.send_bytes(bytes(4 * 200))
-        await watch.obeys("two hundred empty messages")
+        await watch.session.send_bytes(bytes(4 * MANY))
+        await watch.obeys(f"{MANY} empty messages")
         together = encode(expressions("(score (left 1)(right 71))"))
-        await watch.session.send_bytes(bytes(4 * 200) + together)
+        await watch.session.send_bytes(bytes(4 * MANY) + together)
         await watch.until(
             lambda view: view.value("score_right") == 71,
-            "show a score that is set in one write with two hundred empty messages",
+            f"show a score that is set in one write with {MANY} empty messages",
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
         await watch.session.send_bytes(bytes(2))

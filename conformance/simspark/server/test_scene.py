@@ -18,6 +18,7 @@ from conformance.simspark.server.tester.agents import (
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import (
     CLOSE,
+    KEEPS_SENDING,
     Place,
     Watch,
     told_alike,
@@ -133,7 +134,7 @@ async def _match(iut: Iut) -> None:
 @each_of("state.structure", "header.full-is-complete", "header.partial-fits", "header.updates-bare")
 async def test_graphs_of_a_match(iut: Iut, statement: str) -> None:
     """With agents that come, act and go, full graphs are complete and updates fit them."""
-    await in_one_session(iut, "match", _match)
+    await in_one_session(iut, "match", _match, fails=KEEPS_SENDING)
 
 
 async def _moving(iut: Iut) -> None:
@@ -162,7 +163,7 @@ async def _moving(iut: Iut) -> None:
 )
 async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
     """Nodes are written as they are to be, also where an agent moves and the ball rolls."""
-    await in_one_session(iut, "moving", _moving)
+    await in_one_session(iut, "moving", _moving, fails=KEEPS_SENDING)
 
 
 async def _kinds(iut: Iut) -> None:
@@ -190,7 +191,7 @@ async def _kinds(iut: Iut) -> None:
 )
 async def test_kinds_of_nodes(iut: Iut, statement: str) -> None:
     """Of every type of node that a scene with agents has, all are written as they are to be."""
-    await in_one_session(iut, "kinds", _kinds)
+    await in_one_session(iut, "kinds", _kinds, fails=KEEPS_SENDING)
 
 
 @requirement("header.partial-carries-changes")

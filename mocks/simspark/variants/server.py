@@ -5,6 +5,7 @@ from ctypes import c_float
 from dataclasses import replace
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.simspark.scene import number
 from mocks.deviations import variant
 from mocks.simspark.agent_port import Agent
@@ -57,6 +58,39 @@ class SlowCreation(Server):
             if scene and self.cycles - agent.memory["asked"] == self.CYCLES:
                 super().effect(agent, scene)
         super().tell_agents()
+
+
+@variant("hears-now-and-then", of="agents.effectors")
+class HearsNowAndThen(Server):
+    """Takes what agents have sent only every tenth cycle."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.waiting: list[tuple[Agent, Frame]] = []
+
+    def hear_agent(self, agent: Agent, frame: Frame) -> None:
+        self.waiting.append((agent, frame))
+
+    def cycle(self) -> None:
+        if self.cycles % 10 == 0:
+            for agent, frame in self.waiting:
+                super().hear_agent(agent, frame)
+            self.waiting.clear()
+        super().cycle()
+
+
+@variant("a-command-a-state", of="robustness.empty-message")
+class ACommandAState(Server):
+    """Takes one message of each monitor before each state, however many have come."""
+
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        monitor.memory.setdefault("waiting", []).append(frame)
+
+    def tell_monitors(self) -> None:
+        for monitor in self.monitors:
+            if waiting := monitor.memory.get("waiting"):
+                super().hear_monitor(monitor, waiting.pop(0))
+        super().tell_monitors()
 
 
 @variant("a-message-each", of="agents.perceptors")

@@ -26,6 +26,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
 _LAST = 11  # the greatest number that a player can have
+_STILL = 3  # positions alike that are told one after the other of a hinge that has stopped
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
 
@@ -295,4 +296,14 @@ async def turns(
             about,
         ) from none
     await agent.send(expressions(f"({effector} 0)"))
+    await _rests(agent, name)
     return angle[-1] - before
+
+
+async def _rests(agent: Session, name: str) -> None:
+    """Wait until a hinge has stopped, if it does: effectors may take a while to act."""
+    left, angles = agent.left("response"), list[float]()
+    while message := await agent.watch(*PERCEPTORS, within=left):
+        angles += [] if (found := hinge(message, name)) is None else [found]
+        if len(angles) >= _STILL and max(angles[-_STILL:]) - min(angles[-_STILL:]) < TURNED / 10:
+            return

@@ -161,28 +161,26 @@ class DiesOfResets(Server):
         super().agent_left(agent)
 
 
-@fault("monitors-end-by-resets", violates="robustness.several-clients", subtle=True)
-class MonitorsEndByResets(Server):
-    """Tells no monitor anything more once the connection of one was reset."""
+@fault("agents-end-by-resets", violates="robustness.several-clients", subtle=True)
+class AgentsEndByResets(Server):
+    """Tells no agent anything more once a monitor was reset inside a message."""
 
     reset = False
 
     def monitor_left(self, monitor: Monitor) -> None:
         super().monitor_left(monitor)
-        self.reset = self.reset or monitor.stream.broken
+        self.reset = self.reset or (monitor.stream.broken and bool(monitor.decoder.end()))
 
-    def tell_monitors(self) -> None:
+    def tell_agents(self) -> None:
         if not self.reset:
-            super().tell_monitors()
+            super().tell_agents()
 
 
 @fault("waits-for-a-length", violates="robustness.several-clients", subtle=True)
 class WaitsForALength(Server):
-    """Does nothing else while a client is inside a length."""
+    """Reads of no monitor while an agent is inside a length."""
 
-    def cycle(self) -> None:
-        held = [
-            frame.raw for each in (*self.agents, *self.monitors) for frame in each.decoder.end()
-        ]
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        held = [frame.raw for agent in self.agents for frame in agent.decoder.end()]
         if all(len(raw) >= LENGTH.size for raw in held):
-            super().cycle()
+            super().hear_monitor(monitor, frame)
