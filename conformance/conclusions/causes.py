@@ -146,7 +146,8 @@ def _deaths(results: Results, configuration: Configuration) -> Iterator[tuple[st
             "said": quoted(death["said"]) if death["said"] else "",
             "tests": [result["id"] for result in met],
             "consequences": [
-                {"requirement": result["requirement"], "test": result["id"]} for result in met
+                {"requirement": result["requirement"], "test": result["id"]}
+                for result in sorted(met, key=lambda each: _ORDER.index(each["verdict"]))
             ],
             **_shown_by(
                 first,
@@ -228,7 +229,14 @@ def _violation(
         for finding in findings
         if finding["requirement"] == entry["id"] and finding["verdict"] in VIOLATIONS
     ]
-    if not found and failed and all(result["id"] in explained for result in failed):
+    seen_alive = {
+        result["id"]
+        for result in results
+        for finding in result["findings"]
+        if finding["requirement"] == entry["id"] and not finding["at_death"]
+    }
+    tests = [result["id"] for result in failed] + [finding["test"] for finding in found]
+    if explained.issuperset(tests) and seen_alive.isdisjoint(tests):
         return None
     by_id = {result["id"]: result for result in results}
     # The smoke session is repeated by the whole run only, and so shows it last.
@@ -249,7 +257,6 @@ def _violation(
         best = by_id[found[0]["test"]]
         what, event = found[0]["message"], found[0]["event"]
     transcript = (failed or found)[0]["transcript"]
-    tests = [result["id"] for result in failed] + [finding["test"] for finding in found]
     return {
         "kind": "violation",
         "requirement": entry["id"],

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from conformance.conclusions.following import presumes
 from conformance.definitions import protocols
 from conformance.selftest.causing import (
@@ -39,6 +41,20 @@ def test_of_those_that_met_a_death_one_requirement_fails() -> None:
     assert death["said"] == "it said: panic: no port"
     assert death["tests"] == ["a", "b", "c", "d"]
     assert violation["requirement"] == ROOT
+
+
+@pytest.mark.parametrize("at_death", [True, False])
+def test_what_only_shows_by_a_death_is_no_cause_beside_it(at_death: bool) -> None:
+    """The death names it, before what it may explain; what was found before the end is one."""
+    found = {**finding(ROOT, 3, "transcripts/b.jsonl"), "at_death": at_death}
+    results = [
+        result("a", FAR, "inconclusive", **TOLD),
+        result("b", OTHER, "inconclusive", **TOLD, findings=[{**found, "follows": ""}]),
+        result("c", ROOT, **TOLD),
+    ]
+    death, *violations = made(results)
+    assert [each["requirement"] for each in death["consequences"]] == [ROOT, FAR, OTHER]
+    assert [each["requirement"] for each in violations] == ([] if at_death else [ROOT])
 
 
 def test_what_else_is_wrong_where_it_died_is_not_hidden() -> None:

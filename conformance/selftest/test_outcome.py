@@ -27,7 +27,7 @@ def record(
     problem: str = "",
 ) -> dict[str, Any]:
     where = {"transcript": "transcripts/x.jsonl", "event": 1}
-    shown = {"message": "seen", "concluded": False, "rests": "", **where}
+    shown = {"message": "seen", "at_death": False, "concluded": False, "rests": "", **where}
     findings = [{"requirement": entry, **shown} for entry in against]
     made = Result(name, "purpose", requirement, verdict, 0.1, detail, problem=problem)
     return {**made.to_json(), "exercised": list(exercised), "findings": findings}
