@@ -34,6 +34,7 @@ def causes(
 ) -> list[dict[str, Any]]:
     """The causes of what has failed, as report.json has them: failures first, deaths before all.
 
+    What is violated stands before what presumes it, and else in the order of the specification.
     A flood comes before them: what else is found may only be that the suite cannot keep up. Not one
     of which every session shows what is wrong: it may be no more than how that is read.
     """
@@ -51,12 +52,20 @@ def causes(
         death for how, death in died if not _brought_about(how, death, violations, configuration)
     ]
     undecided = [*_floods(results, configuration), *_lateness(results, configuration)]
-    found = [*limited, *deaths, *violations, *undecided]
+    found = [*limited, *deaths, *_from_the_ground(violations, configuration.protocol), *undecided]
     plain = not all(result["findings"] for result in results if result["flooded"])
     found.sort(
         key=lambda cause: (not plain or cause["kind"] != "flood", _ORDER.index(cause["verdict"]))
     )
     return found
+
+
+def _from_the_ground(violations: list[dict[str, Any]], protocol: Protocol) -> list[dict[str, Any]]:
+    """Violated requirements, each behind those that it presumes."""
+    ids = {cause["requirement"] for cause in violations}
+    return sorted(
+        violations, key=lambda cause: len(ids & {*presumes(cause["requirement"], protocol)})
+    )
 
 
 def _of_one(how: str, death: Mapping[str, Any]) -> bool:

@@ -156,6 +156,15 @@ def test_failures_stand_before_warnings() -> None:
     assert verdicts == [("death", "fail"), ("violation", "fail"), ("death", "warn")]
 
 
+def test_what_is_presumed_stands_before_what_rests_on_it() -> None:
+    known = protocols.load("vexide")
+    rests = next(name for name, entry in known.requirements.items() if entry.presumes)
+    [root, *_] = presumes(rests, known)
+    results = [result("a", rests), result("b", root)]
+    settle(results)
+    assert [cause["requirement"] for cause in made(results)] == [root, rests]
+
+
 def test_what_is_late_is_one_cause() -> None:
     """However many tests it leaves undecided; and it names what gives answers more time."""
     results = [result("a", FAR, "inconclusive", late=2.5), result("b", OTHER, "inconclusive")]
