@@ -1,5 +1,7 @@
 """Motors and ports: what is configured reports, and acts as it was configured."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from conformance.cases import check, lasting, requirement
@@ -76,13 +78,20 @@ async def _report(session: Session, known: Driving) -> None:
         if driven and number in left:
             left.discard(number)
             session.took(MOVES, session.now - asked)
+    lacking = [number for number in known.reporting if number in left]
+    resting = [number for number in lacking if number in reported]
+    silent = [number for number in lacking if number not in reported]
     came = [
-        f"{'only the state at rest' if number in reported else 'none'} came for {number}"
-        for number in known.reporting
-        if number in left
+        f"{what} came for {_list(ports)}"
+        for what, ports in (("none", silent), ("only the state at rest", resting))
+        if ports
     ]
-    ports = ", ".join(map(str, known.reporting))
-    check(not left, f"a DeviceUpdate of a driven motor for each of {ports}", ", ".join(came))
+    expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
+    check(not left, expected, "; ".join(came))
+
+
+def _list(ports: Iterable[int]) -> str:
+    return ", ".join(map(str, ports))
 
 
 @requirement("devices.only-configured")
