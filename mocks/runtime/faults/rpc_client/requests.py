@@ -299,3 +299,12 @@ class RemembersResults(Client):
         if method not in self.known:
             self.known[method] = await super().call(method, params, patience)
         return self.known[method]
+
+
+@fault("notifies-only-when-idle", violates="rpc.notification-form", subtle=True)
+class NotifiesOnlyWhenIdle(Client):
+    """Drops notifications while calls wait."""
+
+    async def notify(self, method: str, params: list[Any]) -> None:
+        if not self.waiting:
+            await super().notify(method, params)
