@@ -40,6 +40,13 @@ async def test_one_buffer_each(iut: Iut) -> None:
             "a buffer for each peripheral",
             f"there are {', '.join(buffer.name for buffer in every)}",
         )
+        # A UID of more than 64 bits it need not take.
+        answer = await tester.ask("connect", type="arm", uid=str(uid + 2**80))
+        told = answer.result.get("buffer") if isinstance(answer.result, dict) else None
+        if answer.ok and isinstance(told, str):
+            tester.names.add(told)
+            expected = f"another buffer for a UID that differs from {uid} in its 81st bit"
+            check(told != first.name, expected, f"both have {told[:80]}")
         before = {buffer.name: await buffer.fill() for buffer in every}
         await tester.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
         await tester.tested("set_read", **second.arguments, params=["speed"])

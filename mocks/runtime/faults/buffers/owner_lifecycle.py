@@ -34,6 +34,14 @@ class UidsOf32Bits(Owner):
         return super().name(type_, str(int(uid) % 2**32))
 
 
+@fault("uids-of-64-bits", violates="buffers.one-each", subtle=True)
+class UidsOf64Bits(Owner):
+    """Knows a peripheral by the lower 64 bits of its UID."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return super().name(type_, str(int(uid) % 2**64))
+
+
 @fault("private-mutex", violates="format.mutex", subtle=True)
 class PrivateMutex(Owner):
     """Waits for a mutex that it looked at before, and never looks at it again."""
