@@ -79,6 +79,7 @@ class Wire:
         )
         self.told: list[str] = []
         """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
+        self._heard = 0  # of what it was told: so many, when it said something last
         self.apart: set[str] = set()
         """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
         self.number = instance.connections
@@ -170,6 +171,11 @@ class Wire:
             if cut is None:
                 await self._link.taken()
             await self._send_pieces(data, (cut or whole)(data))
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The kinds of what was sent to the IUT since it has said something."""
+        return self.told[self._heard :]
 
     def _left_out(self, data: bytes) -> bool:
         """Whether it is for an optional part that the IUT does not have, and so is not sent."""
@@ -348,6 +354,7 @@ class Wire:
                 self._patience.began(self.now)
             self._patience.came(frame.name)
             self.instance.spoke = True
+            self._heard = len(self.told)
             self.received.append(Message(frame.name, frame.value, self.now, index))
             self._pack()
 

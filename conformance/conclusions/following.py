@@ -264,7 +264,8 @@ def _suspect(died: Results, survived: Mapping[str, int]) -> str:
     """The kind of message that most probably kills: it is in these tests, and seldom survived.
 
     The measure is Ochiai's, as for the parts of a program that failing tests have in common. Of
-    what is alike the latest is taken.
+    what is alike the latest is taken; and where each has died behind one of some kinds, without
+    a word in between, it is of these.
     """
     sent = Counter(kind for result in died for kind in set(result["told"]))
     latest = [kind for result in died for kind in result["told"]]
@@ -272,7 +273,8 @@ def _suspect(died: Results, survived: Mapping[str, int]) -> str:
     def suspicion(kind: str) -> tuple[float, int]:
         return sent[kind] ** 2 / (sent[kind] + survived.get(kind, 0)), latest.index(kind)
 
-    return max(sent, key=suspicion, default="")
+    behind = [set(result["death"]["unanswered"]) for result in died]
+    return max(set.intersection(*behind) or sent, key=suspicion, default="")
 
 
 def _failed_before(result: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:

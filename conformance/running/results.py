@@ -207,6 +207,7 @@ def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str,
         yield {
             "how": how,
             "after": session.told[-1] if session.told else "",
+            "unanswered": session.unanswered,
             "events": len(session.events),
             "said": session.instance.said,
             "behind": _behind(session) if how == RESET else "",

@@ -21,6 +21,7 @@ ROOT, ON_IT, FAR, OTHER = (
 DEATH = {
     "how": "was killed by SIGSEGV",
     "after": "Touch",
+    "unanswered": [],
     "events": 7,
     "said": "panic: no port",
     "behind": "",

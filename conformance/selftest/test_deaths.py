@@ -164,6 +164,18 @@ def test_a_death_is_after_the_message_that_is_seldom_survived() -> None:
     assert death["tests"] == ["a", "b"]
 
 
+def test_a_death_is_after_what_was_not_answered_any_more() -> None:
+    """What was sent before the last sign of life is not what it has died of, however rare."""
+    told = ["Handshake", "USD", "Touch"]
+    results = [
+        result("a", FAR, told=told, death={**DEATH, "unanswered": ["Touch"]}),
+        *(result(f"d{n}", ROOT, "pass", told=["Touch"]) for n in range(9)),
+    ]
+    settle(results)
+    [death] = [cause for cause in made(results) if cause["kind"] == "death"]
+    assert death["what"] == "the IUT was killed by SIGSEGV after it was sent Touch"
+
+
 def test_what_is_found_at_a_death_may_follow_from_it() -> None:
     found = [{**finding(OTHER, 5), "at_death": True}, finding(OTHER, 4)]
     settle([result("a", FAR, death=DEATH, findings=found)])
