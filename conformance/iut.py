@@ -214,7 +214,7 @@ class Iut:
         Flooded where the IUT has flooded sessions often enough.
         """
         if program is not None:
-            self._require(program)
+            self.require(program)
         if self.testbed.patience.floods.endless:
             raise Flooded(f"the IUT was not tried: it floods in {ENOUGH} sessions and more", 1)
         if self.configuration.fixed and self.testbed.busy:
@@ -327,7 +327,8 @@ class Iut:
         ):
             yield session
 
-    def _require(self, program: str) -> None:
+    def require(self, program: str) -> None:
+        """Raise NotExercised where the IUT cannot be asked to run this program."""
         command = " ".join(self.configuration.command)
         if program not in self.configuration.programs or "{program}" not in command:
             raise NotExercised(

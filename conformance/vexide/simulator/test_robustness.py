@@ -15,6 +15,7 @@ from conformance.vexide.commands import START, adapted, competition, hello, moto
 from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.plain import (
     opened,
+    own_program,
     port_form,
     refused_form,
     said_once,
@@ -23,6 +24,8 @@ from conformance.vexide.simulator.plain import (
 )
 from conformance.vexide.simulator.reading import (
     GREETING,
+    goes_on,
+    runs,
     serial_bytes,
     serial_until,
 )
@@ -212,6 +215,37 @@ async def test_undefined_command(iut: Iut, command: str) -> None:
 async def test_undefined_command_while_running(iut: Iut, command: str) -> None:
     """A command whose effect is not settled keeps the session while the program runs."""
     await undisturbed(iut, UNDEFINED[command], next(iter(UNDEFINED[command])))
+
+
+WHILE_RUNNING = {
+    "competition.update": competition(enabled=False, mode="Auto"),
+    "controller.raw-replaces-uuid": raw(axis1=127, button_a=True),
+    "controller.uuid-replaces-raw": {"ControllerUpdate": {"UUID": "0" * 32}},
+    "battery.set-capacity": {"SetBatteryCapacity": {"capacity": 7.0}},
+    "touch.registered": touch(10, 10, "Pressed"),
+    "sdcard.unmounted": {"USD": {"root": None}},
+}
+"""By what it violates to die of them: commands that a user gives at any time."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(each, marks=requirement(name)) for name, each in WHILE_RUNNING.items()],
+    ids=list(WHILE_RUNNING),
+)
+async def test_survives_while_running(iut: Iut, command: Any) -> None:
+    """A command ends no session, whatever the program that runs shows of it."""
+    name = next(iter(command))
+    silent = not (await own_program(iut)).ran
+    async with opened(iut) as session:
+        await start(session, motor(session, 1), requirement=SETUP)
+        await runs(session, "quiet" if silent else "program")
+        await session.send(command)
+        await session.until_closed("quiet")
+        await session.unharmed(f"{name} while the program runs")
+        await goes_on(session)
+    # That it lives is not yet what is asked for.
+    iut.require("probe")
 
 
 @requirement("encoding.externally-tagged")

@@ -202,6 +202,16 @@ class CompetitionOnce(Simulator):
             super().compete(content)
 
 
+@fault("dies-when-disabled", violates="competition.update", subtle=True)
+class DiesWhenDisabled(Simulator):
+    """Dies of a CompetitionMode that disables the robot while the program runs."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        if self.started and not content["enabled"]:
+            raise RuntimeError("no state is kept of a disabled robot")
+        super().compete(content)
+
+
 @fault("hundred-commands", violates="competition.update", subtle=True)
 class HundredCommands(Simulator):
     """Takes the first hundred commands while the program runs, and no more."""
