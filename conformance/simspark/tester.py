@@ -81,7 +81,9 @@ async def asked(session: Session, operation: str) -> Answer:
         await session.until_closed(session.seconds("quiet"))
         await session.unharmed("what it was told")
         waited = session.now - before
-        if not kept(session) or session.ended or waited < session.seconds("response"):
+        if isinstance(none, Inconclusive) and (
+            not kept(session) or session.ended or waited < session.seconds("response")
+        ):
             raise
         mute.add(operation)
         expected = f"it to answer the operation {operation!r}, as it did before"

@@ -160,6 +160,9 @@ async def test_groups_of_nothing_in_sight(iut: Iut) -> None:
                 "(GYR (n torso) (rt 0 -0.00 1e-05))"
             )
         )
+        nothing = f"(time (now 11.02))(GS)(See )(HJ (n {tester.hinge}) (ax 33.50))"
+        await tester.session.send(expressions(nothing))
+        await tester.knows_if_it_can(33.5, "nothing in sight, in the same group")
         await tester.goes_on("a group without anything in sight")
 
 

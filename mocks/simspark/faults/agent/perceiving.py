@@ -52,6 +52,17 @@ class LeavesOffAtTheUnknown(Agent):
         super().heed(frame)
 
 
+@fault("leaves-off-at-nothing-in-sight", violates="text.unknown-ignored", subtle=True)
+class LeavesOffAtNothingInSight(Agent):
+    """Reads a group up to a look that shows nothing."""
+
+    def heed(self, frame: Frame) -> None:
+        if isinstance(frame.value, list):
+            read = takewhile(lambda item: item != ["See"], frame.value)
+            frame = replace(frame, value=list(read))
+        super().heed(frame)
+
+
 @fault("leaves-off-at-unknown-hinges", violates="text.unknown-ignored", subtle=True)
 class LeavesOffAtUnknownHinges(Agent):
     """Reads a group up to the first hinge that its own robot does not have."""
