@@ -167,7 +167,9 @@ class Patience:
         have been missed for one of these; and never fewer than such messages have taken in the run.
         """
         known = self._sought if certain else self._missed
-        if any(
+        # What decides the basis itself is no consequence of it, whatever else its absence violates.
+        decides = bool(self.basis) and self.basis in requirements
+        if not decides and any(
             self.rests(requirement)
             or (not certain and self.hopeless((*self.presumed(requirement), presumes), names))
             for requirement in requirements
