@@ -14,8 +14,8 @@ ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # the answer to that key in RFC 6455, s
 
 
 def sensors(token: str) -> dict[str, str]:
-    told = {"1-TouchSensorMode-TOUCH": "1", "A-LARGE_MOTORDEGREE": "-360", "12-GYRO": "0.5"}
-    return {"token": token, **told}
+    motors = {"A-LARGE_MOTORDEGREE": "-360", "D-MEDIUM_MOTORDEGREE": "0"}
+    return {"token": token, "1-TouchSensorMode-TOUCH": "1", "12-GYRO": "0.5", **motors}
 
 
 def address(iut: Iut, name: str, example: str) -> str:
@@ -53,6 +53,21 @@ async def test_posted(iut: Iut, known: bool) -> None:
                 taken = message.name != "Refusal"
                 check(taken, "sensor data to be taken", "it was refused", message.event)
         await (await robot.register()).taken()
+
+
+@requirement("running.patient")
+async def test_running_meanwhile(iut: Iut) -> None:
+    """Sensor data that comes while a program runs is no push: the robot is seen to run on."""
+    path = address(iut, "sensor_path", "/rest/sensorlogging")
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        await robot.fetch()
+        seen = await tester.becomes(robot, "state", "running", "response")
+        check(seen == "running", "a robot that got its program to be running", f"it is {seen}")
+        exchange = await robot.ask(path, sensors(robot.token))
+        await exchange.session.expect(within="response")
+        seen = await tester.becomes(robot, "state", "waiting", "quiet")
+        check(seen == "running", "it to run on, as sensor data is no push", f"it is {seen}")
 
 
 @requirement("sensors.accepted")

@@ -7,7 +7,7 @@ from conformance.codec import Frame
 from conformance.openroberta.codec import response
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
-from mocks.openroberta.known_robot import KnownRobot, Program
+from mocks.openroberta.known_robot import KnownRobot, Program, Step
 from mocks.openroberta.lab import BINARY, Lab
 from mocks.openroberta.user import version
 
@@ -208,6 +208,26 @@ class SensorsOfNinePorts(Lab):
 
     def sensor_post(self, value: Any) -> Any:
         beyond = any(name[:2].isdigit() for name in value.get("json") or {})
+        return self.refusal(500) if beyond else super().sensor_post(value)
+
+
+@fault("sensors-end-programs", violates="running.patient", subtle=True)
+class SensorsEndPrograms(Lab):
+    """Takes a robot that sends sensor data for one that runs no program any more."""
+
+    def sensed(self, data: Any) -> None:
+        super().sensed(data)
+        robot = self.robots.get(str(data.get("token"))) if isinstance(data, dict) else None
+        if robot and robot.step is Step.RUNNING:
+            self.back(robot)
+
+
+@fault("sensors-of-two-motors", violates="sensors.accepted", subtle=True)
+class SensorsOfTwoMotors(Lab):
+    """Refuses sensor data of other motors than A and B."""
+
+    def sensor_post(self, value: Any) -> Any:
+        beyond = any(name[0] in "CD" for name in value.get("json") or {} if name)
         return self.refusal(500) if beyond else super().sensor_post(value)
 
 
