@@ -48,6 +48,13 @@ def test_what_lacks_for_what_is_presumed_is_not_waited_for_in_full_unless_any_ha
     assert patience.seconds_for(PONG, 2, ["pong.number"]) == 2
 
 
+def test_what_rests_on_the_basis_is_awaited_briefly_but_not_by_what_decides_that_itself() -> None:
+    presumed = {"pong.number": ["pong.each"]}
+    patience = Patience(lambda name: presumed.get(name, []), basis="pong.each")
+    assert patience.seconds_for(PONG, 2, ["pong.number"]) < 2
+    assert patience.seconds_for(PONG, 2, ["pong.number", "pong.each"]) == 2
+
+
 def test_what_is_late_is_told_from_what_never_comes_until_much_never_came() -> None:
     patience = Patience()
     for number in range(OFTEN):
