@@ -126,6 +126,19 @@ class DevicesOfTheHandshakeOnly(Frontend):
             await super().user_configures(args)
 
 
+@fault("devices-until-ready", violates="setup.starting-state", subtle=True)
+class DevicesUntilReady(Frontend):
+    """Starts once its user wants to; sends no device that is configured while it waits for that."""
+
+    def set_up(self) -> None:
+        self.wanted = False
+        super().set_up()
+
+    async def user_configures(self, args: dict[str, Any]) -> Any:
+        if not self.is_ready:
+            await super().user_configures(args)
+
+
 @fault("starts-at-once", violates="start.waits-for-ready")
 class StartsAtOnce(Frontend):
     """Sends StartExecution at the end of its setup, without waiting for Ready."""
