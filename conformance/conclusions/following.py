@@ -49,13 +49,7 @@ def _settle_cuts(results: Results, cut: str) -> None:
     mine = [result for result in bad if result["requirement"] == cut and _only_cut(result)]
     if not mine:
         return
-    whole = {result["requirement"] for result in bad if not result["apart"]}
-    whole |= {
-        finding["requirement"]
-        for result in results
-        for finding in result["findings"]
-        if not (finding["follows"] or result["apart"])
-    }
+    whole = _violated_whole(results)
     for result in results:
         for finding in result["findings"]:
             if finding["requirement"] not in (cut, *whole):
@@ -66,6 +60,17 @@ def _settle_cuts(results: Results, cut: str) -> None:
 
 def _only_cut(result: Mapping[str, Any]) -> bool:
     return bool(result["apart"]) and LONG not in result["apart"]
+
+
+def _violated_whole(results: Results) -> set[str]:
+    """What is violated also where one read may have taken each message whole, by itself."""
+    whole = [result for result in results if not result["apart"]]
+    return {result["requirement"] for result in whole if result["verdict"] in VIOLATIONS} | {
+        finding["requirement"]
+        for result in whole
+        for finding in result["findings"]
+        if not finding["follows"]
+    }
 
 
 def _settle_bases(results: Results) -> None:
@@ -80,6 +85,7 @@ def _settle_bases(results: Results) -> None:
 
 def _settle_sessions(results: Results, protocol: Protocol) -> None:
     """What violates a requirement where the same session violates one that it presumes."""
+    cut, whole = protocol.segmentation_requirement, _violated_whole(results)
     for result in results:
         found = result["findings"]
         for finding in found:
@@ -94,11 +100,14 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
                 finding["follows"] = finding["follows"] or decided * root
         if result["verdict"] not in VIOLATIONS or result["explains"]:
             continue
-        # What is found of a death explains nothing that was done to bring it about.
+        # What is found of a death, or of what was sent in pieces, explains no test for that.
+        only_cut = result["requirement"] == cut and _only_cut(result)
         elsewhere = (
             finding
             for finding in found
-            if not finding["at_death"] and finding["requirement"] != result["requirement"]
+            if finding["requirement"] != result["requirement"]
+            and not finding["at_death"]
+            and (not only_cut or finding["requirement"] in whole)
         )
         if follows := _explained(result["requirement"], elsewhere, protocol):
             said = next(entry["message"] for entry in found if entry["requirement"] == follows)

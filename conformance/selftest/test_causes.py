@@ -212,6 +212,19 @@ def test_what_fails_only_where_a_read_may_not_take_it_whole_follows() -> None:
     assert [each["verdict"] for each in results] == ["fail", "inconclusive", "fail", "fail"]
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_is_found_of_what_came_in_pieces_follows_from_that(elsewhere: bool) -> None:
+    """Not where it is found of whole messages, too: then it is what both rest on."""
+    rested = "setup.commands-handled"
+    found = [finding(rested, 3)]
+    results = [result("cut", CUT, apart=["in pieces"], findings=found)]
+    results += [result("whole", ROOT, "pass", findings=[finding(rested, 3)])] * elsewhere
+    settle(results, protocols.load("vexide"))
+    assert [results[0]["follows"], found[0]["follows"]] == (
+        [rested, ""] if elsewhere else ["", CUT]
+    )
+
+
 def test_what_is_long_may_be_what_is_wrong() -> None:
     """Where only long messages show that it matters how they are cut, their length may matter."""
     results = [result("a", CUT, apart=[LONG]), result("b", "framing.long-lines", apart=[LONG])]
