@@ -17,13 +17,14 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
 from conformance.running.patience import counting, in_time
-from conformance.runtime.memory import catalog
+from conformance.runtime.memory import catalog, lists
 from conformance.runtime.memory.bits import observed
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
+from conformance.runtime.memory.lists import Lists
 from conformance.runtime.tester import has_answered, patience
 from conformance.session import Session
 from conformance.verdicts import (
@@ -40,7 +41,6 @@ ONE = "one.yaml"  # of a single peripheral
 _read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
 _WAITS = 3  # times that a list is asked for again that may have failed for another's buffer
-_LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
 
 
 def catalogs() -> Path:
@@ -78,6 +78,19 @@ class Tester:
 
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
+        others: Lists = self.iut.memory.setdefault(lists.NAME, Lists())
+        if operation == "list":
+            with others.one():
+                return await self._asked(operation, **arguments)
+        for _ in range(lists.AGAIN):
+            before = others.quiet
+            answer = await self._asked(operation, **arguments)
+            if answer.ok or (before is not None and before == others.quiet):
+                break
+        return answer
+
+    async def _asked(self, operation: str, **arguments: Any) -> Answer:
+        """The same, whatever else is under way."""
         instance = self.session.instance
         limit, waits = patience(self.session), ""
         try:
@@ -108,7 +121,7 @@ class Tester:
             self._waits -= 1
             if self._waits < 0:
                 raise Hindered(waits)
-            return await self.ask(operation, **arguments)
+            return await self._asked(operation, **arguments)
         return answer
 
     async def _nothing_is_stuck(self) -> None:
@@ -126,21 +139,11 @@ class Tester:
                     ) from None
 
     def _waits_for_others(self) -> str:
-        """Why a list may wait: a buffer of another program is locked; empty where none is.
-
-        It is only looked at: where the mutex is in it, is known only if its layout is the IUT's.
-        Most have it at one place in all types, so that not every layout need be known.
-        """
-        template = self.session.instance.configuration.value("buffer_name")
-        known = [*self._layouts.values()]
-        for type_ in self.catalog if known else ():
-            place = self._layouts.get(type_, known[0])["mutex"]
-            pattern = template.replace("{type}", type_).replace("{uid}", "*")
-            for path in memory.FOLDER.glob(pattern):
-                with contextlib.suppress(OSError):
-                    if path.name not in self.names and any(place.of(path.read_bytes())[:_LOCK]):
-                        return f"'list' may wait for {path.name}, which another program has locked"
-        return ""
+        return lists.waits_for(
+            self.session.instance.configuration.value("buffer_name"),
+            {type_: self._layouts.get(type_) for type_ in self.catalog},
+            self.names,
+        )
 
     async def tested(self, operation: str, **arguments: Any) -> Answer:
         """Run an operation that a test is about. Raises Violation where it fails."""
