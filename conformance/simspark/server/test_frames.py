@@ -39,11 +39,7 @@ async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) ->
 
 
 async def _shows(watch: Watch, left: int, right: int, how: str) -> None:
-    await watch.until(
-        lambda view: view.value("score_left") == left and view.value("score_right") == right,
-        f"show the score {left} to {right}, which was set by {how}",
-        now=lambda view: f"it is {view.state.get('score_left')} to {view.state.get('score_right')}",
-    )
+    await watch.scores(left, right, f", which was set by {how}")
 
 
 def _score(left: int, right: int) -> bytes:

@@ -5,11 +5,13 @@ import re
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+A_WHILE = 2.5  # seconds in which a score is to stay as it is
 
 
 @requirement("play-mode.set")
@@ -142,6 +144,22 @@ async def test_score(iut: Iut) -> None:
 
 
 @requirement("score.set")
+@lasting
+async def test_score_stays(iut: Iut) -> None:
+    """A score that was set is the same after a while in which nobody plays."""
+    async with watching(iut) as watch:
+        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
+        seen: set[tuple[object, object]] = set()
+
+        def changes(view: View) -> bool:
+            seen.add((view.value("score_left"), view.value("score_right")))
+            return len(seen) > 1
+
+        stays = await watch.never(changes, A_WHILE)
+        check(stays, "the score to stay 2 to 1", "it changed by itself")
+
+
+@requirement("score.set")
 async def test_score_of_the_second_half(iut: Iut) -> None:
     """The score is that of the same teams once they may have changed their sides."""
     async with watching(iut) as watch:
@@ -158,11 +176,7 @@ async def test_score_of_the_second_half(iut: Iut) -> None:
 
 async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
     await watch.command(command)
-    await watch.until(
-        lambda view: (view.value("score_left"), view.value("score_right")) == (left, right),
-        f"show the score {left} to {right} after {command}",
-        now=lambda view: f"it is {view.state.get('score_left')} to {view.state.get('score_right')}",
-    )
+    await watch.scores(left, right, f" after {command}")
 
 
 @requirement("ack.form")

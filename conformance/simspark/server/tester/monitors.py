@@ -154,6 +154,29 @@ class Watch:
             raise Inconclusive(otherwise)
         return True
 
+    async def scores(self, left: int, right: int, how: str) -> None:
+        """Raise Violation unless the score comes to be this one, of score.set where none stays.
+
+        ``how`` completes "expected the states to show the score …".
+        """
+
+        def score(view: View) -> tuple[Any, Any]:
+            return view.value("score_left"), view.value("score_right")
+
+        try:
+            await self.until(
+                lambda view: score(view) == (left, right),
+                f"show the score {left} to {right}{how}",
+                now=lambda view: "it is {} to {}".format(*score(view)),
+            )
+        except Violation as wrong:
+            shown = score(self.view)
+            if not await self.never(
+                lambda view: score(view) != shown, self.session.seconds("quiet")
+            ):
+                wrong.requirement = "score.set"
+            raise
+
     async def obeys(self, after: str, requirement: str | None = None) -> None:
         """Raise Violation unless a command, the score, still has its effect."""
         goals = next(_scores)

@@ -178,6 +178,24 @@ class ScoresOfSevenBits(Server):
         self.world.score = {side: goals & 127 for side, goals in self.world.score.items()}
 
 
+@fault("score-runs", violates="score.set")
+class ScoreRuns(Server):
+    """Gives the left team a goal in every fifth cycle."""
+
+    every = 5
+
+    def cycle(self) -> None:
+        super().cycle()
+        self.world.score["left"] += self.cycles % self.every == 0
+
+
+@fault("score-creeps", violates="score.set", subtle=True)
+class ScoreCreeps(ScoreRuns):
+    """Gives the left team a goal every two seconds."""
+
+    every = 100
+
+
 @fault("score-never-zero", violates="score.set", subtle=True)
 class ScoreNeverZero(Server):
     """Does not set a score back to 0."""
