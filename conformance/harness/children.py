@@ -11,6 +11,8 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
+_TURNS = 3  # of the event loop, in which what a program has said last is read
+
 
 class Child:
     """A program that was started, in a session of its own."""
@@ -40,11 +42,14 @@ class Child:
         code = self._process.wait()
         # Once the loop is closed nobody waits any more.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._end, code)
+            loop.call_soon_threadsafe(self._end, loop, code, _TURNS)
 
-    def _end(self, code: int) -> None:
-        self.returncode = code
-        self._ended.set()
+    def _end(self, loop: asyncio.AbstractEventLoop, code: int, turns: int) -> None:
+        if turns:
+            loop.call_soon(self._end, loop, code, turns - 1)
+        else:
+            self.returncode = code
+            self._ended.set()
 
     async def wait(self) -> int | None:
         await self._ended.wait()
