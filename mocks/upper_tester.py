@@ -71,7 +71,7 @@ async def _answer(line: bytes, operations: Mapping[str, Operation], stream: Stre
                 answer |= {"result": result.result, "warnings": result.warnings}
     except Refused as refused:
         answer = {"ok": False, "error": refused.error}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         answer = {"ok": False, "error": str(error) or type(error).__name__}
     number = request.get("id") if isinstance(request, dict) else None
     stream.write(json.dumps({"id": number, **answer}).encode() + b"\n")

@@ -12,6 +12,7 @@ from conformance.definitions import protocols
 from conformance.harness.links import free_port
 from conformance.judging.judge import Judge
 from conformance.selftest.standing import DEADLINE, ask, mock
+from conformance.simspark import messages
 from conformance.simspark.sexp import read
 from conformance.simspark.view import View
 from mocks.simspark.agent_port import SEEN, Agent
@@ -279,3 +280,9 @@ def test_a_ball_spins_as_it_rolls_until_its_velocity_is_set() -> None:
     pitch.seconds(0.1)
     assert ball.axes == turned
     assert pitch.judge.findings == []
+
+
+def test_a_mesh_without_a_name_is_no_ball() -> None:
+    view = View()
+    view.take(read(messages.full(messages.state(0), "(nd StaticMesh (load))").encode()))
+    assert view.ball() is None

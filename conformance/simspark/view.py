@@ -73,6 +73,6 @@ class View:
             return None
         for node, pose in zip(self.scene.nodes, self.poses, strict=True):
             for name, *values in node.leaves:
-                if name == "load" and "ball" in str(values[0]).lower():
+                if name == "load" and "ball" in str(values[:1]).lower():
                     return pose[12], pose[13], pose[14]
         return None
