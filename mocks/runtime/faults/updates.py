@@ -336,15 +336,15 @@ class TiredOfRepeating(Publisher):
             super().write(data)
 
 
-@fault("forty-updates", violates="update.changed", subtle=True)
-class FortyUpdates(Publisher):
-    """Ends after forty updates, which are four seconds."""
+@fault("thirty-updates", violates="update.changed", subtle=True)
+class ThirtyUpdates(Publisher):
+    """Ends after thirty updates, which are three seconds."""
 
     sent = 0
 
     def update(self) -> None:
         self.sent += 1
-        if self.sent <= 40:
+        if self.sent <= 30:
             super().update()
 
 
