@@ -45,6 +45,15 @@ def beyond(bit: int, inside: bytes) -> bytes:
     return ((1 << bit) + len(begun)).to_bytes(LENGTH.size, "big") + begun + inside
 
 
+def taken_in_full(bit: int, inside: bool) -> None:
+    """Raise Violation where what stands in such a message was taken for one, by its effect."""
+    check(
+        not inside,
+        f"a length of {1 << bit:#x} and more to be taken in full",
+        "what stands in that message was taken before all of it had come",
+    )
+
+
 def memory(session: Session) -> int:
     """The largest size in bytes that the IUT's process has had in memory; 0 if unknown."""
     process = session.instance.process

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import check, compared, lasting, requirement
+from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile
@@ -89,11 +89,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
         inside = bytes_of(tester.group(angle=66.5))
         await tester.session.send_bytes(hostile.beyond(bit, inside))
         if not await tester.session.until_closed("quiet") and kept(tester.session):
-            check(
-                (await tester.hinges()).get(tester.hinge) != 66.5,
-                f"a length of {1 << bit:#x} and more to be taken in full",
-                "what stands in that message was taken before all of it had come",
-            )
+            hostile.taken_in_full(bit, (await tester.hinges()).get(tester.hinge) == 66.5)
 
 
 @lasting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.cases import check, compared, lasting, requirement
+from conformance.cases import compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, messages
@@ -94,11 +94,7 @@ async def test_all_bits_of_a_length(iut: Iut, bit: int) -> None:
         inside = tester.bytes_of(tester.partial(more="(score_left 93)(score_right 94)"))
         await tester.session.send_bytes(hostile.beyond(bit, inside))
         if not await tester.session.until_closed("quiet") and kept(tester.session):
-            check(
-                (await tester.state()).get("score_right") != 94,
-                f"a length of {1 << bit:#x} and more to be taken in full",
-                "what stands in that message was taken before all of it had come",
-            )
+            hostile.taken_in_full(bit, (await tester.state()).get("score_right") == 94)
 
 
 @requirement("robustness.empty-message")
