@@ -211,6 +211,15 @@ class NewestPushOnly(Lab):
         return await super().push(data, served)
 
 
+@variant("oldest-push-first", of="robustness.repeated-push")
+class OldestPushFirst(Lab):
+    """Tells the older of two pushes that are held, and the newer one to repeat."""
+
+    def want(self, robot: KnownRobot, command: str) -> None:
+        robot.pushes.reverse()
+        super().want(robot, command)
+
+
 @variant("no-content", of="sensors.accepted")
 class NoContent(Lab):
     """Answers sensor data with status 204."""

@@ -247,13 +247,13 @@ class BackWithoutPrograms(Lab):
             super().want(robot, command)
 
 
-@fault("first-push-counts", violates="robustness.repeated-push")
-class FirstPushCounts(Lab):
-    """Tells the older of two pushes, and the newer one to repeat."""
+@fault("two-pushes-repeat", violates="robustness.repeated-push")
+class TwoPushesRepeat(Lab):
+    """Tells a robot that pushes twice to repeat with both."""
 
     def want(self, robot: KnownRobot, command: str) -> None:
-        robot.pushes.reverse()
-        super().want(robot, command)
+        several = sum(not push.done() for push in robot.pushes) > 1
+        super().want(robot, "repeat" if several else command)
 
 
 @fault("older-push-hangs", violates="robustness.repeated-push", subtle=True)
