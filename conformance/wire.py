@@ -24,6 +24,7 @@ ONE_READ = 1024  # bytes that any program takes in one read, if they are there
 APART = (LONG, IN_PIECES, TOGETHER) = ("at length", "in pieces", "several messages in one write")
 """How messages are sent that one read need not take whole, and one by one."""
 PART = "a part of a message"
+BREAK = "a reset of a connection"
 _LARGE = 512  # bytes of messages that are packed once so many newer ones have come:
 _NEW = 64
 _IN_PIECES = 0.2  # seconds for the pieces of one write: a peer may not wait long for the rest,
@@ -78,7 +79,10 @@ class Wire:
             conversation=instance.conversation,
         )
         self.told: list[str] = []
-        """The kinds of what was sent to the IUT until it closed its side: names, or NOISE."""
+        """The kinds of what was sent to the IUT until it closed its side: names, or NOISE.
+
+        Behind them a BREAK, where that was done to it.
+        """
         self._heard = 0  # of what it was told: so many, when it said something last
         self.apart: set[str] = set()
         """How it sent what counts only if a program reads on, or again: `APART`; mostly not."""
@@ -249,6 +253,7 @@ class Wire:
         self._leaving = True
         await self._part(reset)
         if reset:
+            self.told.append(BREAK)
             self._link.break_off()
         else:
             self._link.finish()

@@ -204,10 +204,15 @@ def _deaths(sessions: tuple[Session, ...], result: Result) -> Iterator[dict[str,
         if not (how := session.death):
             continue
         decided = result.verdict in (*VIOLATIONS, Verdict.INCONCLUSIVE)
+        # One process has died of what was sent on any of its connections.
+        died = bool(session.instance.process and session.instance.process.death)
+        with_it = [one for one in sessions if one.instance is session.instance]
         yield {
             "how": how,
             "after": session.told[-1] if session.told else "",
-            "unanswered": session.unanswered,
+            "unanswered": [
+                kind for one in (with_it if died else [session]) for kind in one.unanswered
+            ],
             "events": len(session.events),
             "said": session.instance.said,
             "behind": _behind(session) if how == RESET else "",

@@ -236,3 +236,5 @@ async def test_clients_that_break_off(iut: Iut) -> None:
             async with _next(iut, instance, before) as session:
                 await session.send_bytes(rest)
                 await session.break_off()
+        async with _next(iut, instance, "another that reset its connection"):
+            pass

@@ -194,6 +194,9 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
             calls = [request(number, sleep, 0.2) for number in range(1, 6)]
             echoes = [request(number, usual(iut), "x" * 20_000) for number in range(20, 60)]
             await session.send(*calls, *echoes, segmentation=whole)
-            await (session.break_off() if how == "resets" else session.finish())
-            await session.until_closed(0.1)
+            if how == "resets":
+                await session.break_off()
+            else:
+                await session.finish()
+                await session.until_closed(0.1)
         await Served(iut, instance, session).anew("a client that left")

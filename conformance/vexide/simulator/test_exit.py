@@ -224,6 +224,8 @@ async def test_a_session_that_breaks_off(iut: Iut) -> None:
             async with iut.connect(running) as session:
                 await make_ready(session)
                 await (session.break_off() if reset else session.close())
+                # One that ends in order, as it may, has the time to.
+                await session.unharmed("the end of a session")
             try:
                 async with another_session(iut, running) as session:
                     await make_ready(session)
