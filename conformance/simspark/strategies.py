@@ -50,10 +50,14 @@ def wrong_commands() -> SearchStrategy[list[Any]]:
 
 @cache
 def perceptors() -> SearchStrategy[list[Any]]:
-    """A group of perceptors of the known forms, in any order."""
+    """A group of perceptors of the known forms, in any order, without quotes and the like."""
     schema = protocols.load("simspark").schemas.schema("agent/known-perceptor.json")
     # Deferred, as it takes long to make, and a run of other tests needs none.
-    return st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12).map(_bounded)
+    return (
+        st.lists(st.deferred(lambda: valid(schema)), min_size=1, max_size=12)
+        .map(_bounded)
+        .map(_plain)
+    )
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,17 @@ def _bounded(value: Any) -> Any:
         if abs(float(value)) > GREATEST:
             return f"{GREATEST:g}"
     return value
+
+
+_SPECIAL = str.maketrans(dict.fromkeys("\"';\\", "-"))
+"""What begins a quoted text or a comment, or is an escape, to many readers of S-expressions.
+
+And an upper tester that tells names as they came would have to escape it in JSON.
+"""
+
+
+def _plain(value: Any) -> Any:
+    return value.translate(_SPECIAL) if isinstance(value, str) else [*map(_plain, value)]
 
 
 def _written(value: Any) -> bool:

@@ -15,6 +15,7 @@ from conformance.simspark.server.tester.agents import (
     playing,
 )
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
+from conformance.verdicts import Violation
 
 
 @dataclass
@@ -47,11 +48,20 @@ class Match:
         )
 
     async def placed(self) -> tuple[Place, Place]:
-        """Put the agent of each team where nothing else is; where they are now."""
+        """Put the agent of each team where nothing else is; where they are now.
+
+        Raises Violation where the left one goes when the right one is put.
+        """
         left, right = self.watch.vacant(-0.45, 0.35), self.watch.vacant(0.45, 0.25)
         await self.put("Left", left)
         await self.put("Right", right)
         await self.watch.settle()
+        if not left.taken(self.watch.view, 0.8):
+            raise Violation(
+                f"the left agent to stay at {left} when the right one is put at {right}",
+                f"nothing is nearer to it than {left.nearest(self.watch.view):.2f} m",
+                "move-agent.right-one",
+            )
         return left, right
 
     async def select_the_other(self, team: str) -> None:
