@@ -7,7 +7,7 @@ from conformance.iut import Iut
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_most
-from conformance.verdicts import Violation
+from conformance.verdicts import Inconclusive, Violation
 
 
 async def answered(tester: RobotsTester, robot: Robot) -> None:
@@ -65,8 +65,8 @@ async def test_not_early(iut: Iut) -> None:
         tester.iut.worth(3 * tester.seconds("push_hold"), "push_hold")
         # "After several seconds": published labs wait for one, and half of one is surely too few.
         soon = min(tester.seconds("offline") / 4, 0.5)
-        late = 1.5 * soon  # what is seen then says nothing of what was so soon
         robot = await tester.linked()
+        decided = False
         for number in range(3):
             exchange = await robot.push()
             seen = await tester.becomes(
@@ -77,14 +77,15 @@ async def test_not_early(iut: Iut) -> None:
             )
             _, latest = at_most(tester, "push_hold")
             answered_at = exchange.asked + await exchange.between("Repeat", 0, latest)
-            seen = (await tester.state(robot))["state"]
-            if exchange.session.now - answered_at < late:
-                expected = "a robot to be waiting just after an answer"
+            seen = await tester.becomes(robot, "state", "offline", soon)
+            took = exchange.session.now - answered_at
+            # That it is offline late says nothing of what was soon.
+            if seen == "waiting" or took < 1.5 * soon:
+                decided = True
+                expected = f"a robot to be waiting {soon:.1f} s after an answer"
                 check(seen == "waiting", expected, f"it is {seen}")
-        seen = await tester.becomes(robot, "state", "offline", soon)
-        if exchange.session.now - answered_at < late:
-            expected = f"a robot to be waiting {soon:.1f} s after an answer"
-            check(seen == "waiting", expected, f"it is {seen}")
+        if not decided:
+            raise Inconclusive(f"it was told only {took:.1f} s after an answer that it is {seen}")
 
 
 @requirement("offline.returns")

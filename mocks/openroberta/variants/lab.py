@@ -220,6 +220,26 @@ class OldestPushFirst(Lab):
         super().want(robot, command)
 
 
+@variant("both-pushes-told", of="robustness.repeated-push")
+class BothPushesTold(Lab):
+    """Tells each of two pushes that are held of a program."""
+
+    def want(self, robot: KnownRobot, command: str) -> None:
+        if not give(robot.pushes, command, command):
+            super().want(robot, command)
+
+
+@variant("offline-at-half", of="offline.not-early")
+class OfflineAtHalf(Lab):
+    """Takes a robot for offline when half of the time is over after which it surely is."""
+
+    def state_of(self, robot: KnownRobot) -> str:
+        silent = asyncio.get_running_loop().time() - robot.seen
+        if robot.step is Step.LINKED and not robot.pushes and silent > self.settings.offline / 2:
+            return "offline"
+        return super().state_of(robot)
+
+
 @variant("no-content", of="sensors.accepted")
 class NoContent(Lab):
     """Answers sensor data with status 204."""
