@@ -13,6 +13,7 @@ class Session(StrEnum):
     OPENED = "opened"
     UNASKED = "answered before it was asked"
     OFFERED = "a Handshake was offered"
+    HURRIED = "a Handshake was offered, and Ready came instead of an answer"
     SHAKEN = "the handshake is finished"
     EXITED = "exited"
 
@@ -34,6 +35,7 @@ class Readiness(StrEnum):
 class Mode(StrEnum):
     """Whether the frontend has chosen a mode."""
 
+    BEFORE = "nothing to choose before the handshake is finished"
     OPEN = "no mode chosen"
     CHOSEN = "a mode chosen"
 
@@ -64,7 +66,9 @@ class Contact(StrEnum):
     HELD = "held"
 
 
-_EARLY = Violates("handshake.nothing-before", "{name} came before the handshake was finished")
+_BEFORE = "{name} came before the handshake was finished"
+_EARLY = Violates("handshake.nothing-before", _BEFORE)
+_HURRIED = Violates("handshake.nothing-before", _BEFORE, Session.HURRIED)
 _FIRST = Violates("handshake.frontend-begins", "the first command is {name}", Frontend.HEARD)
 _LATE = Violates("exit.nothing-after", "{name} came after Exited")
 _UNSIGNED = Violates("signature.sent", "{name} came and no VCodeSig had come before")
@@ -89,6 +93,15 @@ SESSION = Course(
         },
         Session.OFFERED: {
             (FRONTEND, "Handshake"): Session.OFFERED,
+            (SIMULATOR, "Handshake"): Session.SHAKEN,
+            (FRONTEND, ANY): _EARLY,
+            (SIMULATOR, "Ready"): _HURRIED,
+            (SIMULATOR, ANY): _EARLY,
+        },
+        # The text asks for StartExecution after Ready, whatever the simulator has left out.
+        Session.HURRIED: {
+            (FRONTEND, "Handshake"): Session.HURRIED,
+            (FRONTEND, "StartExecution"): Session.HURRIED,
             (SIMULATOR, "Handshake"): Session.SHAKEN,
             (FRONTEND, ANY): _EARLY,
             (SIMULATOR, ANY): _EARLY,
@@ -123,6 +136,10 @@ READINESS = Course(
 MODE = Course(
     "the mode of the competition",
     {
+        Mode.BEFORE: {
+            (FRONTEND, "CompetitionMode"): Mode.CHOSEN,
+            (SIMULATOR, "Handshake"): Mode.OPEN,
+        },
         Mode.OPEN: {
             (FRONTEND, "CompetitionMode"): Mode.CHOSEN,
             (FRONTEND, "StartExecution"): Violates(

@@ -27,6 +27,7 @@ COURSES = courses.COURSES
 
 FULL_BATTERY = 14.0  # Wh
 _EVENTS_OF_EXECUTION = ("Serial", "Exited")
+_UNANSWERED = (Session.OFFERED, Session.HURRIED)
 _LONG = 1000  # characters of a list of extensions, which a small buffer may not hold
 
 
@@ -80,7 +81,7 @@ class Oracle:
         if sender == SIMULATOR and self._session.state is Session.EXITED:
             self.exercised |= {"exit.closes-stream", "exit.nothing-after"}
         # It may refuse every other version, and whoever says more than its Handshake.
-        due = self._session.state is Session.OFFERED and self._compatible and self._lines == 1
+        due = self._session.state in _UNANSWERED and self._compatible and self._lines == 1
         if sender == SIMULATOR and due:
             what = "the stream ended, and the Handshake of version 1 was not answered"
             yield Finding("handshake.answered", what)
@@ -140,7 +141,7 @@ class Oracle:
                 "handshake.version-at-most-offered",
                 f"version {version} was answered to an offer of {self._offered_version}",
             )
-        if met is Session.OFFERED:
+        if met in _UNANSWERED:
             self._agreed = extensions
         for extension in extensions:
             if extension not in self._offered:

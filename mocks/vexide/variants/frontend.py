@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from conformance.codec import Frame
 from conformance.vexide.codec import name_of
 from mocks.deviations import variant
 from mocks.streams import Stream
@@ -25,6 +26,21 @@ class LooksFirst(Frontend):
     async def connect(self, address: str) -> Stream:
         await (await super().connect(address)).closed()
         return await super().connect(address)
+
+
+@variant("starts-upon-early-ready", of="handshake.nothing-before")
+class StartsUponEarlyReady(Frontend):
+    """Sends StartExecution upon a Ready that comes instead of the simulator's Handshake."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name == "Ready" and not self.is_ready:
+            self.ready(None)
+        else:
+            super().take(frame)
+
+    async def user_starts(self, args: dict[str, Any]) -> Any:
+        self.wanted = True
+        self.start_if_wanted()
 
 
 @variant("touch-told-at-first", of="touch.single")
