@@ -157,6 +157,8 @@ async def test_wide_integers(iut: Iut) -> None:
         wide = [value for value in VALUES["integers"] if abs(value) > 2**53]
         for number, value in enumerate(wide, 1):
             error, result = await echo.call(session, number, value)
+            if error is None:
+                check_success((error, result), [value], f"echo of {value}", "rpc.values")
             same = isinstance(result, list) and [type(v) for v in result] == [int]
             came = shown(result) if error is None else f"the error {shown(error)}"
             check(same and result == [value], f"{value} to come back from echo", f"{came} came")

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
+
 from conformance import generation
 from conformance.cases import absent, check, explore, however_cut, lasting, requirement
 from conformance.definitions.keywords import shown
@@ -283,6 +285,37 @@ async def test_after_a_while(iut: Iut) -> None:
         if await session.until_closed(LONG):
             raise NotExercised("the server closes a connection that is silent for a while")
         await call(session, 2, usual(iut))
+
+
+@requirement("rpc.each-answered")
+@lasting
+async def test_slow_call(iut: Iut) -> None:
+    """A call that takes its time is answered, in whatever way, although nothing comes meanwhile."""
+    async with iut.session() as session:
+        sleep = await sleeping(iut, session)
+        await session.send(request(1, sleep, LONG))
+        within = LONG + session.seconds("response")
+        await session.expect(RESPONSE, within=within, to=f"to a call of {LONG} s")
+
+
+@requirement("rpc.each-answered")
+@pytest.mark.parametrize("place", ["first", "last"])
+async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
+    """A client that waits has its response also where another one leaves meanwhile."""
+    async with (
+        not_the_first(iut),
+        iut.instance() as instance,
+        iut.connect(instance) as one,
+        iut.connect(instance) as other,
+    ):
+        waits, leaves = (one, other) if place == "first" else (other, one)
+        sleep = await sleeping(iut, one)
+        await leaves.send(request(1, usual(iut)))
+        await leaves.taken()
+        await waits.send(request(2, sleep, 0.2))
+        await waits.taken()
+        await leaves.close()
+        await waits.expect(RESPONSE, to="to its request while another client leaves")
 
 
 @requirement("rpc.each-answered")

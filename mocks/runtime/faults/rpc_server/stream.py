@@ -1,5 +1,6 @@
 """Faults of the RPC server in what it takes from the stream, and what it does not survive."""
 
+import asyncio
 import time
 from typing import Any, ClassVar
 
@@ -305,3 +306,33 @@ class DeafAfterThreeSeconds(Server):
     def take(self, frame: Frame) -> None:
         if time.monotonic() < self.began + 3:
             super().take(frame)
+
+
+@fault("a-second-for-everything", violates="rpc.each-answered", subtle=True)
+class ASecondForEverything(Server):
+    """Closes a connection on which nothing has come for a second, also while a call runs."""
+
+    taken = 0
+
+    def take(self, frame: Frame) -> None:
+        super().take(frame)
+        self.taken += 1
+        asyncio.get_running_loop().call_later(1, self.close_after, self.taken)
+
+    def close_after(self, taken: int) -> None:
+        if taken == self.taken:
+            self.close("nothing comes")
+
+
+@fault("the-last-leaves-as-well", violates="rpc.each-answered", subtle=True)
+class TheLastLeavesAsWell(Server):
+    """Closes, where a client has gone, the connection of the last one as well."""
+
+    all: ClassVar[list[Server]] = []
+
+    async def run(self, stream: Stream) -> None:
+        self.all.append(self)
+        await super().run(stream)
+        self.all.remove(self)
+        for last in self.all[-1:]:
+            last.close("a client has gone")
