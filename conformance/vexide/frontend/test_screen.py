@@ -55,24 +55,30 @@ BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200,
 DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 60}}
 DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
 # Each line of the buffer is four times as long as what 20 pixels take, so that it is the same
-# picture whether stride counts pixels or bytes: white on the left of its first lines, else black,
-# whatever the order of a pixel's bytes is. Where the bottom right corner belongs to it, there is
-# one more column, and one more row.
+# picture whether stride counts pixels or bytes. White and black are so whatever the order of a
+# pixel's bytes is. Where the bottom right corner belongs to it, there is one more column, and one
+# more row.
 _STRIDE, _ROWS, _WHITE_ROWS = 80, 31, 5
 _LINE_OF_BYTES = _STRIDE // 4
-_PIXELS = b"".join(
-    (b"\xff" if column < 8 and line < 4 * _WHITE_ROWS else b"\0") * 4
-    for line in range(_ROWS * _STRIDE // _LINE_OF_BYTES)
-    for column in range(_LINE_OF_BYTES)
-)
-PIXELS = {
-    "CopyBuffer": {
-        "top_left": {"x": 300, "y": 200},
-        "bottom_right": {"x": 316, "y": 230},
+
+
+def _copy(x: int, y: int, *, white: range) -> Any:
+    """Pixels at this place; some of its columns are white in the first lines, the rest is black."""
+    pixels = b"".join(
+        (b"\xff" if column in white and line < 4 * _WHITE_ROWS else b"\0") * 4
+        for line in range(_ROWS * _STRIDE // _LINE_OF_BYTES)
+        for column in range(_LINE_OF_BYTES)
+    )
+    fields = {
+        "top_left": {"x": x, "y": y},
+        "bottom_right": {"x": x + 16, "y": y + 30},
         "stride": _STRIDE,
-        "buffer": base64.b64encode(_PIXELS).decode(),
+        "buffer": base64.b64encode(pixels).decode(),
     }
-}
+    return {"CopyBuffer": fields}
+
+
+PIXELS = _copy(300, 200, white=range(8))
 _CLEAR = {"ScreenClear": {"color": BLACK}}
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
 DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
@@ -149,6 +155,17 @@ async def test_many_drawings(iut: Iut) -> None:
         spots = [Spot(x + 2, y + 2, GREEN, 2) for x, y in places]
         wrong = await _differs(session, spots)
         check(not wrong, f"the screen after {len(spots)} drawings in one write", wrong)
+
+
+@requirement("screen.drawing")
+async def test_another_buffer(iut: Iut) -> None:
+    """A second pixel buffer shows as well, its own pixels at its own place."""
+    async with _cleared(iut) as session:
+        second = _copy(100, 20, white=range(10, 20))
+        await session.send(drawing(PIXELS), drawing(second))
+        left, right = [Spot(102, 22, BLACK), Spot(113, 22, WHITE)], Spot(302, 202, WHITE)
+        wrong = await _differs(session, [*left, right, Spot(313, 202, BLACK)])
+        check(not wrong, "the screen after two pixel buffers", wrong)
 
 
 @requirement("screen.drawing")

@@ -111,6 +111,32 @@ class BufferUpsideDown(Showing):
             super()._copy(top_left, bottom_right, stride, b"".join(reversed(lines)))
 
 
+@fault("one-pixel-buffer", violates="screen.drawing", subtle=True)
+class OnePixelBuffer(Showing):
+    """Draws the pixels of the first buffer wherever another is to be drawn."""
+
+    class DISPLAY(Display):
+        first: bytes | None = None
+
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            if self.first is None:
+                self.first = buffer
+            super()._copy(top_left, bottom_right, stride, self.first)
+
+
+@fault("one-copy", violates="screen.drawing", subtle=True)
+class OneCopy(Showing):
+    """Draws one pixel buffer in a session, and no further one."""
+
+    class DISPLAY(Display):
+        copied = False
+
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            if not self.copied:
+                super()._copy(top_left, bottom_right, stride, buffer)
+            self.copied = True
+
+
 @fault("buffer-shown-at-once", violates="screen.double-buffering")
 class BufferShownAtOnce(Showing):
     """Shows what is drawn at once, though double buffering is on."""
