@@ -65,14 +65,14 @@ class Tester(Protocol):
 
     session: Session
 
-    async def provoke(self, data: bytes) -> None:
-        """Send what it may close a connection for."""
-
     def long(self, size: int) -> bytes:
         """A message of its usual ones, whose text has so many bytes."""
 
-    async def goes_on(self, after: str, *, may_close: bool = False) -> None:
-        """Raise Violation unless the client takes what comes now, or closes where it may."""
+    async def goes_on(self, after: str, *, may_close: bool = False, upon: bytes = b"") -> None:
+        """Raise Violation unless the client takes what comes now, or closes where it may.
+
+        What comes is in one write with the bytes ``upon`` which that is.
+        """
 
 
 async def survives(
@@ -86,8 +86,11 @@ async def survives(
     async def play(malformed: bool) -> None:
         async with begun(iut) as tester:
             usual = tester.long(len(data) - LENGTH.size)
-            await (tester.provoke(data) if malformed else tester.session.send_bytes(usual))
-            await tester.goes_on(what if malformed else "a long message", may_close=malformed)
+            if malformed:
+                await tester.goes_on(what, may_close=True, upon=data)
+            else:
+                await tester.session.send_bytes(usual)
+                await tester.goes_on("a long message")
 
     await compared(iut, play, True, False, "frame.length-prefix")
 

@@ -50,10 +50,6 @@ class Tester:
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
 
-    async def provoke(self, data: bytes) -> None:
-        """Send what it may close the connection for."""
-        await self.session.send_bytes(data)
-
     def long(self, size: int) -> bytes:
         """One group in a message whose text has so many bytes, few of which are blanks."""
         group = bytes_of(self.group(angle=1.0))
@@ -100,19 +96,27 @@ class Tester:
         await self.goes_on(after)
 
     async def goes_on(
-        self, after: str, requirement: str | None = None, *, may_close: bool = False
+        self,
+        after: str,
+        requirement: str | None = None,
+        *,
+        may_close: bool = False,
+        upon: bytes = b"",
     ) -> None:
         """Raise Violation unless it still takes part, as it does in a plain session.
 
-        It must know the angle that it is sent now, and act, as far as it does there. Raises
-        Inconclusive where that shows neither. With `may_close` it may close the connection instead.
+        It must know the angle that it is sent now, in one write with the bytes `upon` which that
+        is, and act, as far as it does there. Raises Inconclusive where that shows neither. With
+        `may_close` it may close the connection instead.
         """
         usual = await habit(self.iut)
         wrong: Violation | Inconclusive | None = None
         acts: Message | None = None
         try:
             if usual.knows:
-                await self.knows(after, requirement)
+                await self.knows(after, requirement, upon)
+            elif upon:
+                await self.session.send_bytes(upon)
             if usual.acts:
                 acts = await self.acts(20)
             if not (usual.knows or usual.acts):
@@ -141,10 +145,10 @@ class Tester:
                 f"({self.session.role.hooks['state'].description})"
             )
 
-    async def knows(self, after: str, requirement: str | None = None) -> None:
+    async def knows(self, after: str, requirement: str | None = None, upon: bytes = b"") -> None:
         """Raise Violation unless it gets to know the angle of a hinge that it is sent now."""
         angle = float(next(_ANGLES) % 90)
-        await self.tell(angle=angle)
+        await self.session.send_bytes(upon + bytes_of(self.group(angle=angle)))
         await self.knows_angle(angle, after, requirement)
 
     async def knows_if_it_can(self, angle: float, after: str) -> None:

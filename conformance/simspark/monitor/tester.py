@@ -195,15 +195,26 @@ class Tester:
         return answer.result
 
     async def goes_on(
-        self, after: str, requirement: str | None = None, *, may_close: bool = False
+        self,
+        after: str,
+        requirement: str | None = None,
+        *,
+        may_close: bool = False,
+        upon: bytes = b"",
     ) -> None:
         """Raise Violation unless it still takes part, and knows what it is sent from now on.
 
-        With `may_close` it may close the connection instead. What it knows is seen by the operation
+        That is in one write with the bytes `upon` which it is. With `may_close` it may close the
+        connection instead. What it knows is seen by the operation
         `state` only; without it Inconclusive is raised where nothing else was wrong.
         """
         goals = next(_goals)
-        await self.tick(2, more=f"(score_left {goals})(score_right {goals + 1})")
+        more = f"(score_left {goals})(score_right {goals + 1})"
+        if upon:
+            both = self.bytes_of(self.partial(more=more), self.partial(more=more))
+            await self.provoke(upon + both)
+        else:
+            await self.tick(2, more=more)
         lacking = ""
         try:
             await self.knows(score_left=goals, score_right=goals + 1, time=self.time)

@@ -209,9 +209,8 @@ async def test_a_monitor_after_malformed_texts(iut: Iut) -> None:
         for kind, text in hostile.TEXTS.items():
             if watch.session.ended:
                 watch = await stack.enter_async_context(watching(iut, instance))
-            await watch.session.send_bytes(text)
             with _unless_closed(watch.session):
-                await watch.obeys(f"a text of the same monitor that is {kind}")
+                await watch.obeys(f"a text of the same monitor that is {kind}", upon=text)
             await watch.session.unharmed(kind)
 
 

@@ -118,6 +118,18 @@ class Offended(Decoder):
         return frames
 
 
+class Discouraged(Decoder):
+    """Passes over all that a read brings behind a message that cannot be read."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = super().feed(data)
+        for place, frame in enumerate(frames):
+            if frame.name is None:
+                self._held.clear()
+                return frames[: place + 1]
+        return frames
+
+
 # Dying of what is malformed
 
 

@@ -72,6 +72,13 @@ class DeafAfterMalformed(Endpoint):
     Reader = decoders.Offended
 
 
+@fault("rest-of-a-read-lost", violates="robustness.malformed", subtle=True)
+class RestOfAReadLost(Endpoint):
+    """Loses what one read brings behind a text that does not parse."""
+
+    Reader = decoders.Discouraged
+
+
 @fault("dies-of-malformed", violates="robustness.malformed")
 class DiesOfMalformed(Endpoint):
     """Dies of a text that does not parse."""

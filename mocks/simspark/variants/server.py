@@ -285,3 +285,14 @@ class FasterThanTheWorld(OtherSettings):
 
     def settings(self, usual: Settings) -> Settings:
         return replace(usual, pace=3.0)
+
+
+@variant("scores-of-32-bits", of="state.values")
+class ScoresOf32Bits(Server):
+    """Has 32 bits with a sign for a score: one beyond all reason becomes the least number."""
+
+    def do_score(self, command: list[Any]) -> None:
+        super().do_score(command)
+        least = -(1 << 31)
+        goals = self.world.score
+        self.world.score = {team: n if n < -least else least for team, n in goals.items()}

@@ -12,6 +12,7 @@ from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.segmentation import Segmentation
 from conformance.session import Session
+from conformance.simspark.codec import encode
 from conformance.simspark.tester import expressions
 from conformance.simspark.view import STATES, View
 from conformance.verdicts import Inconclusive, Violation
@@ -177,10 +178,14 @@ class Watch:
                 wrong.requirement = "score.set"
             raise
 
-    async def obeys(self, after: str, requirement: str | None = None) -> None:
-        """Raise Violation unless a command, the score, still has its effect."""
+    async def obeys(self, after: str, requirement: str | None = None, *, upon: bytes = b"") -> None:
+        """Raise Violation unless a command, the score, still has its effect.
+
+        It is sent in one write with the bytes `upon` which it is.
+        """
         goals = next(_scores)
-        await self.command(f"(score (left {goals})(right 0))")
+        command = encode(expressions(f"(score (left {goals})(right 0))"))
+        await self.session.send_bytes(upon + command)
         await self.until(
             # What came before, a ball read out of a wrong command too, may score at once.
             lambda view: view.value("score_left") in (goals, goals + 1),
