@@ -53,6 +53,8 @@ CONTEXT: list[dict[str, Any]] = [
     {f"key{number}": number for number in range(20)},
     {f"of {size}": list(range(size)) for size in (15, 16, 17)},
 ]
+_MANY = 300  # messages: more than fit in any usual queue, or in a byte that counts them
+_SOME = 60  # the same where each takes its time
 _A_SECOND = 1.1  # seconds in which a clock that has no fractions goes on
 _A_TENTH = 0.15  # the same of one that tells them
 _STEP = 0.05  # seconds between timestamps of which some are early in a second, some late
@@ -328,6 +330,37 @@ async def test_order(iut: Iut) -> None:
         for one, other in pairwise(came):
             expected = f"step {other} to come before step {one}"
             check(one <= other, expected, f"step {one} came first")
+
+
+@requirement("log.each-once")
+async def test_many(iut: Iut) -> None:
+    """Of hundreds of messages the last ones are as complete, and as true, as the first."""
+    async with publishing(iut) as publisher:
+        left, logs = publisher.session.left("response"), 0
+        while logs < _MANY and (logs < _SOME or left() > 0):
+            level = LEVELS[2 + logs % 3]
+            await log(publisher, f"step {logs}", level=level, extra={"number": logs})
+            logs += 1
+        try:
+            await published(publisher, f"step {logs - 1}")
+        except Violation as missing:
+            raise Violation(missing.expected, missing.came, None, missing.event) from missing
+        for message in publisher.received:
+            number = re.fullmatch(r"step (\d+)", str(message.value.get("event")))
+            if message.name != LOG or not number:
+                continue
+            step, extra = int(number[1]), message.value.get("extra")
+            wanted = (LEVELS[2 + step % 3], step)
+            given = extra.get("number") if isinstance(extra, dict) else extra
+            for about, expected, came in zip(
+                ("log.level", "log.context"),
+                wanted,
+                (message.value.get("level"), given),
+                strict=True,
+            ):
+                if came != expected:
+                    expectation = f"{shown(expected)} in message {step} of {logs}"
+                    raise Violation(expectation, f"{shown(came)} came", about, message.event)
 
 
 @requirement("encoding.messagepack")

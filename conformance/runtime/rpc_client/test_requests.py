@@ -8,7 +8,8 @@ import pytest
 from conformance.cases import absent, check, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
-from conformance.runtime.rpc_client.tester import Call, Caller, calling
+from conformance.runtime.rpc_client.calls import Call
+from conformance.runtime.rpc_client.tester import Caller, calling
 from conformance.runtime.shapes import NOTIFICATION, REQUEST
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message

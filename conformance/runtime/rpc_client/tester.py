@@ -16,6 +16,7 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import in_time
 from conformance.runtime.codec import IDS, is_request
+from conformance.runtime.rpc_client.calls import Call, Waiting, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
 from conformance.runtime.tester import Unoperated, connected
 from conformance.session import Session
@@ -24,48 +25,11 @@ from conformance.wire import Message
 
 _OPERATED = "a client is operated"  # its name in what tests have found out
 _IN_TURN = "calls wait for each other"  # the same
+_ASKED = "rpc.request-form"  # violated where a call that nothing disturbs sends no request
 _UNKNOWN = {"message": "no such procedure"}
 
 PROMPT = "conformance_prompt"
 """What is notified where nothing but that makes a client connect."""
-
-
-def response(number: Any, error: Any, result: Any) -> list[Any]:
-    return [1, number, error, result]
-
-
-Waiting = dict[tuple[Session, int], int | None]
-"""By connection and id: the event from which on it may come again; None while a request waits."""
-
-
-class Call:
-    """One call under way: its request, and the operation that waits for its result.
-
-    ``session`` is the connection on which the request came.
-    """
-
-    def __init__(
-        self, session: Session, running: asyncio.Task[Answer], request: Message, waits: "Waiting"
-    ) -> None:
-        self.session = session
-        self.running = running
-        self.request = request
-        self._waits = waits
-
-    @property
-    def number(self) -> int:
-        """The id of its request."""
-        number: int = self.request.value[1]
-        return number
-
-    def answer(self, error: Any, result: Any) -> list[Any]:
-        """The response to it, which is to be sent now."""
-        self._waits[self.session, self.number] = len(self.session.events)
-        return response(self.number, error, result)
-
-    async def respond(self, error: Any, result: Any) -> None:
-        """Send the response to it."""
-        await self.session.send(self.answer(error, result))
 
 
 class Caller(Connections):
@@ -133,12 +97,17 @@ class Caller(Connections):
         )
 
     async def sent(
-        self, running: asyncio.Task[Answer], to: str, beside: Sequence[asyncio.Task[Answer]] = ()
+        self,
+        running: asyncio.Task[Answer],
+        to: str,
+        beside: Sequence[asyncio.Task[Answer]] = (),
+        requirement: str | None = None,
     ) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
 
         ``beside`` are those of calls that wait for theirs meanwhile, as of `_in_turn`.
-        Raises Violation where none comes, of rpc.request-form where what comes is not one, of
+        Raises Violation, of the requirement if not that which the test decides, where nothing
+        comes, of rpc.request-form where what comes is not one, of
         rpc.request-content where it calls something else, and of rpc.request-id or rpc.ids-differ,
         without which responses could not be told apart; and Unoperated where nothing that is asked
         of the client is answered in any way.
@@ -167,7 +136,8 @@ class Caller(Connections):
         except Violation as missing:
             if not (self.received or running.done() or await self._operated()):
                 raise needed from missing
-            came, about = f"{missing.came}{_outcome(running)}", missing.requirement
+            came = f"{missing.came}{_outcome(running)}"
+            about = missing.requirement or (None if self.begun else requirement)
             if running.done() and running.result().ok:
                 about = "rpc.request-content"  # it has a result from elsewhere
             raise Violation(missing.expected, came, about, missing.event) from missing
@@ -240,10 +210,15 @@ class Caller(Connections):
         if self._came[name] > self._called[name]:
             raise self._other(message, "for each call")
 
-    async def call(self, method: str, *params: Any, **more: Any) -> Call:
-        """Have a procedure called, and wait for the request. Raises Violation where none comes."""
+    async def call(
+        self, method: str, *params: Any, requirement: str | None = _ASKED, **more: Any
+    ) -> Call:
+        """Have a procedure called, and wait for the request.
+
+        Raises Violation of the requirement, None for that which the test decides, where none comes.
+        """
         running = self.begin(method, *params, **more)
-        request = await self.sent(running, f"for {method}")
+        request = await self.sent(running, f"for {method}", requirement=requirement)
         return Call(self.session, running, request, self._ids)
 
     async def calls(self, count: int) -> list[Call]:
@@ -253,7 +228,7 @@ class Caller(Connections):
             raise NotExercised(alone.format(1))
         methods = [f"method{number}" for number in range(count)]
         running = {method: self.begin(method, number) for number, method in enumerate(methods)}
-        first = await self.sent(running[methods[0]], "for a call")
+        first = await self.sent(running[methods[0]], "for a call", requirement=_ASKED)
         requests = {self._method(first): (self.session, first)}
         while len(requests) < count:
             coming = asyncio.create_task(self.next(REQUEST, where=self._concerns))
@@ -370,7 +345,7 @@ class Caller(Connections):
         """
         if self.session.ended and len(self.sessions) == 1:
             return
-        call = await self.call("still", after)
+        call = await self.call("still", after, requirement=None)
         await call.respond(None, "works")
         await self.succeeds(call, "works", f"its response, which came after {after}")
 

@@ -142,3 +142,28 @@ class ErrorsFirst(Publisher):
         if self.kept is not None:
             super().publish(self.kept)
             self.kept = None
+
+
+@fault("two-hundred-messages", violates="log.each-once", subtle=True)
+class TwoHundredMessages(Publisher):
+    """Publishes no more than that."""
+
+    published = 0
+
+    def publish(self, message: dict[str, Any]) -> None:
+        self.published += 1
+        if self.published <= 200:
+            super().publish(message)
+
+
+@fault("levels-of-a-full-table", violates="log.level", subtle=True)
+class LevelsOfAFullTable(Publisher):
+    """From its hundredth message on, gives each the level of the one before."""
+
+    published = 0
+    kept = ""
+
+    def publish(self, message: dict[str, Any]) -> None:
+        self.published += 1
+        own, before, self.kept = message["level"], self.kept, message["level"]
+        super().publish({**message, "level": own if self.published < 100 else before})

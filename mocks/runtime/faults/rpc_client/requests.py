@@ -308,3 +308,31 @@ class NotifiesOnlyWhenIdle(Client):
     async def notify(self, method: str, params: list[Any]) -> None:
         if not self.waiting:
             await super().notify(method, params)
+
+
+@fault("sent-once-full", violates="rpc.request-form", subtle=True)
+class SentOnceFull(Client):
+    """Keeps what it sends in a buffer of four kilobytes, and sends that when it is full."""
+
+    kept = b""
+
+    def send(self, value: Any) -> None:
+        self.kept += encode(value)
+        while len(self.kept) >= 4096:
+            self.stream.write(self.kept[:4096])
+            self.kept = self.kept[4096:]
+
+
+@fault("twenty-calls", violates="rpc.request-form", subtle=True)
+class TwentyCalls(Client):
+    """Sends no more requests than that."""
+
+    called = 0
+
+    def request(self, number: int, method: str, params: list[Any]) -> Any:
+        self.called += 1
+        return super().request(number, method, params)
+
+    def send(self, value: Any) -> None:
+        if value[0] != 0 or self.called <= 20:
+            super().send(value)

@@ -1,0 +1,46 @@
+"""A call that a client makes for its program, and the responses to it."""
+
+import asyncio
+from typing import Any
+
+from conformance.harness.upper import Answer
+from conformance.session import Session
+from conformance.wire import Message
+
+
+def response(number: Any, error: Any, result: Any) -> list[Any]:
+    return [1, number, error, result]
+
+
+Waiting = dict[tuple[Session, int], int | None]
+"""By connection and id: the event from which on it may come again; None while a request waits."""
+
+
+class Call:
+    """One call under way: its request, and the operation that waits for its result.
+
+    ``session`` is the connection on which the request came.
+    """
+
+    def __init__(
+        self, session: Session, running: asyncio.Task[Answer], request: Message, waits: Waiting
+    ) -> None:
+        self.session = session
+        self.running = running
+        self.request = request
+        self._waits = waits
+
+    @property
+    def number(self) -> int:
+        """The id of its request."""
+        number: int = self.request.value[1]
+        return number
+
+    def answer(self, error: Any, result: Any) -> list[Any]:
+        """The response to it, which is to be sent now."""
+        self._waits[self.session, self.number] = len(self.session.events)
+        return response(self.number, error, result)
+
+    async def respond(self, error: Any, result: Any) -> None:
+        """Send the response to it."""
+        await self.session.send(self.answer(error, result))
