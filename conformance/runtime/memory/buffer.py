@@ -136,6 +136,7 @@ class Buffer:
             async with contextlib.AsyncExitStack() as holding:
                 with session.awaiting("a free mutex", "response", RELEASED) as left:
                     await holding.enter_async_context(self.object.locked(left))
+                holding.enter_context(self.tester.holding.one())
                 yield
         except Locked:
             raise Violation(

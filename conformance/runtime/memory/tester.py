@@ -22,6 +22,7 @@ from conformance.runtime.memory.bits import observed
 from conformance.runtime.memory.buffer import RELEASED, Buffer
 from conformance.runtime.memory.catalog import Peripheral
 from conformance.runtime.memory.declared import LayoutError, declared
+from conformance.runtime.memory.holding import Holding
 from conformance.runtime.memory.layout import Layout
 from conformance.runtime.memory.layout_checks import check_layout
 from conformance.runtime.memory.lists import Lists
@@ -40,7 +41,6 @@ ROBOT = "robot.yaml"
 ONE = "one.yaml"  # of a single peripheral
 _read = lru_cache(maxsize=8)(catalog.load)  # most tests of a run have the same one
 _POLL = 0.005  # seconds between two looks
-_WAITS = 3  # times that a list is asked for again that may have failed for another's buffer
 
 
 def catalogs() -> Path:
@@ -69,7 +69,7 @@ class Tester:
         """Of which peripheral, a type and a UID, a buffer was said to be when it connected."""
         self._invalid: set[str] = set()
         """The buffers that were not valid when their peripherals had connected."""
-        self._waits = _WAITS
+        self.holding = Holding(lambda: session.now)
 
     # Operations
 
@@ -79,18 +79,20 @@ class Tester:
         Where not even the first is answered, nothing is known of the IUT: raises Unreachable.
         """
         others: Lists = self.iut.memory.setdefault(lists.NAME, Lists())
-        if operation == "list":
-            with others.one():
-                return await self._asked(operation, **arguments)
+        listing = operation == "list"
         for _ in range(lists.AGAIN):
             before = others.quiet
-            answer = await self._asked(operation, **arguments)
-            if answer.ok or (before is not None and before == others.quiet):
-                break
+            with others.one() if listing else contextlib.nullcontext():
+                answer, waits = await self._asked(operation, **arguments)
+            alone = not waits if listing else before is not None and before == others.quiet
+            if answer.ok or alone:
+                return answer
+        if waits:
+            raise Hindered(waits)
         return answer
 
-    async def _asked(self, operation: str, **arguments: Any) -> Answer:
-        """The same, whatever else is under way."""
+    async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
+        """The same, whatever else is under way, and for whom a list may have waited."""
         instance = self.session.instance
         limit, waits = patience(self.session), ""
         try:
@@ -98,8 +100,9 @@ class Tester:
             if operation == "list":
                 await asyncio.wait({asked}, timeout=self.session.seconds("quiet"))
                 waits = "" if asked.done() else self._waits_for_others()
+            before = self.holding.seconds
             with self.session.awaiting("an answer", limit, RELEASED) as left:
-                answer = await in_time(asked, left)
+                answer = await in_time(asked, lambda: left() + self.holding.seconds - before)
         except TimeoutError:
             if not has_answered(self.session):
                 text = f"it did not answer the operation '{operation}' within {limit:g} s"
@@ -117,12 +120,7 @@ class Tester:
                 expected = f"the operation '{operation}' to be answered"
                 raise Violation(expected, f"it was not{instance.describe_end()}") from None
             raise
-        if waits and not answer.ok:
-            self._waits -= 1
-            if self._waits < 0:
-                raise Hindered(waits)
-            return await self._asked(operation, **arguments)
-        return answer
+        return answer, waits
 
     async def _nothing_is_stuck(self) -> None:
         """Raise Violation where a mutex is left locked: what waits for it says nothing else."""

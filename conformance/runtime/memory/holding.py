@@ -1,0 +1,31 @@
+"""How long the tester has held mutexes: for what it keeps others waiting nothing is late."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+
+class Holding:
+    """A stopwatch that runs while the tester holds any mutex, by a clock that tells seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._held = self._began = 0.0
+        self._mutexes = 0
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[None]:
+        """Within the block one more is held."""
+        if not self._mutexes:
+            self._began = self._clock()
+        self._mutexes += 1
+        try:
+            yield
+        finally:
+            self._mutexes -= 1
+            if not self._mutexes:
+                self._held += self._clock() - self._began
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run until now."""
+        return self._held + (self._clock() - self._began if self._mutexes else 0.0)
