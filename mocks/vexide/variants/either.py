@@ -90,6 +90,15 @@ def _reversed(value: Any) -> Any:
     return value
 
 
+@variant("names-in-any-case", of="handshake.unknown-fields")
+class NamesInAnyCase(Session):
+    """Takes the names in a Handshake regardless of case, the last of several for all of them."""
+
+    def handshake(self, value: Any) -> None:
+        fields = {name.lower(): entry for name, entry in value["Handshake"].items()}
+        super().handshake({"Handshake": fields})
+
+
 # What ends a session
 
 
