@@ -157,13 +157,21 @@ ASKED = (
 
 @requirement("trainer.as-asked")
 async def test_as_it_is_asked(iut: Iut) -> None:
-    """What it sends when it is asked for a command is that one, with the same values."""
+    """What it sends when it is asked for a command is that one, with the same values, and once."""
     async with introduced(iut) as tester:
         for text in ASKED:
             answer = await tester.session.operate("command", command=text)
             if answer.ok:
                 await tester.tick()
                 await _comes(tester, text)
+        for text in ASKED:
+            [wanted] = expressions(text)
+            times = sum(_equal(each, wanted) for each in _commands(tester.connections))
+            if times > 1:
+                again = Violation(
+                    f"the command {text}, as it was asked for", f"it came {times} times"
+                )
+                raise again.shown_in(tester.session, tester.connections.sessions)
 
 
 async def _comes(tester: Tester, text: str) -> None:

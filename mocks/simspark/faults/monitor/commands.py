@@ -134,6 +134,15 @@ UnsignedTurn = _says(
 )
 
 
+@fault("commands-twice", violates="trainer.as-asked", subtle=True)
+class CommandsTwice(Monitor):
+    """Sends each command a second time."""
+
+    def command(self, text: str) -> None:
+        super().command(text)
+        super().command(text)
+
+
 @fault("typographic-minus", violates="text.ascii", subtle=True)
 class TypographicMinus(Utf8, Monitor):
     """Writes a minus that is not ASCII."""
