@@ -304,11 +304,15 @@ async def test_own_parameters(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_one_update_a_datagram(iut: Iut) -> None:
-    """Each datagram is one update and nothing else, with many devices as well."""
+    """Each datagram is one update and nothing else, also with more than fits in one packet."""
+    uids = [str(2**80 + number) for number in range(24)]
     async with operated(iut) as session:
-        for number in range(20):
-            await connect(session, str(2**80 + number), {"value": number}, f"device {number}")
-        await listed(session, *(str(2**80 + number) for number in range(20)))
+        for number, uid in enumerate(uids):
+            # Long, for values need not be told again, while names may be in every update.
+            await connect(session, uid, {"value": number}, f"{number} " + "x" * 60)
+        await listed(session, *uids)
+        if has_aliases(session):
+            await listed(session, *uids, part="aliases")
 
 
 async def _rounds(session: Session, count: int) -> None:

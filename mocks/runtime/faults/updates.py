@@ -26,6 +26,14 @@ class LongUpdatesInTwo(Publisher):
             super().write(data[start : start + 500])
 
 
+@fault("cut-at-a-packet", violates="encoding.messagepack", subtle=True)
+class CutAtAPacket(Publisher):
+    """Sends as much of an update as one packet of an Ethernet has room for."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data[:1472])
+
+
 @fault("counts-of-four-bits", violates="encoding.messagepack", subtle=True)
 class CountsOfFourBits(Publisher):
     """Writes the count of a map of 16 into four bits."""
