@@ -100,6 +100,18 @@ class RequiresALength(Lab):
         return await super().answer(frame, served)
 
 
+@variant("speaks-http-1.0", of="robustness.chunked-requests")
+class SpeaksHttp10(ClosesAfterEach):
+    """Answers by HTTP/1.0, as simple servers do, and takes a request without a length for empty."""
+
+    async def answer(self, frame: Frame, served: Served) -> Any:
+        if "transfer-encoding" in frame.value["headers"]:
+            answer = self.refusal(400)
+        else:
+            answer = await super().answer(frame, served)
+        return answer and {**answer, "version": "1.0"}
+
+
 @variant("knows-addresses", of="token.links")
 class KnowsAddresses(Lab):
     """Knows a robot by its hardware address: its next registration ends what was before."""
