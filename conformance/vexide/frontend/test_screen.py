@@ -176,11 +176,14 @@ async def test_drawing_beyond_the_edges(iut: Iut) -> None:
         {"Rectangle": {"top_left": {"x": -80, "y": 180}, "bottom_right": {"x": 20, "y": 230}}},
         {"Pixel": {"pos": {"x": 490, "y": 120}}},
     )
+    copied = (_copy(-8, 250, white=range(8)), _copy(472, 5, white=range(8, 20)))
     async with _cleared(iut) as session:
-        await session.send(*(_fill(shape, GREEN) for shape in beyond), _fill(BOX, BLUE))
+        await session.send(*(_fill(shape, GREEN) for shape in beyond))
+        await session.send(*map(drawing, copied), _fill(BOX, BLUE))
         # Where it would show in memory that has a line right behind the other.
         right = [Spot(x, y, BLACK) for x in (3, 60) for y in (42, 65, 90)]
-        left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228)]
+        left = [Spot(x, y, BLACK) for x in (420, 476) for y in (180, 200, 228, 251)]
+        right += [Spot(4, y, BLACK) for y in (7, 8)]
         spots = [Spot(150, 100, BLUE), Spot(10, 121, BLACK), *right, *left]
         wrong = await _differs(session, spots)
         check(not wrong, "the screen after drawings across its edges and a box", wrong)

@@ -90,6 +90,33 @@ class LinesRunOn(Showing):
                 super()._row(y + 1, max(left - WIDTH, 0), right - WIDTH, color)
 
 
+@fault("copied-lines-run-on", violates="screen.drawing", subtle=True)
+class CopiedLinesRunOn(Showing):
+    """Copies pixels from beyond the left edge to the right one, as its memory is laid out."""
+
+    class DISPLAY(Display):
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            super()._copy(top_left, bottom_right, stride, buffer)
+            beyond = -top_left["x"]
+            if beyond > 0:
+                at, to = {"x": WIDTH - beyond, "y": top_left["y"]}, bottom_right["y"]
+                super()._copy(at, {"x": WIDTH, "y": to}, stride, buffer)
+
+
+@fault("dies-beyond-the-edge", violates="screen.drawing", subtle=True)
+class DiesBeyondTheEdge(Showing):
+    """Draws nothing any more once pixels have been copied to the left of the screen."""
+
+    class DISPLAY(Display):
+        dead = False
+
+        def draw(self, command: tuple[str, Any], color: Mapping[str, int]) -> None:
+            kind, content = command
+            self.dead |= kind == "CopyBuffer" and content["top_left"]["x"] < 0
+            if not self.dead:
+                super().draw(command, color)
+
+
 @fault("stride-ignored", violates="screen.drawing", subtle=True)
 class StrideIgnored(Showing):
     """Takes the lines of a pixel buffer to be as long as the area that they are for."""
