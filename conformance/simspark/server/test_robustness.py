@@ -238,12 +238,15 @@ async def test_empty_messages(iut: Iut) -> None:
         await watch.session.send([])
         await watch.obeys("an empty message")
         await watch.session.send_bytes(bytes(4 * MANY))
+        watch.waiting = MANY
         await watch.obeys(f"{MANY} empty messages")
         together = encode(expressions("(score (left 1)(right 71))"))
         await watch.session.send_bytes(bytes(4 * MANY) + together)
+        watch.waiting = MANY
         await watch.until(
             lambda view: view.value("score_right") == 71,
             f"show a score that is set in one write with {MANY} empty messages",
+            within=watch.patience(),
             now=lambda view: f"score_right is {view.state.get('score_right')}",
         )
         await watch.session.send_bytes(bytes(2))

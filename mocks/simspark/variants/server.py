@@ -93,6 +93,14 @@ class ACommandAState(Server):
         super().tell_monitors()
 
 
+@variant("a-command-a-slow-state", of="monitors.commands")
+class ACommandASlowState(ACommandAState, OtherSettings):
+    """Does so, and sends seven states a second."""
+
+    def settings(self, usual: Settings) -> Settings:
+        return replace(usual, steps=7)
+
+
 @variant("a-message-each", of="agents.perceptors")
 class AMessageEach(Server):
     """Sends each perceptor of a group in a message of its own."""

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.cases import check
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
+from conformance.running.patience import Left
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark.codec import encode
@@ -36,11 +37,18 @@ class Watch:
     def __init__(self, session: Session, iut: Iut) -> None:
         self.session = session
         self.view = View()
+        self.waiting = 0
+        """Messages that it has sent, and that need not have had an effect yet."""
         self._memory = iut.memory
 
     async def command(self, text: str, *, segmentation: Segmentation | None = None) -> None:
         """Send one message of commands, given as on the wire."""
+        self.waiting += 1
         await self.session.send(expressions(text), segmentation=segmentation)
+
+    def patience(self) -> Left:
+        """What the effect of all that was sent may take: a server may take a message a state."""
+        return self.session.left("response", *self.waiting * ["monitor"])
 
     async def until(
         self,
@@ -185,14 +193,17 @@ class Watch:
         """
         goals = next(_scores)
         command = encode(expressions(f"(score (left {goals})(right 0))"))
+        self.waiting += 1
         await self.session.send_bytes(upon + command)
         await self.until(
             # What came before, a ball read out of a wrong command too, may score at once.
             lambda view: view.value("score_left") in (goals, goals + 1),
             f"show a score that is set after {after}",
+            within=self.patience(),
             requirement=requirement,
             now=lambda view: f"score_left is {view.state.get('score_left')}",
         )
+        self.waiting = 0
 
     async def play(self, mode: str = "PlayOn") -> None:
         """Set a play mode. Raises Inconclusive where the server has none of this name."""
