@@ -225,14 +225,15 @@ async def test_several_operations(iut: Iut) -> None:
 
 
 async def _nobody(iut: Iut, word: str) -> None:
-    """A command for an agent that does not exist affects no other."""
+    """A command for an agent that does not exist affects no other, not the selected one either."""
     async with match(iut) as game:
         places = await game.placed()
+        await game.watch.command(f"(select {game.left})")
         for team in ("Left", "Right"):
             command = f"({word} {game.nobody(team)})"
             await game.watch.command(command)
             for place in places:
-                await _stays(game.watch, place, "the agent 1", command)
+                await _stays(game.watch, place, "an agent of another number", command)
 
 
 @requirement("kill.named")

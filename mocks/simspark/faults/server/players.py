@@ -5,7 +5,7 @@ from typing import Any
 from mocks.deviations import fault
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
-from mocks.simspark.trainer import SIDES, parameters
+from mocks.simspark.trainer import SIDES, Wrong, parameters
 
 # Agents
 
@@ -272,6 +272,34 @@ class ReposTheSelectedFirst(SelectedFirst):
     """Repositions the selected agent, whichever is named."""
 
     first = "repos"
+
+
+class SelectedForNobody(Server):
+    """Takes the selected agent, where there is one, if there is none of the name."""
+
+    word = ""
+
+    def named_or_selected(self, command: list[Any]) -> Robot:
+        try:
+            return super().named_or_selected(command)
+        except Wrong:
+            if command[0] == self.word and self.world.selected:
+                return self.world.selected
+            raise
+
+
+@fault("kills-the-selected-for-nobody", violates="kill.named", subtle=True)
+class KillsTheSelectedForNobody(SelectedForNobody):
+    """Removes the selected agent where there is none of the name."""
+
+    word = "kill"
+
+
+@fault("repos-the-selected-for-nobody", violates="repos.named", subtle=True)
+class ReposTheSelectedForNobody(SelectedForNobody):
+    """Repositions the selected agent where there is none of the name."""
+
+    word = "repos"
 
 
 # Half a name
