@@ -7,6 +7,7 @@ from conformance.cases import check, requirement
 from conformance.harness.memory import FOLDER
 from conformance.iut import Iut
 from conformance.runtime.buffer_consumer.tester import listed, reads
+from conformance.runtime.memory.operations import OTHER_LENGTHS, as_far_as_it_goes
 from conformance.runtime.memory.tester import memory_tester, new_uid
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
@@ -14,8 +15,6 @@ ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter to write": ("set_value", {"param": "nowhere", "value": 1}),
     "text for a number": ("set_value", {"param": "speed", "value": "fast"}),
     "an array for a number": ("set_value", {"param": "speed", "value": [1, 2]}),
-    "an array that is too short": ("set_value", {"param": "track", "value": [1.0, 2.0]}),
-    "an array that is too long": ("set_value", {"param": "trim", "value": [1, 2, 3, 4, 5]}),
 }
 
 
@@ -30,6 +29,19 @@ async def test_odd_operations(iut: Iut) -> None:
             refused = not answer.ok or bool(answer.warnings)
             check(refused, f"'{name}' with {what} to fail", "it succeeded")
             (await buffer.look()).only(before, ())
+            await reads(buffer, "angle", before["read.params.angle"])
+
+
+@requirement("robustness.odd-operations")
+async def test_arrays_of_other_lengths(iut: Iut) -> None:
+    """An array that is too short or too long is refused, or set as far as it goes."""
+    async with memory_tester(iut) as tester:
+        buffer = await tester.make("arm")
+        for name, given in OTHER_LENGTHS:
+            before = await buffer.look()
+            arguments = {**buffer.arguments, "param": name, "value": given}
+            answer = await tester.ask("set_value", **arguments)
+            as_far_as_it_goes(answer, await buffer.look(), before, f"write.params.{name}", given)
             await reads(buffer, "angle", before["read.params.angle"])
 
 

@@ -1,11 +1,11 @@
 """Operations on the buffer of an arm: what each is given, and which fields it may change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.harness.upper import Answer
-from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import NotExercised
 
@@ -30,6 +30,26 @@ GET_UPDATE = Operation("get_update", {}, ("control.update",))
 async def run(tester: Tester, buffer: Buffer, operation: Operation) -> Answer:
     """Run an operation; its answer."""
     return await tester.ask(operation.name, **operation.on(buffer))
+
+
+OTHER_LENGTHS = (("track", [1.0, 2.0]), ("trim", [1, 2, 3, 4, 5]))
+"""By parameter of an arm that is an array: elements that are fewer than it has, or more."""
+
+
+def as_far_as_it_goes(
+    answer: Answer, image: Image, before: Image, field: str, given: Sequence[Any]
+) -> None:
+    """Raise Violation unless such elements were refused, or set as far as there are any, and fit.
+
+    Beside them only what tells that something was written may have changed then.
+    """
+    if not answer.ok or (answer.warnings and image.raw(field) == before.raw(field)):
+        image.only(before, ())
+        return
+    whole, block = before[field], field.partition(".")[0]
+    image.holds({field: [*given, *whole[len(given) :]][: len(whole)]})
+    bitmap = "control.update" if block == "read" else "control.write"
+    image.only(before, {field, f"{block}.timestamp", bitmap})
 
 
 async def again(tester: Tester, buffer: Buffer, operation: Operation, _: int) -> None:

@@ -246,3 +246,27 @@ class ElementsClamped(Asked):
             return super().clamp(param, value, warnings)
         clamp, single = super().clamp, replace(param, count=None)
         return [clamp(single, element, warnings) for element in value]
+
+
+def _fitted(buffer: Buffer, field: str, value: Any) -> Any:
+    """A value for a field: an array has the length of that, by elements that it has already."""
+    whole = buffer[field] if isinstance(value, list) and field in buffer.layout.fields else None
+    return [*value, *whole[len(value) :]][: len(whole)] if isinstance(whole, list) else value
+
+
+@variant("arrays-of-any-length", of="robustness.odd-operations")
+class ArraysOfAnyLength(Owner):
+    """Sets as many elements of an array as it is given, and as fit."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        fitted = {n: _fitted(buffer, f"read.params.{n}", value) for n, value in values.items()}
+        return await super().set_data(buffer, fitted)
+
+
+@variant("arrays-of-any-length", of="robustness.odd-operations")
+class ArraysOfAnyLengthToWrite(Consumer):
+    """Sets as many elements of an array as it is given, and as fit."""
+
+    async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
+        fitted = _fitted(buffer, f"write.params.{name}", value)
+        return await super().set_value(buffer, name, fitted)
