@@ -10,6 +10,7 @@ from conformance.vexide.codec import name_of
 from mocks.deviations import variant
 from mocks.streams import Stream
 from mocks.upper_tester import Operation
+from mocks.vexide.choices import NEUTRAL
 from mocks.vexide.display import WIDTH
 from mocks.vexide.frontend import Frontend
 from mocks.vexide.messages import Port
@@ -120,6 +121,21 @@ class ModeToldAgainAndAgain(Frontend):
             super().send_controller()
             if self.started:
                 super().send_competition()
+
+
+@variant("gamepad-polled", of="controller.told")
+class GamepadPolled(Frontend):
+    """Tells the state of the controller fifty times a second, whether it has changed or not."""
+
+    def set_up(self) -> None:
+        super().set_up()
+        self.world.controller = self.world.controller or NEUTRAL
+        self.poll()
+
+    def poll(self) -> None:
+        if self.live:
+            self.send_controller()
+            asyncio.get_running_loop().call_later(0.02, self.poll)
 
 
 @variant("mode-first", of="setup.configure-devices")
