@@ -187,6 +187,16 @@ class OneMessageARead(Session):
         return PerRead(super().make_decoder)
 
 
+@fault("small-reads", violates="frame.segmentation", subtle=True)
+class SmallReads(OneMessageARead):
+    """The same, and reads no more than 64 bytes at a time."""
+
+    def receive(self, data: bytes) -> None:
+        for at in range(0, len(data), 64):
+            if not self.ended:
+                super().receive(data[at : at + 64])
+
+
 @fault("first-of-a-read", violates="frame.segmentation", subtle=True)
 class FirstOfARead(Session):
     """Sees only the first of messages that come together, after the handshake."""
