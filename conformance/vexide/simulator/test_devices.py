@@ -15,7 +15,7 @@ from conformance.vexide.simulator.plain import (
     opened,
 )
 from conformance.vexide.simulator.reading import MOVES, UPDATES, smart
-from conformance.vexide.simulator.tester import either, make_ready, start
+from conformance.vexide.simulator.tester import SETUP, either, make_ready, start
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
@@ -171,9 +171,8 @@ async def test_last_configuration(iut: Iut) -> None:
     """Of two motors that exchange their inertia by a second configuration, the later one holds."""
     async with opened(iut, program="drive") as session:
         first = (motor(session, 3, inertia=HEAVY), motor(session, 4, inertia=LIGHT))
-        await start(
-            session, *first, motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY)
-        )
+        again = (motor(session, 3, inertia=LIGHT), motor(session, 4, inertia=HEAVY))
+        await start(session, *first, *again, requirement=SETUP)
         try:
             await _gains_more(session, 3, 4)
             return

@@ -82,6 +82,15 @@ class NeverReady(Simulator):
         pass
 
 
+@fault("slow-load-given-up", violates="ready.sent", subtle=True)
+class SlowLoadGivenUp(Simulator):
+    """Sends no Ready where the program takes half a second or more to load."""
+
+    def load(self) -> None:
+        if self.settings.load_time < 0.5:
+            super().load()
+
+
 @fault("ready-when-asked", violates="ready.sent", subtle=True)
 class ReadyWhenAsked(Simulator):
     """Sends Ready only after some command has come."""
