@@ -313,6 +313,22 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 
 
 @requirement("controller.raw-replaces-uuid")
+async def test_raw_outlasts_modes(iut: Iut) -> None:
+    """The latest Raw state is still there once the program may read the controller again."""
+    await require_form(iut, raw())
+    async with opened(iut, program="probe") as session:
+        await start(session, raw(axis1=40))
+        await _axis(session, "40")
+        again = competition(is_competition=True)
+        await session.send(competition(enabled=False), competition(mode="Auto"), again)
+        await probed(
+            session, "competition", lambda line: line.endswith("mode=Driver is_competition=true")
+        )
+        await session.watch("Serial")
+        await _axis(session, "40")
+
+
+@requirement("controller.raw-replaces-uuid")
 async def test_raw_of_setup(iut: Iut) -> None:
     """A Raw state that was sent during setup is what the program sees when it starts."""
     await require_form(iut, raw())

@@ -29,6 +29,16 @@ class ControllerLostAutonomous(Simulator):
             super().control(content)
 
 
+@fault("controller-cleared-disabled", violates="controller.raw-replaces-uuid", subtle=True)
+class ControllerClearedDisabled(Simulator):
+    """Forgets the state of the controller as soon as the robot is disabled."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        super().compete(content)
+        if not content["enabled"]:
+            self.robot.control("none", None)
+
+
 @fault("uuid-sticks", violates="controller.raw-replaces-uuid")
 class UuidSticks(Simulator):
     """Takes no Raw state once a UUID has been given."""
