@@ -55,11 +55,7 @@ async def test_ids(iut: Iut) -> None:
     """The id comes back as it was, whichever of the unsigned integers of 32 bits it is."""
     async with iut.session() as session:
         for number in IDS:
-            await session.send(request(number, usual(iut)))
-            answer = await session.expect(
-                RESPONSE, to=f"to request {number}", requirement="rpc.each-answered"
-            )
-            check(of(answer) == number, f"the id {number}", f"{answer.value} came", answer.event)
+            await call(session, number, usual(iut))
 
 
 @requirement("rpc.response-id")
@@ -214,9 +210,9 @@ async def test_slow_client(iut: Iut) -> None:
         await one.send(request(3, sleep, 0.1))
         await other.send(echo.request(3, "fast"))
         await _own(other, 3, ["fast"])
-        answer = await _own_id(one, 3)
-        own = answer.value[2:] != [None, ["fast"]]
-        check(own, "the client's own result", f"{answer.value} came", answer.event)
+        outcome = await _own_id(one, 3)
+        own = outcome != (None, ["fast"])
+        check(own, "the client's own result", f"{shown(outcome[1])} came")
         absent(await other.watch(RESPONSE), "only its own response for each client")
 
 
@@ -245,25 +241,19 @@ async def test_cut_requests_of_two_clients(iut: Iut) -> None:
                     await session.send_bytes(encode(echo.request(number, text))[pieces])
                     await session.taken()
             for session, text in clients:
-                answer = await session.expect(RESPONSE, to=f"to its request {number}")
-                expected = f"the client's own result {[text]} to request {number}"
-                own = answer.value[1:] == [number, None, [text]]
-                check(own, expected, f"{answer.value} came", answer.event)
+                await _own(session, number, [text])
 
 
 async def _own(session: Session, number: int, wanted: Any) -> None:
-    answer = await _own_id(session, number)
-    own = answer.value[2:] == [None, wanted]
-    check(own, f"the client's own result {wanted}", f"{answer.value} came", answer.event)
+    error, result = await _own_id(session, number)
+    own = error is None and result == wanted
+    expected = f"the client's own result {wanted} to request {number}"
+    check(own, expected, f"{shown(result if error is None else error)} came")
 
 
-async def _own_id(session: Session, number: int) -> Message:
-    """The next response, which has the id that all clients use at that time."""
-    answer = await session.expect(RESPONSE, to=f"to its request {number}")
-    if of(answer) != number:
-        came = f"{answer.value} came"
-        raise Violation(f"the id {number}", came, "rpc.response-id", answer.event)
-    return answer
+async def _own_id(session: Session, number: int) -> tuple[Any, Any]:
+    """Error and result of the next response, which has the id that all clients use then."""
+    return (await answers(session, [number], ", which is its own", None))[number]
 
 
 @requirement("rpc.own-direction")
