@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import sample
-from conformance.verdicts import Inconclusive, NotExercised
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
 async def observed(buffer: Buffer) -> dict[str, int]:
@@ -48,3 +48,16 @@ async def _answered(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
                 names = [*answer.result] if isinstance(answer.result, dict) else []
                 found |= {name: bit for name in names if name not in known}
     return found
+
+
+def is_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:
+    """Raise Violation unless a bitmap is the expected one bit.
+
+    Of the requirement that the operation sets the bit, where there is none; of format.bitmaps where
+    there are several: then it is not their order that is wrong.
+    """
+    if came != bits:
+        one = came.bit_count() == 1
+        about = None if one else "format.bitmaps" if came else sets
+        expected = f"{buffer.place(field)} to be {bits:#06x} for {', '.join(buffer.named(bits))}"
+        raise Violation(expected, f"it is {came:#06x}", about)
