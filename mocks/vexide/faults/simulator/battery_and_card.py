@@ -1,5 +1,6 @@
 """Faults of the simulator in battery and SD card."""
 
+import asyncio
 from typing import Any
 
 from mocks.deviations import fault
@@ -186,6 +187,17 @@ class NeverUnmounts(Simulator):
     def mount(self, content: dict[str, Any]) -> None:
         if content["root"] is not None:
             super().mount(content)
+
+
+@fault("mount-overtaken", violates="sdcard.unmounted", subtle=True)
+class MountOvertaken(Simulator):
+    """Takes its time to mount an SD card, also where that is unmounted meanwhile."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if content["root"] is None:
+            super().mount(content)
+        else:
+            asyncio.get_running_loop().call_later(0.05, super().mount, content)
 
 
 @fault("absent-root-ends", violates="encoding.optional-absent")
