@@ -78,6 +78,11 @@ class Stream:
         """Whether so much waits to be read by the peer that a world had better pause."""
         return self._writer.transport.get_write_buffer_size() > CONGESTED
 
+    @property
+    def behind(self) -> bool:
+        """Whether the peer has still to read before all is under way to it."""
+        return self._writer.transport.get_write_buffer_size() > 0
+
     async def drain(self) -> None:
         with contextlib.suppress(OSError):
             await self._writer.drain()

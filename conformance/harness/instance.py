@@ -44,6 +44,8 @@ class Instance:
         """The name of the program that it was asked to run."""
         self.spoke = False
         """It has sent a message, and so has started."""
+        self.narrow = False
+        """Few bytes are to be under way to us at a time, where it is reached over TCP."""
         self.connections = 0
         """How many there have been with it."""
         self.open: set[int] = set()
@@ -258,7 +260,7 @@ class Instance:
 
                         return await zeromq.connect(address)
                     if self.kind != "udp":
-                        return await links.connect(address)
+                        return await links.connect(address, narrow=self.narrow)
                     if not self.process or links.served(address, datagrams=True):
                         return await datagrams.connect(address)
                 except OSError as error:

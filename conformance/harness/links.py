@@ -17,6 +17,7 @@ from conformance.exits import WrongUsage
 from conformance.harness import unread
 
 CHUNK = 256 * 1024
+_NARROW, _SEGMENT = 4096, 128  # bytes received ahead, and in a segment, where few are to be
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _AT_ONCE = struct.pack("ii", 1, 0)  # linger: not at all, which makes the end a reset
@@ -249,12 +250,35 @@ def parse_address(address: str) -> tuple[str, int] | str:
     return host.strip("[]"), int(port)
 
 
-async def connect(address: str, tls: ssl.SSLContext | None = None) -> Link:
-    """Connect once. Raises OSError where nothing accepts."""
+async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bool = False) -> Link:
+    """Connect once; ``narrow``: over TCP so that few bytes are under way to us at a time.
+
+    Raises OSError where nothing accepts.
+    """
     where = parse_address(address)
     if isinstance(where, str):
         return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
+    if narrow:
+        return over(*await asyncio.open_connection(sock=await _narrow(*where), limit=CHUNK))
     return over(*await asyncio.open_connection(*where, limit=CHUNK, ssl=tls))
+
+
+async def _narrow(host: str, port: int) -> socket.socket:
+    """A connected socket; the size of its segments bounds how much its peer's system keeps."""
+    loop = asyncio.get_running_loop()
+    failed = OSError(f"no address of {host}")
+    for family, kind, *_, place in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _NARROW)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, _SEGMENT)
+            await loop.sock_connect(sock, place)
+            return sock
+        except OSError as error:
+            sock.close()
+            failed = error
+    raise failed
 
 
 def reason(error: OSError) -> str:

@@ -1,12 +1,13 @@
 """An exercise: its curve at the beginning, then its progress again and again."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from conformance.cases import absent, check, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.diagnosis import in_fours, meant
-from conformance.deltarobot.floats import EDGES
+from conformance.deltarobot.floats import EDGES, same
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import (
     POSITION,
@@ -34,12 +35,14 @@ from conformance.deltarobot.server.exercise import (
 from conformance.deltarobot.server.tester import drained
 from conformance.deltarobot.service import passes_over
 from conformance.iut import Iut
+from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _LOOK = 2.0  # seconds of an exercise that are looked at
 LONG = [[number % 100, number // 100, 1] for number in range(5500)]
 """A curve of more bytes than 16 bits can count."""
+_SHORT = 18  # bytes of the longest message of an exercise that is no curve
 
 
 @requirement("exercise.curve-first")
@@ -232,6 +235,41 @@ async def test_length_of_a_long_curve(iut: Iut) -> None:
                 event=first.event,
                 explains=True,
             )
+
+
+@requirement("frame.variable-length")
+async def test_contents_for_a_slow_client(iut: Iut) -> None:
+    """All contents of a long curve follow its length, though few bytes are taken at a time."""
+    async with iut.instance() as instance:
+        instance.narrow = True
+        async with iut.connect(instance) as session:
+            await shake_hands(session)
+            await present(session)
+            before = _unread(session)
+            await do(session, "exercise", curve=LONG)
+            within = session.left("exercise", "response")
+            came = await session.watch("Curve", "Oversized", within=within)
+            behind = _unread(session) - before
+            # It may leave a curve out, or end the session, where the client is slow.
+            begun = came is None and behind > _SHORT
+            if session.ended or not (begun or (came and not _is(came, LONG))):
+                return
+    async with opened(iut) as plain:
+        first = await begin(plain, LONG)
+        if not _is(first, LONG):
+            raise Inconclusive("a long curve does not come in a plain session, either")
+    what = f"{12 * len(LONG)} bytes behind the length of a curve, whose client takes few at a time"
+    told = f"{behind} bytes came" if begun else "others came"
+    raise Violation(what, told).shown_in(session)
+
+
+def _unread(session: Session) -> int:
+    """How many bytes have come of a message that is not whole yet."""
+    return session.size - sum(len(encode(message.value)) for message in session.received)
+
+
+def _is(message: Message, points: Sequence[Sequence[float]]) -> bool:
+    return message.name == "Curve" and same(points, message.value["points"])
 
 
 def _cut_short(message: Message) -> bool:

@@ -182,3 +182,13 @@ class EqualPointsOnce(Server):
 
     def send_curve(self, curve: list[Vector]) -> None:
         super().send_curve([point for point, _ in groupby(curve)])
+
+
+@fault("forgets-what-does-not-fit", violates="frame.variable-length", subtle=True)
+class ForgetsWhatDoesNotFit(Server):
+    """Sends of a message only as much as its connection takes at once."""
+
+    def write(self, data: bytes) -> None:
+        for at in range(0, len(data), 512):
+            if not self.stream.behind:
+                super().write(data[at : at + 512])

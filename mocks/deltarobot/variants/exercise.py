@@ -133,3 +133,22 @@ class ClosesUponRaggedCurve(Client):
             self.end("a curve with a part of a point")
         else:
             super().curve(value)
+
+
+@variant("ends-with-who-reads-slowly", of="frame.variable-length")
+class EndsWithWhoReadsSlowly(Server):
+    """Ends the session with a client that does not take a curve at once."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve)
+        if self.stream.behind:
+            self.end("too slow")
+
+
+@variant("leaves-out-what-is-late", of="frame.variable-length")
+class LeavesOutWhatIsLate(Server):
+    """Sends a client nothing more as long as it has still to read."""
+
+    def write(self, data: bytes) -> None:
+        if not self.stream.behind:
+            super().write(data)
