@@ -167,7 +167,8 @@ class Patience:
         have been missed for one of these; and never fewer than such messages have taken in the run.
         """
         known = self._sought if certain else self._missed
-        # What decides the basis itself is no consequence of it, whatever else its absence violates.
+        # What decides the basis itself is no consequence of it, whatever else its absence violates,
+        # and whatever has been missed for that.
         decides = bool(self.basis) and self.basis in requirements
         if not decides and any(
             self.rests(requirement)
@@ -175,7 +176,8 @@ class Patience:
             for requirement in requirements
         ):
             return self.briefly(names, seconds, VAIN)
-        if any(names in known.get(requirement, ()) for requirement in requirements):
+        about = (self.basis,) if decides else requirements
+        if any(names in known.get(requirement, ()) for requirement in about):
             return self.briefly(names, seconds)
         return seconds
 

@@ -55,6 +55,14 @@ def test_what_rests_on_the_basis_is_awaited_briefly_but_not_by_what_decides_that
     assert patience.seconds_for(PONG, 2, ["pong.number", "pong.each"]) == 2
 
 
+def test_what_decides_the_basis_is_not_cut_short_by_what_anything_else_has_missed() -> None:
+    patience = Patience(basis="frame.fixed-lengths")
+    patience.miss("pong.each", PONG)
+    assert patience.seconds_for(PONG, 2, ["frame.fixed-lengths", "pong.each"]) == 2
+    patience.miss("frame.fixed-lengths", PONG)
+    assert patience.seconds_for(PONG, 2, ["frame.fixed-lengths", "pong.each"]) < 2
+
+
 def test_what_is_late_is_told_from_what_never_comes_until_much_never_came() -> None:
     patience = Patience()
     for number in range(OFTEN):

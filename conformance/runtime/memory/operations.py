@@ -41,13 +41,15 @@ def as_far_as_it_goes(
 ) -> None:
     """Raise Violation unless such elements were refused, or set as far as there are any, and fit.
 
-    Beside them only what tells that something was written may have changed then.
+    The rest stays, or is zero as in a new array of C. Beside them only what tells that something
+    was written may have changed then.
     """
     if not answer.ok or (answer.warnings and image.raw(field) == before.raw(field)):
         image.only(before, ())
         return
     whole, block = before[field], field.partition(".")[0]
-    image.holds({field: [*given, *whole[len(given) :]][: len(whole)]})
+    kept, new = ([*given, *rest][: len(whole)] for rest in (whole[len(given) :], [0] * len(whole)))
+    image.holds({field: new if image[field] == new else kept})
     bitmap = "control.update" if block == "read" else "control.write"
     image.only(before, {field, f"{block}.timestamp", bitmap})
 

@@ -265,8 +265,9 @@ class ArraysOfAnyLength(Owner):
 
 @variant("arrays-of-any-length", of="robustness.odd-operations")
 class ArraysOfAnyLengthToWrite(Consumer):
-    """Sets as many elements of an array as it is given, and as fit."""
+    """Sets as many elements of an array as it is given, and as fit, and the rest to zero."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        fitted = _fitted(buffer, f"write.params.{name}", value)
+        whole = [*value, *bytes(8)] if isinstance(value, list) else value
+        fitted = _fitted(buffer, f"write.params.{name}", whole)
         return await super().set_value(buffer, name, fitted)
