@@ -97,8 +97,10 @@ async def test_waits_for_ready(iut: Iut) -> None:
 @requirement("start.waits-for-ready")
 @lasting
 async def test_waits_for_ready_in_silence(iut: Iut) -> None:
-    """No StartExecution comes while the simulator says nothing after the handshake."""
+    """No StartExecution comes while the simulator says nothing, however long the user waits."""
     async with in_setup(iut) as session:
+        if session.instance.upper.offers("start"):
+            await session.instance.upper("start")
         await _no_start(session, "response")
         await starts(session)
 

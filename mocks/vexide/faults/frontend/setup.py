@@ -187,6 +187,19 @@ class ReadyTimeout(Frontend):
         self.start_if_wanted()
 
 
+@fault("user-waits-half-a-second", violates="start.waits-for-ready", subtle=True)
+class UserWaitsHalfASecond(Frontend):
+    """Waits half a second for Ready once its user says so, and starts without it then."""
+
+    async def user_starts(self, args: dict[str, Any]) -> Any:
+        await super().user_starts(args)
+        asyncio.get_running_loop().call_later(0.5, self.give_up)
+
+    def give_up(self) -> None:
+        self.is_ready = True
+        self.start_if_wanted()
+
+
 @fault("user-overrules-ready", violates="start.waits-for-ready", subtle=True)
 class UserOverrulesReady(Frontend):
     """Starts the program when its user says so, though Ready has not come."""
