@@ -236,13 +236,15 @@ WHILE_RUNNING = {
 async def test_survives_while_running(iut: Iut, command: Any) -> None:
     """A command ends no session, whatever the program that runs shows of it."""
     name = next(iter(command))
-    silent = not (await own_program(iut)).ran
+    shown = await own_program(iut)
     async with opened(iut) as session:
         await start(session, motor(session, 1), requirement=SETUP)
-        await runs(session, "quiet" if silent else "program")
+        await runs(session, "program" if shown.ran else "quiet")
         await session.send(command)
         await session.until_closed("quiet")
         await session.unharmed(f"{name} while the program runs")
+        if session.ended and shown.ended and not shown.exited:
+            raise Inconclusive("its program ends without Exited as well (exit.exited-sent)")
         await goes_on(session)
     # That it lives is not yet what is asked for.
     iut.require("probe")
