@@ -2,6 +2,7 @@
 
 from conformance.iut import Iut
 from conformance.simspark.server.tester.monitors import watching
+from conformance.verdicts import Violation
 
 SMOKE = "monitors.environment-first"
 
@@ -13,8 +14,17 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates whose updates do not show where the ball is, as its full graphs do."""
-    async with watching(iut) as watch:
+    """What it violates that executes the commands of its first monitor, and not of a later one.
+
+    Or whose updates do not show where the ball is, as its full graphs do.
+    """
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        await watch.settle()
+        async with watching(iut, instance) as later:
+            try:
+                await later.settle()
+            except Violation:
+                return "monitors.commands"
         for place in (watch.place(-0.3, 0.2), watch.place(0.4, -0.4)):
             await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
             await watch.settle()
