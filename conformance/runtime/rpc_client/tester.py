@@ -298,7 +298,7 @@ class Caller(Connections):
         if not answer.ok or not equal(result, answer.result):
             came = shown(answer.result) if answer.ok else f"the failure {shown(answer.error)}"
             expected = f"the result {shown(result)} for {call.request.value} after {after}"
-            raise Violation(expected, f"{came} came", event=call.request.event)
+            raise Violation(expected, f"{came} came")
 
     async def plain(self, result: Any) -> Any:
         """What a call has for a result that comes in the usual way, found out once in a run.
