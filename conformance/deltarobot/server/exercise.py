@@ -23,7 +23,8 @@ ABOUT = {
     DESIRED: "progress.desired-direction",
 }
 """By message of progress, which requirement says what that is to be."""
-_PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.0]]
+_PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
+"""A plain curve; its last number shows whether fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]

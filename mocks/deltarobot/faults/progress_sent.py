@@ -1,5 +1,6 @@
 """Faults of the server in the numbers of an exercise, and in the progress that it sends."""
 
+import math
 import struct
 from functools import partial
 from typing import Any, ClassVar
@@ -73,6 +74,21 @@ class SignsLost(Server):
 
     def send_vector(self, name: str, vector: Vector) -> None:
         super().send_vector(name, [abs(c) for c in vector])
+
+
+@fault("whole-numbers", violates="frame.floats")
+class WholeNumbers(Server):
+    """Sends every float without its fraction."""
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve([_whole(point) for point in curve])
+
+    def send_vector(self, name: str, vector: Vector) -> None:
+        super().send_vector(name, _whole(vector))
+
+
+def _whole(vector: Vector) -> Vector:
+    return [float(math.trunc(c)) if math.isfinite(c) else c for c in vector]
 
 
 @fault("three-decimals", violates="frame.floats", subtle=True)
