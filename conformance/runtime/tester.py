@@ -13,6 +13,8 @@ from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 from conformance.waiting import Within
 
+A_WHILE = 3.3
+"""Seconds that are longer than three, which many a timer has."""
 _SOME = 8  # messages that are judged of an IUT that sends by itself
 _EAGER = 0.5  # seconds in which an IUT that connects by itself usually has
 

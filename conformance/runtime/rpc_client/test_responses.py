@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import check, lasting, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
 from conformance.runtime.encodings import encodings
 from conformance.runtime.rpc_client.tester import calling
+from conformance.runtime.tester import A_WHILE
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import NotExercised
@@ -86,6 +87,19 @@ async def test_results(iut: Iut) -> None:
             call = await caller.call("method")
             await call.respond(None, result)
             await caller.succeeds(call, result)
+
+
+@requirement("rpc.success")
+@lasting
+async def test_after_a_while(iut: Iut) -> None:
+    """A call succeeds also where its connection has been silent for a while."""
+    async with calling(iut) as caller:
+        for result in ("soon", "after a while"):
+            call = await caller.call("method")
+            await call.respond(None, result)
+            await caller.succeeds(call, result)
+            if result == "soon" and await caller.session.until_closed(A_WHILE):
+                raise NotExercised("the client closes a connection that is silent for a while")
 
 
 @requirement("rpc.failure")

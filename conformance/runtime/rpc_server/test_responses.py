@@ -29,12 +29,12 @@ from conformance.runtime.rpc_server.tester import (
     usual,
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE, notification
+from conformance.runtime.tester import A_WHILE
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 from conformance.wire import Message
 
-LONG = 3.3  # seconds: longer than three, which many a timer has
 IDS = [
     *(0, 1, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x00FF00FF),
     *(2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1),
@@ -272,7 +272,7 @@ async def test_after_a_while(iut: Iut) -> None:
     """A request is answered also where its connection has been silent for a while."""
     async with iut.session() as session:
         await call(session, 1, usual(iut))
-        if await session.until_closed(LONG):
+        if await session.until_closed(A_WHILE):
             raise NotExercised("the server closes a connection that is silent for a while")
         await call(session, 2, usual(iut))
 
@@ -283,9 +283,9 @@ async def test_slow_call(iut: Iut) -> None:
     """A call that takes its time is answered, in whatever way, although nothing comes meanwhile."""
     async with iut.session() as session:
         sleep = await sleeping(iut, session)
-        await session.send(request(1, sleep, LONG))
-        within = LONG + session.seconds("response")
-        await session.expect(RESPONSE, within=within, to=f"to a call of {LONG} s")
+        await session.send(request(1, sleep, A_WHILE))
+        within = A_WHILE + session.seconds("response")
+        await session.expect(RESPONSE, within=within, to=f"to a call of {A_WHILE} s")
 
 
 @requirement("rpc.each-answered")

@@ -7,7 +7,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.definitions.keywords import equal, shown
 from conformance.iut import Iut
 from conformance.runtime.shapes import UPDATE
-from conformance.runtime.tester import done, operated
+from conformance.runtime.tester import A_WHILE, done, operated
 from conformance.runtime.update_publisher.tester import (
     ROUNDS,
     Told,
@@ -23,7 +23,6 @@ from conformance.runtime.update_publisher.tester import (
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Violation
 
-LONG = 3.3  # seconds: longer than three, which many a timer has
 VALUES: dict[str, Any] = {
     "yes": True,
     "no": False,
@@ -154,7 +153,7 @@ async def test_goes_on_for_long(iut: Iut) -> None:
     async with operated(iut) as session:
         await connect(session, one, {"value": 1})
         await listed(session, one)
-        await asyncio.sleep(LONG)
+        await asyncio.sleep(A_WHILE)
         await change(session, one, {"value": 2})
         await Told(session, one).comes_to({"value": 2}, "update.changed")
 

@@ -123,6 +123,14 @@ class IdsOfSixteen(Client):
         return self.latest
 
 
+@fault("ids-count-the-waiting", violates="rpc.ids-differ", subtle=True)
+class IdsCountTheWaiting(Client):
+    """Gives a request the number of the calls that wait, which one of them may have."""
+
+    def next_id(self) -> int:
+        return len(self.waiting)
+
+
 @fault("arguments-wrapped", violates="rpc.request-content")
 class ArgumentsWrapped(Client):
     """Puts the array of arguments into an array."""

@@ -1,5 +1,6 @@
 """Faults of the RPC client in what it makes of responses."""
 
+import time
 from typing import Any
 
 from conformance.codec import Decoder, Frame
@@ -151,4 +152,17 @@ class ResponsesOf64Kilobytes(Client):
 
     def take(self, frame: Frame) -> None:
         if len(frame.raw) <= 65535:
+            super().take(frame)
+
+
+@fault("deaf-after-a-second", violates="rpc.success", subtle=True)
+class DeafAfterASecond(Client):
+    """Takes nothing more from a connection on which nothing has come for a second."""
+
+    heard: float | None = None
+
+    def take(self, frame: Frame) -> None:
+        silent = time.monotonic() - (self.heard or time.monotonic())
+        if silent < 1:
+            self.heard = time.monotonic()
             super().take(frame)
