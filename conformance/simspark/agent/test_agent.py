@@ -172,7 +172,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
 
     async def play() -> None:
         async with established(iut) as tester:
-            for size in (255, 256, 1024, 65_536, 70_000):
+            # Of some of them the last byte counts as a negative number where it has a sign.
+            for size in (511, 512, 1024, 33_008, 65_536, 70_000):
                 await tester.session.send_bytes(tester.long(size))
                 await tester.goes_on(f"a group of {size} bytes")
 

@@ -17,6 +17,8 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 GAME = {"half", "score_left", "score_right", "play_mode"}
 """What stands in one list with the time, and is taken with it."""
+_LENGTHS = "frame.length-prefix"
+_LOW, _HIGH = 0x10, 0x90  # bytes of which the second is below 0 where they have a sign
 _POLL = 0.005  # seconds between two looks at what is to be told to all
 _goals = itertools.count(51)  # which no test sends for other reasons
 
@@ -268,7 +270,12 @@ async def _watching(
     async with iut.session(segmentation=segmentation) as session:
         connections = _Connections(session)
         async with connections.accepting(iut):
-            yield Tester(connections, rooted)
+            try:
+                yield Tester(connections, rooted)
+            except Violation as lost:
+                # Who misreads some lengths loses messages of any kind.
+                await iut.lay(lost, [_LENGTHS])
+                raise
 
 
 async def _understands_roots(iut: Iut) -> bool:
@@ -301,10 +308,14 @@ async def introduced(
 async def misread(iut: Iut) -> str:
     """The requirement that a monitor violates which has some plain values wrong; else empty.
 
+    That may be for the lengths of some messages.
+
     One that has all of them wrong may have misread the stream, which other requirements are about.
     """
     right: list[bool] = []
     with contextlib.suppress(Inconclusive):
+        if await _understands(iut, _LOW) and not await _understands(iut, _HIGH):
+            return _LENGTHS
         async with connected(iut) as tester:
             await tester.introduce(graph=messages.scene(3, -2))
             await tester.tick()
@@ -321,6 +332,17 @@ async def misread(iut: Iut) -> str:
                 except Violation:
                     return about
     return "monitors.understood" if len(set(right)) == 2 else ""
+
+
+async def _understands(iut: Iut, byte: int) -> bool:
+    """Whether it knows what comes in messages of which the last byte of the length is this one."""
+    async with connected(iut) as tester:
+        full = messages.full(messages.ENVIRONMENT + messages.state(0), messages.scene(0, 0))
+        for text in (full, tester.partial(more="(score_left 3)(score_right 4)")):
+            blocks = len(tester.bytes_of(text)) // 256 + 1
+            await tester.session.send_bytes(tester.long(256 * blocks + byte, text))
+        right = await _right(tester, score_left=3, score_right=4)
+        return bool(right) and all(right)
 
 
 _BALLS = (

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import struct
 import sys
 from typing import NoReturn
 
@@ -39,12 +40,27 @@ class SixteenBits(Decoder):
         self._held += data
         frames: list[Frame] = []
         while len(self._held) >= 4:
-            size = int.from_bytes(self._held[:4], "big") % (1 << self.bits)
+            size = self.length(bytes(self._held[:4])) % (1 << self.bits)
             if len(self._held) < 4 + size:
                 break
             frames += Decoder().feed(size.to_bytes(4, "big") + bytes(self._held[4 : 4 + size]))
             del self._held[: 4 + size]
         return frames
+
+    def length(self, prefix: bytes) -> int:
+        return int.from_bytes(prefix, "big")
+
+
+class SignedBytes(SixteenBits):
+    """Adds up the bytes of a length as numbers with a sign, as a char of C may be."""
+
+    bits = 32
+
+    def length(self, prefix: bytes) -> int:
+        return sum(
+            byte << shift
+            for byte, shift in zip(struct.unpack("4b", prefix), (24, 16, 8, 0), strict=True)
+        )
 
 
 class TwentyFourBits(SixteenBits):

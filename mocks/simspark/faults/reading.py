@@ -51,6 +51,13 @@ class ThirtyOneBits(Endpoint):
     Reader = decoders.ThirtyOneBits
 
 
+@fault("bytes-with-a-sign", violates="frame.length-prefix", subtle=True)
+class BytesWithASign(Endpoint):
+    """Takes the bytes of a length for numbers with a sign."""
+
+    Reader = decoders.SignedBytes
+
+
 @fault("line-ends-unread", violates="text.white-space", subtle=True)
 class LineEndsUnread(Endpoint):
     """Takes no message that has a tab or a line end in it."""
