@@ -14,17 +14,19 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates that executes the commands of its first monitor, and not of a later one.
+    """What it violates that executes a first command, and no further one or of no later monitor.
 
     Or whose updates do not show where the ball is, as its full graphs do.
     """
-    async with iut.instance() as instance, watching(iut, instance) as watch:
+    async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
         await watch.settle()
-        async with watching(iut, instance) as later:
-            try:
+        try:
+            await watch.settle()
+            async with watching(iut, instance, begins=False) as later:
                 await later.settle()
-            except Violation:
-                return "monitors.commands"
+        except Violation:
+            return "monitors.commands"
+    async with watching(iut) as watch:
         for place in (watch.place(-0.3, 0.2), watch.place(0.4, -0.4)):
             await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
             await watch.settle()
