@@ -23,6 +23,8 @@ ABOUT = {
     DESIRED: "progress.desired-direction",
 }
 """By message of progress, which requirement says what that is to be."""
+A_CURVE = ("Curve", "Oversized")
+"""The names of one, as long as a message may be or longer."""
 _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
 """A plain curve; its last number shows whether fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
@@ -128,7 +130,7 @@ async def _plain(iut: Iut) -> Plain:
         upper = session.instance.upper
         first = await begin(session, _PLAIN) if upper.offers("exercise") else None
         curve = await next_curve(session, first) if first else None
-        if curve is None or curve.name not in ("Curve", "Oversized"):
+        if curve is None or curve.name not in A_CURVE:
             return Plain()
         if curve.name == "Oversized":
             return Plain("frame.variable-length")
@@ -188,11 +190,10 @@ async def next_curve(session: Session, first: Message) -> Message:
 
     One that connects in the middle of an exercise may have to wait for the next.
     """
-    names = ("Curve", "Oversized")
-    if first.name in names:
+    if first.name in A_CURVE:
         return first
     within = session.left("exercise", "response")
-    return await session.watch(*names, within=within) or first
+    return await session.watch(*A_CURVE, within=within) or first
 
 
 async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[float]]) -> None:

@@ -17,6 +17,7 @@ from conformance.deltarobot.messages import (
     vector,
 )
 from conformance.deltarobot.server.exercise import (
+    A_CURVE,
     MEANS,
     SQUARE,
     STATE,
@@ -248,7 +249,7 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
             before = _unread(session)
             await do(session, "exercise", curve=LONG)
             within = session.left("exercise", "response")
-            came = await session.watch("Curve", "Oversized", within=within)
+            came = await session.watch(*A_CURVE, within=within)
             behind = _unread(session) - before
             # It may leave a curve out, or end the session, where the client is slow.
             begun = came is None and behind > _SHORT
