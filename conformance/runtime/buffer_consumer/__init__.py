@@ -19,19 +19,20 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm one by one, each with its bit."""
+    """What it violates who cannot set the parameters of an arm, each twice and with its bit."""
     bits = []
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         for param in (param for param in buffer.peripheral.params if param.writeable):
-            value, field = sample(param, 3), f"write.params.{param.name}"
-            await buffer.put({field: sample(param, 4), "control.write": 0})
-            try:
-                await set_value(buffer, param.name, value)
-                image = await buffer.look()
-                image.holds({field: value})
-            except Violation as found:
-                return found.requirement or "set-value.value"
+            field = f"write.params.{param.name}"
+            for value in (sample(param, 3), sample(param, 5)):
+                await buffer.put({field: sample(param, 4), "control.write": 0})
+                try:
+                    await set_value(buffer, param.name, value)
+                    image = await buffer.look()
+                    image.holds({field: value})
+                except Violation as found:
+                    return found.requirement or "set-value.value"
             bits.append(image["control.write"])
     if confused(bits):
         return "format.bitmaps"

@@ -210,29 +210,31 @@ class Tester:
         connection instead. What it knows is seen by the operation
         `state` only; without it Inconclusive is raised where nothing else was wrong.
         """
-        goals = next(_goals)
-        more = f"(score_left {goals})(score_right {goals + 1})"
-        if upon:
-            both = self.bytes_of(self.partial(more=more), self.partial(more=more))
-            await self.provoke(upon + both)
-        else:
-            await self.tick(2, more=more)
         lacking = ""
-        try:
-            await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
-        except NotExercised as unseen:
-            lacking = str(unseen)
-            await self.session.until_closed(self.session.seconds("quiet"))
-        except Inconclusive:
-            # It may have ended with its connection, and the upper tester with it.
-            if not self.closed:
-                raise
-        except Violation as none:
-            await self.session.unharmed(after)
-            if not self.closed:
-                raise Violation(
-                    f"{none.expected}, sent after {after}", none.came, requirement
-                ) from none
+        # One that takes what came with it may still take nothing more.
+        for begun in (upon, b"") if upon else (b"",):
+            goals = next(_goals)
+            more = f"(score_left {goals})(score_right {goals + 1})"
+            if begun:
+                states = self.bytes_of(self.partial(more=more), self.partial())
+                await self.provoke(begun + states)
+            elif not self.closed:
+                await self.tick(2, more=more)
+            try:
+                await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
+            except NotExercised as unseen:
+                lacking = str(unseen)
+                await self.session.until_closed(self.session.seconds("quiet"))
+            except Inconclusive:
+                # It may have ended with its connection, and the upper tester with it.
+                if not self.closed:
+                    raise
+            except Violation as none:
+                await self.session.unharmed(after)
+                if not self.closed:
+                    raise Violation(
+                        f"{none.expected}, sent after {after}", none.came, requirement
+                    ) from none
         await self.session.unharmed(after)
         if self.closed and not may_close:
             raise Violation(

@@ -146,6 +146,20 @@ class Discouraged(Decoder):
         return frames
 
 
+class OneAfterAnother(Decoder):
+    """Passes over the message behind one that cannot be read, whenever it comes."""
+
+    offended = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        taken = []
+        for frame in super().feed(data):
+            if not self.offended:
+                taken.append(frame)
+            self.offended = frame.name is None
+        return taken
+
+
 # Dying of what is malformed
 
 

@@ -86,6 +86,13 @@ class RestOfAReadLost(Endpoint):
     Reader = decoders.Discouraged
 
 
+@fault("next-after-malformed-lost", violates="robustness.malformed", subtle=True)
+class NextAfterMalformedLost(Endpoint):
+    """Loses the message behind a text that does not parse."""
+
+    Reader = decoders.OneAfterAnother
+
+
 @fault("dies-of-malformed", violates="robustness.malformed")
 class DiesOfMalformed(Endpoint):
     """Dies of a text that does not parse."""

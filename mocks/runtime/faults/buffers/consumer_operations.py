@@ -139,13 +139,14 @@ class EndsAtOddOperations(Consumer):
         return await super().get_value(buffer, name)
 
 
-@fault("short-arrays-padded", violates="robustness.odd-operations", subtle=True)
-class ShortArraysPadded(Consumer):
-    """Takes an array that is too short for the beginning of a whole one."""
+@fault("short-arrays-repeated", violates="robustness.odd-operations", subtle=True)
+class ShortArraysRepeated(Consumer):
+    """Sets an array that is too short again and again until it fills the whole one."""
 
     async def set_value(self, buffer: Buffer, name: str, value: Any) -> Warned:
-        if isinstance(value, list):
-            value = value + [0] * ((buffer.peripheral[name].count or 0) - len(value))
+        if isinstance(value, list) and value:
+            count = max(buffer.peripheral[name].count or 0, len(value))
+            value = (value * count)[:count]
         return await super().set_value(buffer, name, value)
 
 
