@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from conformance.cases import absent, check, explore, lasting, requirement
 from conformance.deltarobot import strategies, tester
-from conformance.deltarobot.codec import encode
+from conformance.deltarobot.codec import OVERSIZED, TRUNCATED, encode
 from conformance.deltarobot.diagnosis import in_fours, meant
 from conformance.deltarobot.floats import EDGES, same
 from conformance.deltarobot.handshake import opened, shake_hands
@@ -265,8 +265,9 @@ async def test_contents_for_a_slow_client(iut: Iut) -> None:
 
 
 def _unread(session: Session) -> int:
-    """How many bytes have come of a message that is not whole yet."""
-    return session.size - sum(len(encode(message.value)) for message in session.received)
+    """How many bytes have come of a message that is not whole yet, unless one was too long."""
+    whole = [message for message in session.received if message.name not in (OVERSIZED, TRUNCATED)]
+    return session.size - sum(len(encode(message.value)) for message in whole)
 
 
 def _is(message: Message, points: Sequence[Sequence[float]]) -> bool:
