@@ -72,10 +72,10 @@ async def sees(
 
 def _difference(what: str, wanted: Sequence[Any], seen: Any) -> tuple[str, str]:
     """What was expected, and what is seen; of many points, from the first on that differs."""
-    if not isinstance(seen, list) and len(wanted) > _FEW:
-        return f"{what} to have {len(wanted)} points", f"it is {shown(seen, 120)}"
-    if len(wanted) <= _FEW or not isinstance(seen, list):
+    if len(wanted) <= _FEW:
         return f"{what} to be {shown(list(wanted), 120)}", f"it is {shown(seen, 120)}"
+    if not isinstance(seen, list):
+        return f"{what} to have {len(wanted)} points", f"it is {shown(seen, 120)}"
     pairs = enumerate(zip(wanted, seen, strict=False))
     first = next((at for at, pair in pairs if not same(*pair)), min(len(wanted), len(seen)))
     expected = f"{what} to have {len(wanted)} points, {shown(wanted[first : first + 1])} at {first}"
