@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import uuid
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from conformance.configuration import ConfigurationError, expand
 from conformance.harness import links
+from conformance.harness.children import Child
 from conformance.harness.process import Process, running, sweep
 from conformance.live.judged import Judged
 from conformance.live.relay import Relay
@@ -62,11 +64,8 @@ async def play(argv: Sequence[str], verdict: Path, longest: float) -> None:
     """
     mark, before = uuid.uuid4().hex, running()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            env={**os.environ, _MARK: mark},
-            start_new_session=True,
+        process = Child(
+            argv, env={**os.environ, _MARK: mark}, cwd="", streams=(subprocess.DEVNULL, 1, 2)
         )
     except OSError as error:
         raise ConfigurationError(f"{argv[0]} cannot be started: {error.strerror}") from error
