@@ -1,6 +1,7 @@
 """Test cases for a server: the suite plays its monitors, trainers and agents."""
 
 from conformance.iut import Iut
+from conformance.simspark.server.tester.commands import executes_at_once, in_order
 from conformance.simspark.server.tester.monitors import watching
 from conformance.verdicts import Violation
 
@@ -16,16 +17,18 @@ async def smoke(iut: Iut) -> None:
 async def basis(iut: Iut) -> str:
     """What it violates that executes a first command, and no further one or of no later monitor.
 
-    Or whose updates do not show where the ball is, as its full graphs do.
+    Or one only once the next has come, or later than the next; or whose updates do not show where
+    the ball is, as its full graphs do.
     """
     async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
-        await watch.settle()
+        await executes_at_once(watch)
         try:
             await watch.settle()
             async with watching(iut, instance, begins=False) as later:
                 await later.settle()
         except Violation:
             return "monitors.commands"
+        await in_order(watch)
     async with watching(iut) as watch:
         for place in (watch.place(-0.3, 0.2), watch.place(0.4, -0.4)):
             await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")

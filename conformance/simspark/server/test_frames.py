@@ -11,6 +11,7 @@ from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import perceptors, playing
+from conformance.simspark.server.tester.commands import in_order
 from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
 from conformance.simspark.tester import expressions, in_one_session
 from conformance.verdicts import Violation
@@ -89,6 +90,13 @@ async def test_several_in_one_write(iut: Iut) -> None:
             lambda view: (view.value("time") or 0) >= 7,
             "show the time, which was set by the third of several messages in one write",
         )
+
+
+@requirement("frame.segmentation")
+async def test_in_order(iut: Iut) -> None:
+    """Messages count in the order in which they come, be they long or short."""
+    async with watching(iut, begins=False) as watch:
+        await in_order(watch)
 
 
 @requirement("frame.segmentation")

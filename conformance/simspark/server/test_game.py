@@ -7,17 +7,22 @@ import pytest
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
+from conformance.simspark.server.tester.commands import A_FEW
 from conformance.simspark.server.tester.monitors import CLOSE, Place, Watch, watching
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 A_WHILE = 2.5  # seconds in which a score is to stay as it is
+OTHERS = ("(time 30)", "(kickOff Right)", "(playMode PlayOn)", "(dropBall)", "(ball (vel 1 0 0))")
+"""Commands that say nothing of the score."""
 
 
 @requirement("play-mode.set")
 async def test_every_play_mode(iut: Iut) -> None:
-    """Each play mode of the list can be set, and shows as its index."""
+    """Each play mode of the list can be set, and shows as its index; play goes on once it does."""
     async with watching(iut) as watch:
+        if "PlayOn" in watch.view.play_modes:
+            await watch.play()
         # Commands may have no effect after the end of the game, so that comes last.
         modes = sorted(enumerate(watch.view.play_modes), key=lambda item: item[1] == "GameOver")
         for index, mode in modes:
@@ -124,6 +129,7 @@ async def test_time(iut: Iut) -> None:
                 there,
                 f"show the time {time:g}",
                 now=lambda view: f"it is {view.state.get('time')}",
+                then=there,
             )
             # A clock that is shown in whole seconds may be late by up to one.
             check(
@@ -146,13 +152,19 @@ async def test_score(iut: Iut) -> None:
 @requirement("score.set")
 @lasting
 async def test_score_stays(iut: Iut) -> None:
-    """A score that was set is the same after a while in which nobody plays."""
+    """A score that was set is the same after a while in which nobody plays, and other commands."""
     async with watching(iut) as watch:
         await _scores(watch, 2, 1, "(score (left 2)(right 1))")
-        stays = await watch.never(
-            lambda view: (view.value("score_left"), view.value("score_right")) != (2, 1), A_WHILE
-        )
+
+        def changed(view: View) -> bool:
+            return (view.value("score_left"), view.value("score_right")) != (2, 1)
+
+        stays = await watch.never(changed, A_WHILE)
         check(stays, "the score to stay 2 to 1", "it changed by itself")
+        for text in OTHERS:
+            await watch.command(text)
+            await watch.some(A_FEW)
+            check(not changed(watch.view), "the score to stay 2 to 1", f"it changed by {text}")
 
 
 @requirement("score.set")

@@ -1,4 +1,4 @@
-"""What a trainer does to agents: moves them, selects, removes and repositions them."""
+"""What a trainer does to agents: moves them, and sets what they have."""
 
 import contextlib
 from math import hypot
@@ -15,30 +15,9 @@ from conformance.simspark.server.tester.agents import (
     passed_over,
     playing,
 )
-from conformance.simspark.server.tester.match import match
-from conformance.simspark.server.tester.monitors import Place, Watch
-from conformance.simspark.view import View
+from conformance.simspark.server.tester.match import BESIDE, match, stays
 from conformance.verdicts import NotExercised
 from conformance.wire import Message
-
-
-async def _leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
-    """Send a command and wait until no agent is at a place any more."""
-    await watch.command(command)
-    await watch.until(
-        place.free,
-        f"show no agent at {place}, where {whose} was, after {command}",
-        now=lambda view: f"something is {place.nearest(view):.2f} m from there",
-    )
-
-
-async def _stays(watch: Watch, place: Place, whose: str, after: str) -> None:
-    await watch.settle()
-    check(
-        place.taken(watch.view, 0.8),
-        f"{whose} to stay at {place} after {after}",
-        f"nothing is nearer to it than {place.nearest(watch.view):.2f} m",
-    )
 
 
 @requirement("agents.sides")
@@ -128,10 +107,10 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
         left, right = await game.placed()
         elsewhere = game.watch.place(0.1, 0.6)
         await game.put("Right", elsewhere, "move-agent.right-one")
-        await _stays(game.watch, left, "the left agent", "the right one was moved")
+        await stays(game.watch, left, "the left agent", "the right one was moved")
         await game.watch.until(right.free, "show nobody where the right agent was")
         await game.watch.command(f"(agent {game.nobody('Left')}(pos {right.x} {right.y} 0.4))")
-        await _stays(game.watch, left, "the agent 1", "another number was to be moved")
+        await stays(game.watch, left, "the agent 1", "another number was to be moved")
         check(right.free(game.watch.view), "no agent to be moved", "one was")
 
 
@@ -163,7 +142,7 @@ async def test_no_operation(iut: Iut) -> None:
         await game.watch.command(f"(agent {game.left})")
         stayed = await game.watch.never(
             # A robot that nobody controls may fall over.
-            lambda view: not (left.taken(view, 0.8) and right.taken(view, 0.8)),
+            lambda view: not (left.taken(view, BESIDE) and right.taken(view, BESIDE)),
             2 * game.watch.session.seconds("quiet"),
         )
         check(stayed, f"the agents to stay at {left} and {right}", "one of them is gone")
@@ -219,176 +198,3 @@ async def test_several_operations(iut: Iut) -> None:
         await game.watch.command(command)
         await game.watch.until(place.taken, f"show the agent at {place} after {command}")
         await _battery_is(game.agents["Left"], 55, command)
-
-
-# Removing
-
-
-async def _nobody(iut: Iut, word: str) -> None:
-    """A command for an agent that does not exist affects no other, not the selected one either."""
-    async with match(iut) as game:
-        places = await game.placed()
-        await game.watch.command(f"(select {game.left})")
-        for team in ("Left", "Right"):
-            command = f"({word} {game.nobody(team)})"
-            await game.watch.command(command)
-            for place in places:
-                await _stays(game.watch, place, "an agent of another number", command)
-
-
-@requirement("kill.named")
-@pytest.mark.parametrize("team", ["Left", "Right"])
-async def test_kill(iut: Iut, team: str) -> None:
-    """The agent that is named is removed, and the other one stays, though it is selected."""
-    async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
-        await game.select_the_other(team)
-        await _leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
-        for other, place in places.items():
-            await _stays(game.watch, place, f"the agent of {other}", "another was removed")
-
-
-@requirement("kill.named")
-async def test_kill_among_three(iut: Iut) -> None:
-    """The one that is named is removed, too, where another one of its team has come behind it."""
-    async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
-        left, right = await game.placed()
-        await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
-        await _stays(game.watch, right, "the agent of Right", "another was removed")
-
-
-@requirement("kill.named")
-async def test_kill_nobody(iut: Iut) -> None:
-    """A number that no agent of the team has removes no agent."""
-    await _nobody(iut, "kill")
-
-
-HALVES = ("", "(unum {0.unum})", "(team {0.team})")
-"""What is less than the name of an agent: it does not count."""
-
-
-@requirement("kill.selected")
-@pytest.mark.parametrize("half", HALVES, ids=["no name", "no team", "no number"])
-async def test_kill_the_selected(iut: Iut, half: str) -> None:
-    """Without number and team, or one of the two, the selected agent is removed."""
-    async with match(iut) as game:
-        left, right = await game.placed()
-        await game.watch.command(f"(select {game.right})")
-        command = f"(kill {half.format(game.left)})"
-        await _leaves(game.watch, right, command, "the selected agent")
-        await _stays(game.watch, left, "the other agent", "the selected one was removed")
-
-
-@requirement("kill.named")
-async def test_full_graph_after_a_kill(iut: Iut) -> None:
-    """A removed player is gone from the scene graph, and not just elsewhere."""
-    async with match(iut) as game:
-        left, _ = await game.placed()
-        fulls = game.watch.view.fulls
-        nodes = len(game.watch.view.poses)
-        await _leaves(game.watch, left, f"(kill {game.left})", "the agent")
-        await game.watch.settle()
-        now = len(game.watch.view.poses)
-        check(
-            game.watch.view.fulls > fulls and now < nodes,
-            f"a full scene graph of fewer than {nodes} nodes",
-            f"{game.watch.view.fulls - fulls} came, of {now} nodes",
-        )
-
-
-# Selecting
-
-
-@requirement("select.named")
-async def test_select(iut: Iut) -> None:
-    """The agent that is named is selected: a command without a name is for it, either one."""
-    async with match(iut) as game:
-        left, right = await game.placed()
-        await game.watch.command(f"(select {game.left})")
-        await _leaves(game.watch, left, "(repos)", "the selected agent")
-        await _stays(game.watch, right, "the other agent", "(repos)")
-        await game.watch.command(f"(select {game.right.reversed})")
-        await _leaves(game.watch, right, "(repos)", "the agent selected next")
-
-
-@requirement("select.next")
-async def test_select_next(iut: Iut) -> None:
-    """Without a name the next agent is selected: of two, the other one, and some if none was."""
-    async with match(iut) as game:
-        left, right = await game.placed()
-        await game.watch.command(f"(select {game.left})")
-        await game.watch.command("(select)")
-        await _leaves(game.watch, right, "(repos)", "the agent that comes next")
-        # That the first one may be selected still is for select.only-one to say.
-        if left.free(game.watch.view):
-            await game.put("Left", left)
-        await game.watch.command("(select)")
-        await _leaves(game.watch, left, "(repos)", "the agent that comes next")
-
-
-@requirement("select.next")
-async def test_select_next_by_half_a_name(iut: Iut) -> None:
-    """With a number or a team alone it is the next agent as well that is selected."""
-    async with match(iut) as game:
-        for half in HALVES[1:]:
-            left, right = await game.placed()
-            await game.watch.command(f"(select {game.left})")
-            await game.watch.command(f"(select {half.format(game.left)})")
-            await _leaves(game.watch, right, "(repos)", "the agent that comes next")
-            if left.free(game.watch.view):
-                await game.put("Left", left)
-
-
-@requirement("select.only-one")
-async def test_select_one_only(iut: Iut) -> None:
-    """With another one the first is not selected any more."""
-    async with match(iut) as game:
-        left, right = await game.placed()
-        await game.watch.command(f"(select {game.left})")
-        await game.watch.command(f"(select {game.right})")
-        await _leaves(game.watch, right, "(kill)", "the agent selected last")
-        await _stays(game.watch, left, "the agent selected before", "(kill)")
-
-
-# Repositioning
-
-
-@requirement("repos.named")
-@pytest.mark.parametrize("team", ["Left", "Right"])
-async def test_repos(iut: Iut, team: str) -> None:
-    """The agent that is named is put elsewhere and is still there; the selected one stays."""
-    async with match(iut) as game:
-        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
-        nodes = len(game.watch.view.poses)
-        await game.select_the_other(team)
-        await _leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
-        for other, place in places.items():
-            await _stays(game.watch, place, f"the agent of {other}", "another was repositioned")
-        now = len(game.watch.view.poses)
-        check(now == nodes, "the agent to be put elsewhere", "it was removed")
-
-
-@requirement("repos.named")
-async def test_repos_nobody(iut: Iut) -> None:
-    """A number that no agent of the team has moves no agent."""
-    await _nobody(iut, "repos")
-
-
-@requirement("repos.selected")
-async def test_repos_the_selected(iut: Iut) -> None:
-    """Without number and team, or one of the two, the selected agent is put elsewhere, alone."""
-    async with match(iut) as game:
-        left, right = await game.placed()
-        nodes = len(game.watch.view.poses)
-        await game.watch.command(f"(select {game.right})")
-        for half in HALVES:
-            command = f"(repos {half.format(game.left)})"
-            if right.free(game.watch.view):
-                await game.put("Right", right)
-            await _leaves(game.watch, right, command, "the selected agent")
-            await _stays(game.watch, left, "the other agent", command)
-            check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
-
-
-def _count(view: View) -> int:
-    return len(view.poses)

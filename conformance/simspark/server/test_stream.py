@@ -6,6 +6,7 @@ from itertools import pairwise
 from conformance.cases import check, each_of, lasting, requirement
 from conformance.iut import Iut
 from conformance.simspark.codec import ENVIRONMENT_KEYS
+from conformance.simspark.server.tester.commands import executes_at_once
 from conformance.simspark.server.tester.monitors import told_alike, watching
 from conformance.simspark.tester import in_one_session
 
@@ -148,6 +149,13 @@ async def test_time_does_not_run_back(iut: Iut) -> None:
     async with watching(iut) as watch:
         await watch.begin()
         await watch.some(25)
+
+
+@requirement("monitors.commands")
+async def test_a_command_counts_by_itself(iut: Iut) -> None:
+    """A command has its effect without anything behind it."""
+    async with watching(iut, begins=False) as watch:
+        await executes_at_once(watch)
 
 
 @requirement("monitors.commands")

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from conformance.cases import check
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
@@ -16,6 +17,8 @@ from conformance.simspark.server.tester.agents import (
 )
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
 from conformance.verdicts import Violation
+
+BESIDE = 0.8  # metres from where it was put that an agent may be by then, for it may fall over
 
 
 @dataclass
@@ -45,6 +48,7 @@ class Match:
             f"show something at {place}, where the agent is put",
             requirement=requirement,
             now=lambda view: f"nearest to it is {place.nearest(view):.2f} m away",
+            then=lambda view: place.taken(view, BESIDE),
         )
 
     async def placed(self) -> tuple[Place, Place]:
@@ -56,7 +60,7 @@ class Match:
         await self.put("Left", left)
         await self.put("Right", right)
         await self.watch.settle()
-        if not left.taken(self.watch.view, 0.8):
+        if not left.taken(self.watch.view, BESIDE):
             raise Violation(
                 f"the left agent to stay at {left} when the right one is put at {right}",
                 f"nothing is nearer to it than {left.nearest(self.watch.view):.2f} m",
@@ -102,3 +106,23 @@ async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match
     await watch.put_ball(watch.place(0.6, -0.8))
     agents = {name.team: agent for name, agent in zip(names, (one, other), strict=True)}
     return Match(watch, agents, {name.team: name for name in names})
+
+
+async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:
+    """Send a command and wait until no agent is at a place any more."""
+    await watch.command(command)
+    await watch.until(
+        place.free,
+        f"show no agent at {place}, where {whose} was, after {command}",
+        now=lambda view: f"something is {place.nearest(view):.2f} m from there",
+    )
+
+
+async def stays(watch: Watch, place: Place, whose: str, after: str) -> None:
+    """Raise Violation where an agent has left a place by now, where it is to stay."""
+    await watch.settle()
+    check(
+        place.taken(watch.view, BESIDE),
+        f"{whose} to stay at {place} after {after}",
+        f"nothing is nearer to it than {place.nearest(watch.view):.2f} m",
+    )

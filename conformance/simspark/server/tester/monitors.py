@@ -58,10 +58,12 @@ class Watch:
         within: Within | None = None,
         requirement: str | None = None,
         now: Callable[[View], str] | None = None,
+        then: Callable[[View], Any] | None = None,
     ) -> Message:
         """Follow the states until something holds. Raises Violation where that does not happen.
 
-        ``to`` completes "expected the states to …"; ``now`` says what is the case instead.
+        ``to`` completes "expected the states to …"; ``now`` says what is the case instead. ``then``
+        must hold in the state that comes next: there may be something that undoes it.
         """
 
         def where(message: Message) -> bool:
@@ -69,7 +71,7 @@ class Watch:
             return bool(holds(self.view))
 
         try:
-            return await self.session.expect(
+            message = await self.session.expect(
                 *STATES,
                 where=where,
                 within=within,
@@ -79,6 +81,10 @@ class Watch:
         except Violation as none:
             came = f"{now(self.view)}; {none.came}" if now and self.view.fulls else none.came
             raise Violation(f"the states to {to}", came, none.requirement) from none
+        if then and not (await self.state() and then(self.view)):
+            came = f"the next one did not: {now(self.view) if now else 'it was undone'}"
+            raise Violation(f"the states to {to} from then on", came, requirement)
+        return message
 
     async def since(
         self, parts: Sequence[Callable[[View], Any]], to: str, now: Callable[[View], str]
@@ -209,12 +215,15 @@ class Watch:
         """Set a play mode. Raises Inconclusive where the server has none of this name."""
         if mode not in self.view.play_modes:
             raise Inconclusive(f"the server has no play mode {mode}")
+        before = self.view.play_mode
         await self.command(f"(playMode {mode})")
         await self.until(
             lambda view: view.play_mode == mode,
             f"show the play mode {mode}",
             requirement="play-mode.set",
             now=lambda view: f"it is {view.play_mode}",
+            # The game may go on to another one at once.
+            then=lambda view: view.play_mode != before or mode == before,
         )
 
     async def begin(self) -> None:
@@ -227,7 +236,9 @@ class Watch:
             try:
                 await self.play()
             except Violation:
-                self._memory["the game begins"] = False
+                # A later monitor's may not be executed where the first one's are.
+                if self.session.number == 1:
+                    self._memory["the game begins"] = False
 
     # The pitch
 
@@ -258,7 +269,11 @@ class Watch:
         await self.command(f"(ball (pos {place.x} {place.y} {self.radius}))")
         await self.command("(ball (vel 0 0 0))")
         await self.until(
-            place.taken, f"show the ball at {place}", requirement="ball.pos", now=places_of_balls
+            place.taken,
+            f"show the ball at {place}",
+            requirement="ball.pos",
+            now=places_of_balls,
+            then=place.taken,
         )
 
     @property

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.simspark.agent_port import Agent
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 from mocks.simspark.trainer import SIDES, Wrong, parameters
@@ -128,6 +129,32 @@ class SelectsTheFirst(Server):
 
     def do_select(self, command: list[Any]) -> None:
         self.world.selected = self.world.robots[0] if self.world.robots else None
+
+
+@fault("selects-a-place", violates="select.named", subtle=True)
+class SelectsAPlace(Server):
+    """Keeps of the selected agent that it is the second, or so: another when one before it goes."""
+
+    place = 0
+
+    def do_select(self, command: list[Any]) -> None:
+        super().do_select(command)
+        if self.world.selected:
+            self.place = self.world.robots.index(self.world.selected)
+
+    def named_or_selected(self, command: list[Any]) -> Robot:
+        self.world.selected = dict(enumerate(self.world.robots)).get(self.place)
+        return super().named_or_selected(command)
+
+
+@fault("kill-counts-twice", violates="kill.named", subtle=True)
+class KillCountsTwice(Server):
+    """Removes a robot when its agent leaves, be it the last one where its own is gone already."""
+
+    def agent_left(self, agent: Agent) -> None:
+        if agent.robot and agent.robot not in self.world.robots and self.world.robots:
+            self.world.remove(self.world.robots[-1])
+        super().agent_left(agent)
 
 
 @fault("next-is-the-same", violates="select.next", subtle=True)

@@ -1,10 +1,33 @@
-"""Faults of the server in how it answers a trainer."""
+"""Faults of the server in when it executes what a trainer commands, and how it answers."""
 
+import asyncio
+from functools import partial
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import fault
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.server import Server
+
+
+@fault("commands-held-back", violates="monitors.commands", subtle=True)
+class CommandsHeldBack(Server):
+    """Executes what a monitor commands once it has sent something more."""
+
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        held = monitor.memory.get("held")
+        monitor.memory["held"] = frame
+        if held:
+            super().hear_monitor(monitor, held)
+
+
+@fault("long-commands-overtaken", violates="frame.segmentation", subtle=True)
+class LongCommandsOvertaken(Server):
+    """Takes a while to execute a long message, and goes on to the next meanwhile."""
+
+    def hear_monitor(self, monitor: Monitor, frame: Frame) -> None:
+        execute = partial(super().hear_monitor, monitor, frame)
+        asyncio.get_running_loop().call_later(0.05 * (len(frame.raw) > 50), execute)
 
 
 @fault("errors-returned", violates="trainer.errors-silent")

@@ -1,0 +1,198 @@
+"""What a trainer does to agents that it names or has selected: removes and repositions them."""
+
+import pytest
+
+from conformance.cases import check, requirement
+from conformance.iut import Iut
+from conformance.simspark.server.tester.agents import playing
+from conformance.simspark.server.tester.match import leaves, match, stays
+from conformance.simspark.view import View
+
+# Removing
+
+
+async def _nobody(iut: Iut, word: str) -> None:
+    """A command for an agent that does not exist affects no other, not the selected one either."""
+    async with match(iut) as game:
+        places = await game.placed()
+        await game.watch.command(f"(select {game.left})")
+        for team in ("Left", "Right"):
+            command = f"({word} {game.nobody(team)})"
+            await game.watch.command(command)
+            for place in places:
+                await stays(game.watch, place, "an agent of another number", command)
+
+
+@requirement("kill.named")
+@pytest.mark.parametrize("team", ["Left", "Right"])
+async def test_kill(iut: Iut, team: str) -> None:
+    """The agent that is named is removed, and the other one stays, though it is selected."""
+    async with match(iut) as game:
+        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        await game.select_the_other(team)
+        await leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
+        [(other, place)] = places.items()
+        await stays(game.watch, place, f"the agent of {other}", "another was removed")
+        await game.agents[team].close()
+        await stays(game.watch, place, f"the agent of {other}", "that one has gone as well")
+
+
+@requirement("kill.named")
+async def test_kill_among_three(iut: Iut) -> None:
+    """The one that is named is removed, too, where another one of its team has come behind it."""
+    async with match(iut) as game, playing(iut, game.watch.session.instance, "Lefts"):
+        left, right = await game.placed()
+        await leaves(game.watch, left, f"(kill {game.left})", "the agent")
+        await stays(game.watch, right, "the agent of Right", "another was removed")
+
+
+@requirement("kill.named")
+async def test_kill_nobody(iut: Iut) -> None:
+    """A number that no agent of the team has removes no agent."""
+    await _nobody(iut, "kill")
+
+
+HALVES = ("", "(unum {0.unum})", "(team {0.team})")
+"""What is less than the name of an agent: it does not count."""
+
+
+@requirement("kill.selected")
+@pytest.mark.parametrize("half", HALVES, ids=["no name", "no team", "no number"])
+async def test_kill_the_selected(iut: Iut, half: str) -> None:
+    """Without number and team, or one of the two, the selected agent is removed."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        await game.watch.command(f"(select {game.right})")
+        command = f"(kill {half.format(game.left)})"
+        await leaves(game.watch, right, command, "the selected agent")
+        await stays(game.watch, left, "the other agent", "the selected one was removed")
+
+
+@requirement("kill.named")
+async def test_full_graph_after_a_kill(iut: Iut) -> None:
+    """A removed player is gone from the scene graph, and not just elsewhere."""
+    async with match(iut) as game:
+        left, _ = await game.placed()
+        fulls = game.watch.view.fulls
+        nodes = len(game.watch.view.poses)
+        await leaves(game.watch, left, f"(kill {game.left})", "the agent")
+        await game.watch.settle()
+        now = len(game.watch.view.poses)
+        check(
+            game.watch.view.fulls > fulls and now < nodes,
+            f"a full scene graph of fewer than {nodes} nodes",
+            f"{game.watch.view.fulls - fulls} came, of {now} nodes",
+        )
+
+
+# Selecting
+
+
+@requirement("select.named")
+async def test_select(iut: Iut) -> None:
+    """The agent that is named is selected: a command without a name is for it, either one."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        await game.watch.command(f"(select {game.left})")
+        await leaves(game.watch, left, "(repos)", "the selected agent")
+        await stays(game.watch, right, "the other agent", "(repos)")
+        await game.watch.command(f"(select {game.right.reversed})")
+        await leaves(game.watch, right, "(repos)", "the agent selected next")
+
+
+@requirement("select.named")
+async def test_select_while_another_goes(iut: Iut) -> None:
+    """An agent stays selected when one goes that came before it."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        await game.watch.command(f"(select {game.right})")
+        await game.agents["Left"].close()
+        await game.watch.until(
+            left.free,
+            f"show no agent at {left}, when the left one goes",
+            requirement="full.node-removed",
+        )
+        await leaves(game.watch, right, "(repos)", "the selected agent")
+
+
+@requirement("select.next")
+async def test_select_next(iut: Iut) -> None:
+    """Without a name the next agent is selected: of two, the other one, and some if none was."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        await game.watch.command(f"(select {game.left})")
+        await game.watch.command("(select)")
+        await leaves(game.watch, right, "(repos)", "the agent that comes next")
+        # That the first one may be selected still is for select.only-one to say.
+        if left.free(game.watch.view):
+            await game.put("Left", left)
+        await game.watch.command("(select)")
+        await leaves(game.watch, left, "(repos)", "the agent that comes next")
+
+
+@requirement("select.next")
+async def test_select_next_by_half_a_name(iut: Iut) -> None:
+    """With a number or a team alone it is the next agent as well that is selected."""
+    async with match(iut) as game:
+        for half in HALVES[1:]:
+            left, right = await game.placed()
+            await game.watch.command(f"(select {game.left})")
+            await game.watch.command(f"(select {half.format(game.left)})")
+            await leaves(game.watch, right, "(repos)", "the agent that comes next")
+            if left.free(game.watch.view):
+                await game.put("Left", left)
+
+
+@requirement("select.only-one")
+async def test_select_one_only(iut: Iut) -> None:
+    """With another one the first is not selected any more."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        await game.watch.command(f"(select {game.left})")
+        await game.watch.command(f"(select {game.right})")
+        await leaves(game.watch, right, "(kill)", "the agent selected last")
+        await stays(game.watch, left, "the agent selected before", "(kill)")
+
+
+# Repositioning
+
+
+@requirement("repos.named")
+@pytest.mark.parametrize("team", ["Left", "Right"])
+async def test_repos(iut: Iut, team: str) -> None:
+    """The agent that is named is put elsewhere and is still there; the selected one stays."""
+    async with match(iut) as game:
+        places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
+        nodes = len(game.watch.view.poses)
+        await game.select_the_other(team)
+        await leaves(game.watch, places.pop(team), f"(repos {game.names[team]})", "the agent")
+        for other, place in places.items():
+            await stays(game.watch, place, f"the agent of {other}", "another was repositioned")
+        now = len(game.watch.view.poses)
+        check(now == nodes, "the agent to be put elsewhere", "it was removed")
+
+
+@requirement("repos.named")
+async def test_repos_nobody(iut: Iut) -> None:
+    """A number that no agent of the team has moves no agent."""
+    await _nobody(iut, "repos")
+
+
+@requirement("repos.selected")
+async def test_repos_the_selected(iut: Iut) -> None:
+    """Without number and team, or one of the two, the selected agent is put elsewhere, alone."""
+    async with match(iut) as game:
+        left, right = await game.placed()
+        nodes = len(game.watch.view.poses)
+        await game.watch.command(f"(select {game.right})")
+        for half in HALVES:
+            command = f"(repos {half.format(game.left)})"
+            if right.free(game.watch.view):
+                await game.put("Right", right)
+            await leaves(game.watch, right, command, "the selected agent")
+            await stays(game.watch, left, "the other agent", command)
+            check(_count(game.watch.view) == nodes, "it to be put elsewhere", "it was removed")
+
+
+def _count(view: View) -> int:
+    return len(view.poses)

@@ -1,0 +1,70 @@
+"""Faults of the server in what becomes of a command once its effect was shown."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+
+
+class Undoing(Server):
+    """Undoes something once monitors have been told."""
+
+    undo: Callable[[], None] | None = None
+
+    def tell_monitors(self) -> None:
+        super().tell_monitors()
+        undo, self.undo = self.undo, None
+        if undo:
+            undo()
+
+
+@fault("play-mode-undone", violates="play-mode.set", subtle=True)
+class PlayModeUndone(Undoing):
+    """Goes back to the play mode before, once it has shown the one that was set."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        before = self.world.mode
+        super().do_play_mode(command)
+        self.undo = lambda: self.world.become(before)
+
+
+@fault("ball-put-back", violates="ball.pos", subtle=True)
+class BallPutBack(Undoing):
+    """Puts the ball back to where it was, once it has shown it at its place."""
+
+    def ball_pos(self, pos: list[float]) -> None:
+        ball = self.world.ball
+        x, y, z, radius = ball.x, ball.y, ball.z, self.world.settings.environment.BallRadius
+        super().ball_pos(pos)
+        self.undo = lambda: ball.place(x, y, z, radius)
+
+
+@fault("agents-put-back", violates="move-agent.pos", subtle=True)
+class AgentsPutBack(Undoing):
+    """Puts an agent back to where it was, once it has shown it at its place."""
+
+    def agent_pos(self, robot: Robot, values: list[Any]) -> None:
+        x, y, z = robot.x, robot.y, robot.z
+        super().agent_pos(robot, values)
+        self.undo = lambda: robot.place(x, y, z)
+
+
+@fault("time-undone", violates="time.set", subtle=True)
+class TimeUndone(Undoing):
+    """Goes back to the time before, once it has shown the one that was set."""
+
+    def do_time(self, command: list[Any]) -> None:
+        before = self.world.time
+        super().do_time(command)
+        self.undo = lambda: setattr(self.world, "time", before)
+
+
+@fault("kick-off-clears-the-score", violates="score.set", subtle=True)
+class KickOffClearsTheScore(Server):
+    """Begins a game of its own, without goals, at every kick-off that is commanded."""
+
+    def do_kick_off(self, command: list[Any]) -> None:
+        super().do_kick_off(command)
+        self.world.score = {"left": 0, "right": 0}
