@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import check, requirement
+from conformance.cases import requirement
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
@@ -17,6 +17,7 @@ from conformance.verdicts import Unreachable, Violation
 
 _PROBES = itertools.count(1170)  # ids that nothing else uses
 
+_MALFORMED = "robustness.malformed-requests"
 _NAMED = "echo"
 """What stands for the name of a procedure that the server has."""
 
@@ -59,24 +60,26 @@ class Served:
         self.instance = instance
         self.session = session
 
-    async def still(self, after: str, number: int | None = None) -> None:
+    async def still(self, after: str, number: int | None = None, about: str | None = None) -> None:
         """Raise Violation unless a request is answered, here or, if it was closed, on a new one.
 
-        `number` is its id, if it matters.
+        `number` is its id, if it matters; `about` is the requirement that it counts against, None
+        for the one that the test decides.
         """
         if not self.session.ended:
             if await self._answered(number):
                 return
-            check(self.session.ended, *_wanted(after, "nothing came"))
-        await self.anew(after)
+            if not self.session.ended:
+                raise Violation(*_wanted(after, "nothing came"), about)
+        await self.anew(after, about)
 
-    async def anew(self, after: str) -> None:
-        """Raise Violation unless a new client is served."""
+    async def anew(self, after: str, about: str | None = None) -> None:
+        """Raise Violation unless a new client is served; `about` as with `still`."""
         try:
             async with self.iut.connect(self.instance) as session:
-                await _probe(self.iut, session, f"after {after}")
+                await _probe(self.iut, session, f"after {after}", about)
         except Unreachable as error:
-            raise Violation(*_wanted(after, str(error))) from error
+            raise Violation(*_wanted(after, str(error)), about) from error
 
     async def _answered(self, number: int | None) -> bool:
         """Whether the probe is answered, rather than the connection closed."""
@@ -89,11 +92,13 @@ class Served:
         return False
 
 
-async def _probe(iut: Iut, session: Session, to: str) -> None:
+async def _probe(iut: Iut, session: Session, to: str, about: str | None) -> None:
     """Send a request. Raises Violation where it is not answered."""
     number = next(_PROBES)
     await session.send(request(number, usual(iut)))
-    await session.expect(RESPONSE, where=lambda answer: of(answer) == number, to=to)
+    await session.expect(
+        RESPONSE, where=lambda answer: of(answer) == number, to=to, requirement=about
+    )
 
 
 def _wanted(after: str, came: str) -> tuple[str, str]:
@@ -110,7 +115,7 @@ def _named(value: Any, name: str) -> Any:
     return name if value == _NAMED else value
 
 
-@requirement("robustness.malformed-requests")
+@requirement(_MALFORMED)
 @pytest.mark.parametrize("kind", ["arrays", "others"])
 async def test_malformed_requests(iut: Iut, kind: str) -> None:
     """After each malformed request the next one is served, here or on a new connection."""
@@ -133,16 +138,18 @@ async def test_malformed_requests(iut: Iut, kind: str) -> None:
 @requirement("robustness.many-malformed")
 @pytest.mark.parametrize("what", ["nil for its arguments", "no arguments", "a string for its id"])
 async def test_twenty_malformed(iut: Iut, what: str) -> None:
-    """After twenty malformed requests in a row, requests are served."""
+    """After twenty malformed requests in a row, requests are served, as they are after one."""
     async with iut.instance() as instance:
         sent = 0
         while sent < 20:
             async with iut.connect(instance) as session:
+                served = Served(iut, instance, session)
                 while sent < 20 and not session.ended:
                     await session.send(_named(MALFORMED[what], usual(iut)))
                     await session.taken()
                     sent += 1
-                served = Served(iut, instance, session)
+                    if sent == 1:
+                        await served.still(f"a request with {what}", about=_MALFORMED)
                 await served.still(f"{sent} requests with {what}")
 
 

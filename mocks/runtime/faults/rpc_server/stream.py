@@ -138,7 +138,7 @@ class DiesOfNilArguments(Server):
     """Dies of a request with nil for its arguments."""
 
     def malformed(self, value: Any) -> None:
-        if isinstance(value, list) and len(value) == 4 and value[3] is None:
+        if isinstance(value, list) and len(value) == 4 and (value[0], value[3]) == (0, None):
             die()
         super().malformed(value)
 
