@@ -23,7 +23,9 @@ from conformance.runtime.rpc_server.tester import (
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
+from conformance.verdicts import Violation
 
+_LONG = 100_000  # bytes of a response: more than are under way to a client that takes few
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 
 
@@ -46,6 +48,25 @@ async def test_objects_back_to_back(iut: Iut) -> None:
     async with iut.session() as session:
         await session.send(*(request(n, usual(iut), "x" * 100 * n) for n in numbers))
         await answers(session, numbers)
+
+
+@requirement("encoding.messagepack")
+async def test_long_response_for_a_slow_client(iut: Iut) -> None:
+    """A long response is whole, be it to a client that takes few bytes at a time."""
+    long, next_ = request(1, usual(iut), "x" * _LONG), request(2, usual(iut))
+    async with iut.instance() as instance:
+        instance.narrow = True
+        async with iut.connect(instance) as session:
+            await session.send(long, next_)
+            came = await session.watch(RESPONSE, within=session.left(session.due))
+            # It may end the session, or leave out a response, where the client is slow.
+            if session.ended or came:
+                return
+    async with iut.session() as plain:
+        await plain.send(long, next_)
+        await answers(plain, [1, 2], ", the first of them long")
+    expected = f"{_LONG} bytes of a response, whose client takes few at a time"
+    raise Violation(expected, f"{session.size} bytes came").shown_in(session)
 
 
 @requirement("encoding.segmentation")

@@ -46,6 +46,16 @@ class LongResponsesInTwo(Server):
             super().write(data[1000:])
 
 
+@fault("forgets-what-does-not-fit", violates="encoding.messagepack", subtle=True)
+class ForgetsWhatDoesNotFit(Server):
+    """Sends of a response only as much as its connection takes at once."""
+
+    def write(self, data: bytes) -> None:
+        for at in range(0, len(data), 4096):
+            if not self.stream.behind:
+                super().write(data[at : at + 4096])
+
+
 @fault("arrays-of-four-bits", violates="rpc.response-form", subtle=True)
 class ArraysOfFourBits(Server):
     """Writes how many items an array has in four bits, also where there are sixteen."""
