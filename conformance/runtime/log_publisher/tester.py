@@ -1,6 +1,7 @@
 """The tester of a log publisher: has a program log, and finds the resulting message."""
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -57,8 +58,8 @@ async def log(
 async def published(publisher: Connections, event: str, before: int = 0) -> Message:
     """The message of what was logged with this text; whatever else is logged is passed over.
 
-    Raises Violation of `log.event` where only other texts came after that many messages, and of
-    `log.each-once` where nothing did that is a log message.
+    Raises Violation of `log.event` where a text came after that many messages which nothing had
+    logged, and of `log.each-once` where none did: what was logged earlier may just have come late.
     """
     try:
         return await publisher.next(
@@ -68,11 +69,25 @@ async def published(publisher: Connections, event: str, before: int = 0) -> Mess
             requirement="log.each-once",
         )
     except Violation as missing:
-        if not publisher.received[before:] or publisher.received[-1].name != LOG:
+        strange = _strange(publisher, before)
+        if not strange:
             raise
-        other = publisher.received[-1]
+        other = strange[-1]
         came = f"{shown(other.value.get('event'))} came"
         raise Violation(f"the text {shown(event)}", came, "log.event", other.event) from missing
+
+
+def _strange(publisher: Connections, before: int) -> list[Message]:
+    """The messages behind that many whose text came more often than it was logged."""
+    asked = (event.details.get("arguments", {}) for event in publisher.session.events)
+    left = Counter(arguments["event"] for arguments in asked if "event" in arguments)
+    strange = []
+    for number, message in enumerate(publisher.received):
+        text = str(message.value.get("event")) if message.name == LOG else _PROMPT["event"]
+        left[text] -= 1
+        if number >= before and left[text] < 0 and text != _PROMPT["event"]:
+            strange.append(message)
+    return strange
 
 
 async def logged(publisher: Connections, event: str, **more: Any) -> Message:
