@@ -44,7 +44,7 @@ class Image:
         """Raise Violation unless these fields have these values, bit by bit."""
         for name, value in expected.items():
             field = self.buffer.layout[name]
-            self._same(field, _bytes(field, value), value, requirement)
+            self._same(field, bytes_of(field, value), value, requirement)
 
     def only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
@@ -197,11 +197,17 @@ class Buffer:
             return self.peek()
 
     def poke(self, values: Mapping[str, Any]) -> None:
-        """Write fields without asking for the mutex."""
-        for name, value in values.items():
+        """Write fields without asking for the mutex; of a block of parameters its time as well."""
+        stamps = {
+            f"{block}.timestamp": time.time()
+            for block in ("read", "write")
+            if any(name.startswith(f"{block}.params.") for name in values)
+        }
+        now = {name: at for name, at in stamps.items() if name in self.layout.fields}
+        for name, value in {**now, **values}.items():
             field = self.layout[name]
             try:
-                self.object.write(field.offset, _bytes(field, value))
+                self.object.write(field.offset, bytes_of(field, value))
             except NoObject as error:
                 expected = f"{self.name} to keep its {self.layout.size} bytes"
                 raise Violation(expected, str(error), "lifecycle.kept") from error
@@ -211,8 +217,13 @@ class Buffer:
         return await self.put(filling(self.peripheral, self.layout))
 
 
-def _bytes(field: Field, value: Any) -> bytes:
-    """The bytes of a value. Raises Violation where a field of the control block is too narrow."""
+def bytes_of(field: Field, value: Any) -> bytes:
+    """The bytes of a value, which may be given as such.
+
+    Raises Violation where a field of the control block is too narrow.
+    """
+    if isinstance(value, bytes):
+        return value
     try:
         return field.encode(value)
     except ValueError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from conformance.runtime.memory.catalog import KINDS, CatalogError, Parameter, Peripheral
-from conformance.runtime.memory.layout import PLANS, Field, Layout, planned
+from conformance.runtime.memory.layout import PLANS, Field, Layout, Plan, planned
 from mocks.deviations import variant
 from mocks.runtime.buffer_consumer import Consumer
 from mocks.runtime.buffer_owner import Owner
@@ -227,6 +227,21 @@ class OpensEachTime(Consumer):
 
     def current(self, buffer: Buffer) -> bool:
         return False
+
+
+@variant("known-by-their-time", of="get-value.value")
+class KnownByTheirTime(Consumer):
+    """Looks at a value again once the timestamp of its block has changed."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.known: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def value(self, buffer: Buffer, name: str) -> Any:
+        key, time = (buffer.name, name), buffer["read.timestamp"]
+        if self.known.get(key, (0.0, None))[0] != time:
+            self.known[key] = time, super().value(buffer, name)
+        return self.known[key][1]
 
 
 @variant("invalid-is-empty", of="lifecycle.invalid-absent")
