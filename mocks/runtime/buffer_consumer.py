@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.mutex import BrokenMutex
-from conformance.runtime.memory.layout import PLANS, Field
+from conformance.runtime.memory.layout import PLANS
 from mocks import upper_tester
 from mocks.runtime.memory import peer
 from mocks.runtime.memory.mapped import FOLDER, Mapped
@@ -93,9 +93,6 @@ class Consumer(Asked):
             self.mark(buffer, "write", [name])
             self.stamp(buffer, "write")
         return Warned(None, warnings)
-
-    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
-        buffer.mapped.data[field.offset : field.end] = raw
 
     def refuse(self, warning: str) -> Warned:
         """What student code gets where it may not do what it tries."""

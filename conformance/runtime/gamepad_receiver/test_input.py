@@ -124,7 +124,7 @@ async def test_wider_forms(iut: Iut) -> None:
             await tester.plays({"0": pad()}, "0", {"lx": 0.0})
             # How buttons are kept is open: a plain message shows what they are to be.
             plain = await tester.plays(pads, "0", axes)
-            buttons = {of: plain[f"read.params.{of}"] for of in pressed(tester, 0)}
+            buttons = {of: plain.raw(f"read.params.{of}") for of in pressed(tester, 0)}
             await tester.plays({"0": pad()}, "0", {"lx": 0.0})
             value = tester.wrapped({"gamepads": pads})
             await tester.session.send_bytes(encodings(value)[name])

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.running.patience import SHARE, Left
-from conformance.runtime.memory.buffer import Buffer, Image
+from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
 from conformance.runtime.memory.tester import ROBOT, Tester
 from conformance.runtime.shapes import notification
 from conformance.session import Session
@@ -111,7 +111,7 @@ class GamepadTester(Tester):
             async with buffer.held():
                 data = buffer.object.read()
                 return all(
-                    buffer.layout[name].of(data) == buffer.layout[name].encode(value)
+                    buffer.layout[name].of(data) == bytes_of(buffer.layout[name], value)
                     for name, value in fields.items()
                 )
 

@@ -61,7 +61,7 @@ class Owning(Peer):
             raw[field] = field.encode(self.clamp(buffer.peripheral[name], value, warnings))
         async with self.operation(buffer):
             for field, data in raw.items():
-                buffer.mapped.data[field.offset : field.end] = data
+                self.put(buffer, field, data)
             self.mark(buffer, "update", values)
             self.stamp(buffer, "read")
         return warnings

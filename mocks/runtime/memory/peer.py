@@ -113,6 +113,9 @@ class Peer:
     def warn(self, text: str, warnings: list[str]) -> None:
         warnings.append(text)
 
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        buffer.mapped.data[field.offset : field.end] = raw
+
     def mark(self, buffer: Buffer, bitmap: str, names: Any) -> None:
         """Set the bits of parameters in a bitmap, if there is one."""
         if buffer.layout.control:

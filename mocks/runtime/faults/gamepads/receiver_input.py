@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.runtime.codec import Decoder, encode
 from conformance.runtime.memory.catalog import Parameter
+from conformance.runtime.memory.layout import Field
 from conformance.runtime.shapes import NOTIFICATION
 from mocks.deviations import fault
 from mocks.runtime.faults.buffers.operations import TimeOfAsking
@@ -108,6 +109,15 @@ class SixteenButtons(Receiver):
 
     def button(self, btn: int, number: int) -> bool:
         return super().button(btn & 0xFFFF, number)
+
+
+@fault("pressed-in-all-bits", violates="receiver.buttons", subtle=True)
+class PressedInAllBits(Receiver):
+    """Keeps a button that is pressed as 255."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        pressed = field.type == "bool" and any(raw)
+        super().put(buffer, field, b"\xff" if pressed else raw)
 
 
 @fault("one-gamepad", violates="receiver.several")
