@@ -202,7 +202,8 @@ WRITING = Writing(
     "set_data",
     ("read.params.ticks", "read.timestamp", "control.update"),
     "set-data.bits",
-    lambda value: {"values": {"ticks": value}},
+    lambda value: {"values": {"ticks": value, "big": value}},
+    beside="big",
 )
 
 
@@ -210,6 +211,6 @@ WRITING = Writing(
 async def test_data_under_contention(iut: Iut) -> None:
     """A thousand times data are set while another process takes them: none without its bit.
 
-    A look at a new value finds its bit and its time, too.
+    A look at a new value finds its bit and its time, and what was written beside it.
     """
     await writes_whole(iut, WRITING)

@@ -18,28 +18,31 @@ class Writing:
     """An operation that writes a parameter of an arm.
 
     ``fields`` are its value, its block's timestamp and its bitmap, ``bit`` is the requirement that
-    this has its bit, and ``given`` makes the arguments for a value.
+    this has its bit, and ``given`` makes the arguments for a value, which a parameter ``beside`` it
+    may be given as well.
     """
 
     operation: str
     fields: tuple[str, str, str]
     bit: str
     given: Callable[[int], Mapping[str, Any]]
+    beside: str = ""
 
 
 async def writes_whole(iut: Iut, writing: Writing) -> None:
     """A thousand times a value is written while another process takes values: no bit is lost.
 
-    A look at a new value finds its bit and its time, too; a bit that was cleared comes with a new
-    value only.
+    A look at a new value finds its bit and its time, and what was written beside it; a bit that was
+    cleared comes with a new value only.
     """
     operation, (value, timestamp, bitmap) = writing.operation, writing.fields
     block, _, name = value.split(".")
     stamped = f"{operation.replace('_', '-')}.timestamp"
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
-        bit = buffer.bits([name])
-        await buffer.put({bitmap: 0, value: 0, timestamp: 1.0})
+        names = [name, writing.beside] if writing.beside else [name]
+        bit, values = buffer.bits(names), [f"{block}.params.{each}" for each in names]
+        await buffer.put({bitmap: 0, timestamp: 1.0, **dict.fromkeys(values, 0)})
         came: list[Answer] = []
         began = time.time()
         await tester.means(operation, **buffer.arguments, **writing.given(0))
@@ -61,7 +64,7 @@ async def writes_whole(iut: Iut, writing: Writing) -> None:
                 now, found, stamp = map(buffer.peek_at, (value, bitmap, timestamp))
                 if now != before or found:
                     image = buffer.peek()
-                    image.holds({bitmap: bit})
+                    image.holds({bitmap: bit, **dict.fromkeys(values, now)})
                     # A write that is seen in its midst leaves an old time, and never a later one.
                     image.stamped(block, since, stamped if stamp > image.at else None)
                     check(

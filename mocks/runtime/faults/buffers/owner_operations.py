@@ -112,6 +112,18 @@ class ClearsReadLater(Owner):
         return names
 
 
+@fault("set-one-by-one", violates="operations.atomic", subtle=True)
+class SetOneByOne(Owner):
+    """Puts the values of several parameters into a buffer in an operation each."""
+
+    async def set_data(self, buffer: Buffer, values: dict[str, Any]) -> list[str]:
+        warnings: list[str] = []
+        for name, value in values.items():
+            warnings += await super().set_data(buffer, {name: value})
+            await asyncio.sleep(0.0002)
+        return warnings
+
+
 @fault("bits-in-a-second-step", violates="operations.atomic", subtle=True)
 class BitsInASecondStep(Owner):
     """Releases the mutex between the values and their bits."""
