@@ -18,7 +18,7 @@ from conformance.deltarobot.messages import (
     unknown,
 )
 from conformance.deltarobot.refusal import dropped, refused, unserved
-from conformance.deltarobot.service import goes_on, ordinary, serves
+from conformance.deltarobot.service import goes_on, kept, ordinary, serves
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -91,6 +91,21 @@ async def test_identifiers(iut: Iut) -> None:
     begun = [(event.data or b"")[:2] for event in (await ordinary(iut)).theirs]
     came = " and ".join(start.hex(" ") for start in begun[:2])
     check({b"\x01\x30", b"\x02\x20"} <= {*begun}, "01 30 and 02 20", f"{came} came")
+
+
+@each_of(
+    *("handshake.magic-sent", "handshake.version-sent", "handshake.magic-value"),
+    *("handshake.version-value", "frame.byte-order", "frame.identifier"),
+)
+async def test_greeting_of_a_later_connection(iut: Iut, statement: str) -> None:
+    """Magic and version come in a later connection as they do in the first."""
+    await kept(iut, "greeting of a later connection", _greeted_later)
+
+
+async def _greeted_later(iut: Iut) -> Session:
+    async with tester.of(iut).later(iut) as session:
+        await shake_hands(session)
+    return session
 
 
 @requirement("handshake.unasked")

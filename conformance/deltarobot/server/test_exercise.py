@@ -103,10 +103,12 @@ async def test_curve_of_a_later_connection(iut: Iut) -> None:
 
 @requirement("exercise.curve-structure")
 async def test_structure_of_a_curve(iut: Iut) -> None:
-    """A curve has contents of whole points."""
+    """A curve has contents of whole points; so has that of the next exercise."""
     async with opened(iut) as session:
         await next_curve(session, await running(session))
-        if not session.instance.upper.offers("exercise"):
+        if session.instance.upper.offers("exercise"):
+            await next_curve(session, await begin(session, SQUARE[1:]))
+        else:
             # Its own exercises may follow one another.
             for _ in range(2):
                 await session.watch("Curve", within=session.seconds("exercise"))
