@@ -10,6 +10,7 @@ from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve, unknown, vector
 from conformance.deltarobot.misreading import in_step, lengths_turned
+from conformance.deltarobot.service import in_many_reads
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.session import Session
@@ -87,12 +88,13 @@ async def sees_laid(iut: Iut, session: Session, what: str, wanted: Sequence[Any]
 
     A client that scales directions has understood the messages around them.
     """
-    try:
-        await sees(session, what, wanted)
-    except Violation as wrong:
-        wrong.shown_in(session)
-        wrong.requirement = (await _changed(iut)).get(what, wrong.requirement)
-        raise
+    async with in_many_reads(iut):
+        try:
+            await sees(session, what, wanted)
+        except Violation as wrong:
+            wrong.shown_in(session)
+            wrong.requirement = (await _changed(iut)).get(what, wrong.requirement)
+            raise
 
 
 async def _changed(iut: Iut) -> Mapping[str, str]:
@@ -169,15 +171,16 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
 
     One that sees none in a later connection either shows a single curve ever.
     """
-    try:
-        await sees(session, "curve", points, "exercise.curve-replaced")
-    except Violation as wrong:
-        wrong.shown_in(session)
-        if "curve" in (changed := await _changed(iut)):
-            wrong.requirement = changed["curve"]
-        elif await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
-            wrong.requirement = "exercise.curve-shown"
-        raise
+    async with in_many_reads(iut):
+        try:
+            await sees(session, "curve", points, "exercise.curve-replaced")
+        except Violation as wrong:
+            wrong.shown_in(session)
+            if "curve" in (changed := await _changed(iut)):
+                wrong.requirement = changed["curve"]
+            elif await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
+                wrong.requirement = "exercise.curve-shown"
+            raise
 
 
 async def _one_curve_ever(iut: Iut) -> bool:

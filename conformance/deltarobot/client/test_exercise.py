@@ -59,9 +59,9 @@ async def test_curve(iut: Iut) -> None:
 
 @requirement("exercise.curve-replaced")
 async def test_next_curve(iut: Iut) -> None:
-    """The curve of the next exercise replaces the one before, whether shorter or longer."""
+    """The curve of the next exercise replaces the one before, be it shorter, as long or longer."""
     async with opened(iut) as session:
-        for points in (POINTS, POINTS[1:2], many(20)):
+        for points in (POINTS, POINTS[1:2], POINTS[2:], many(20)):
             await session.send(curve(*points))
             await sees_next_curve(iut, session, points)
             await session.send(*(vector(name, 1.0, 0.0, 0.0) for name in PROGRESS))

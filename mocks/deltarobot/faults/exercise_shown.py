@@ -82,6 +82,15 @@ class ShorterCurveLeavesRest(Client):
         self.view.curve = now + before[len(now) :]
 
 
+@fault("curve-of-equal-length-stays", violates="exercise.curve-replaced", subtle=True)
+class CurveOfEqualLengthStays(Client):
+    """Takes a curve of as many points as it has for the one that it has."""
+
+    def curve(self, value: Any) -> None:
+        if len(self.view.curve or []) != len(value["points"]):
+            super().curve(value)
+
+
 @fault("closes-upon-empty-curve", violates="exercise.odd-curves")
 class ClosesUponEmptyCurve(Client):
     """Closes the connection upon a curve without points."""
