@@ -270,8 +270,8 @@ class Oracle:
         elif robot.step is Step.NEW and self._conversation.running:
             # It registered before the session was watched.
             robot.walk.state, robot.registered = Step.LINKED, data
-        elif name == "Push" and (other := self._registered_since(robot, data)):
-            what = f"the token {other!r} was registered since, and Push came with {data['token']!r}"
+        elif other := self._registered_since(robot, data):
+            what = f"the token {other!r} was registered since; {name} came with {data['token']!r}"
             yield Finding("data.same-object", what)
             return
         elif robot.step is Step.NEW and (other := self._linked()):

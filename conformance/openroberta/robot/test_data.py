@@ -62,6 +62,19 @@ async def test_same_object(iut: Iut) -> None:
                     raise asked.violation(f"{name} to be {before!r} as before", f"{after!r} came")
 
 
+@requirement("data.same-object")
+async def test_same_object_after_an_abort(iut: Iut) -> None:
+    """The object that follows a second registration is that one's, and not the first one's."""
+    async with playing(iut) as tester:
+        asked = await tester.next("Register", requirement="register.first")
+        await asked.command("abort")
+        again = await tester.watch("Register", within=tester.seconds("response"))
+        if again is None:
+            raise NotExercised("needs a robot that registers again by itself after an abort")
+        await again.command("repeat")
+        await tester.run(await tester.next("Push", requirement="register.then-push"))
+
+
 @requirement("token.alphabet")
 async def test_alphabet(iut: Iut) -> None:
     """The token consists of digits and letters; that of a registration after an abort, too."""

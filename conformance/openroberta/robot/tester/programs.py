@@ -20,6 +20,8 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     await asked.file(slow.encode())
     other = await tester.watch("Push", "Register", within=_MEANWHILE)
     if other is not None:
+        # Others may come beside it before that is known: they are of one cause with it.
+        loud = other.violation("nothing while a program runs", f"{other.name} came", SILENT)
         if before is not None:
             # It may tell of a program only when that has ended; one that never runs is not loud.
             await other.session.shows(
@@ -28,7 +30,7 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
                 tester.iut.left(*PROGRAM),
             )
             await all_run(tester, 1, before)
-        raise other.violation("nothing while a program runs", f"{other.name} came", SILENT)
+        raise loud
     push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
     hasty = tester.hasty
     # One that came while a slower program runs is not the last: another comes behind that.

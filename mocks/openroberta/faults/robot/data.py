@@ -285,3 +285,19 @@ class BatteryOfTheLastPush(_Telling):
 
     def alter(self, told: dict[str, Any], cmd: str) -> None:
         told["battery"], self.latest = self.latest, told["battery"]
+
+
+@fault("first-token-of-programs", violates="data.same-object", subtle=True)
+class FirstTokenOfPrograms(Robot):
+    """Asks for programs with the first token that it had, also when it has registered another."""
+
+    first = ""
+
+    def data(self, cmd: str) -> dict[str, Any]:
+        self.first = self.first or self.token
+        return super().data(cmd)
+
+    async def download(self) -> None:
+        token, self.token = self.token, self.first
+        await super().download()
+        self.token = token

@@ -270,6 +270,25 @@ class PushesLateWhileItRuns(_Chatty):
         self.unheeded, self.early = self.early, None
 
 
+@fault("pushes-on-while-it-runs", violates="run.silent", subtle=True)
+class PushesOnWhileItRuns(_Chatty):
+    """Pushes every now and then while a program runs, and heeds no answer to that."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        beating = asyncio.create_task(self.beat())
+        await super().run(name, data)
+        beating.cancel()
+
+    async def beat(self) -> None:
+        beats = []
+        while True:
+            await asyncio.sleep(0.15)
+            self.push_early()
+            # The one behind the program is not one of these.
+            beats.append(self.early)
+            self.early = None
+
+
 @fault("pushes-as-it-begins", violates="run.silent")
 class PushesAsItBegins(_Chatty):
     """Pushes as each program begins, on another connection, and heeds no answer to that."""
