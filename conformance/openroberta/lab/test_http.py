@@ -61,6 +61,16 @@ async def test_header_names(iut: Iut) -> None:
                 await robot.linked_by(exchange, None)
 
 
+@requirement("robustness.charset")
+async def test_charset(iut: Iut) -> None:
+    """A registration whose Content-Type names a character set is held like any other."""
+    async with playing(iut) as tester:
+        for named in ("application/json; charset=utf8", "application/json;charset=UTF-8"):
+            robot = tester.robot()
+            robot.headers = {"content-type": named}
+            await served(tester, robot, f"the Content-Type {named}")
+
+
 @requirement("http.persistence")
 async def test_one_connection(iut: Iut) -> None:
     """A robot that keeps to one connection, as long as the lab keeps it, is served."""

@@ -166,8 +166,21 @@ async def _spelt(iut: Iut, form: str) -> None:
     async def answers(asked: Exchange, value: Any) -> None:
         if command := value.get("json", {}).get("cmd"):
             spelt = form.format(command=command, first=ord(command[0]), rest=command[1:])
-            kind = {"Content-Type": "application/json; charset=utf-8"}
+            kind = {"Content-Type": "application/json"}
             value = response(200, kind, spelt.encode())
+        await asked.answer(value)
+
+    await conversation(iut, answers)
+
+
+@requirement("robustness.charset")
+async def test_charset(iut: Iut) -> None:
+    """Answers may name the character set of their JSON."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        if "json" in value:
+            named = {**value["headers"], "content-type": "application/json; charset=utf-8"}
+            value = {**value, "headers": named}
         await asked.answer(value)
 
     await conversation(iut, answers)

@@ -142,7 +142,9 @@ async def test_extra_members(iut: Iut, extra: dict[str, Any]) -> None:
     plain: Sequence[dict[str, Any]] = [{}, {}, {}]
 
     def unusual(more: dict[str, Any]) -> Sequence[dict[str, Any]]:
-        return [more, {**more, "subtype": "download"}, {"last": "abort", **more}]
+        # The longest one first: who reads the beginning of an answer only has no command yet.
+        long = {"message": "a program waits" * 20, **more}
+        return [long, {**more, "subtype": "download"}, {"last": "abort", **more}]
 
     try:
         await compared(iut, play, unusual(extra), plain, "run.requests-file")

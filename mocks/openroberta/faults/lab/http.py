@@ -165,3 +165,13 @@ class BodyInOneRead(Lab):
 
     def served(self, stream: Stream) -> Served:
         return _BodyAtOnce(stream)
+
+
+@fault("charset-refused", violates="robustness.charset")
+class CharsetRefused(Lab):
+    """Answers a request with 415 whose Content-Type is more than application/json."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        if ";" in value["headers"].get("content-type", ""):
+            return self.refusal(415, "that is not JSON")
+        return await super().pushcmd(value, served)

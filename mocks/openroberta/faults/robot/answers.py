@@ -59,6 +59,25 @@ class BackslashesUnread(Robot):
         return "" if answer and b"\\" in answer.raw else super().command(answer)
 
 
+@fault("short-answers-only", violates="robustness.extra-members", subtle=True)
+class ShortAnswersOnly(Robot):
+    """Has 64 bytes for an answer, and finds no command in a longer one."""
+
+    def command(self, answer: Frame | None) -> str:
+        told = answer.value.get("json", {}) if answer and answer.value else {}
+        return super().command(answer) if len(str(told)) <= 64 else ""
+
+
+@fault("charset-unread", violates="robustness.charset")
+class CharsetUnread(Robot):
+    """Finds no command where the Content-Type is more than application/json."""
+
+    def command(self, answer: Frame | None) -> str:
+        headers = answer.value.get("headers", {}) if answer and answer.value else {}
+        plain = headers.get("content-type", "application/json") == "application/json"
+        return super().command(answer) if plain else ""
+
+
 @fault("title-case-only", violates="http.header-names")
 class TitleCaseOnly(Robot):
     """Finds a program's name only where its header field is written Filename."""
