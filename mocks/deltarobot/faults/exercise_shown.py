@@ -231,6 +231,15 @@ class CurveAtRestOnly(Client):
             super().curve(value)
 
 
+@fault("equal-x-is-equal", violates="progress.position", subtle=True)
+class EqualXIsEqual(Client):
+    """Takes a position whose X has not changed for the position that it knows."""
+
+    def position(self, value: Any) -> None:
+        if self.view.position is None or self.view.position[0] != value["x"]:
+            super().position(value)
+
+
 @fault("later-directions-swapped", violates="progress.current-direction", subtle=True)
 class LaterDirectionsSwapped(Client):
     """Takes each direction for the other one from the second exercise of a connection on."""
