@@ -27,6 +27,7 @@ PATIENT = ("startup", "response")
 """The same of a robot that may begin anew."""
 SILENT = "run.silent"
 """What a robot violates that pushes while its program runs: what it asks next is not told apart."""
+_ENDS = ("/download", "/pushcmd")  # of the paths for programs, and for everything else
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
@@ -52,6 +53,8 @@ class LabTester:
         self._cursor = 0
         self._unreadable: float | None = None
         """When bytes last came that are no HTTP, behind which nothing of a connection is read."""
+        self._astray: float | None = None
+        """When it last asked at a wrong path, if it has asked at no right one since."""
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -84,7 +87,8 @@ class LabTester:
         found = await self._polled(names, starting, seconds + late)
         most = lasting()
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
-        expected += f" within {round(most, 2):g} s" if self._unreadable is None else ""
+        whole = self._unreadable is None and self._astray is None
+        expected += f" within {round(most, 2):g} s" if whole else ""
         if found is None or found.name not in names:
             strayed = self._strayed(names, before)
             if strayed:
@@ -169,14 +173,8 @@ class LabTester:
 
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
         """What was asked at a wrong path instead, if it evidently was."""
-        ends = "/download" if "DownloadRequest" in names else "/pushcmd"
-        for other in self.others[start:]:
-            asked = other.message.value
-            path = asked.get("path", "").rstrip("/").lower()
-            looks = asked.get("method") in LOOKING
-            if other.name == "Request" and path.endswith(ends) and not looks:
-                return other
-        return None
+        ends = _ENDS[0] if "DownloadRequest" in names else _ENDS[1]
+        return next((other for other in self.others[start:] if other.strays_to(ends)), None)
 
     async def watch(self, *names: str, within: float | Left) -> Exchange | None:
         """The next request that a test answers, with one of these names, within a window."""
@@ -238,10 +236,13 @@ class LabTester:
         return True
 
     def _left(self, window: Left) -> float:
-        """What is left of a window; of which nothing can be read has no longer to connect anew."""
-        if self._unreadable is None or self._open():
+        """What is left of a window; who cannot be read, or asks at a wrong path, has no longer."""
+        since = self._astray
+        if since is None and not self._open():
+            since = self._unreadable
+        if since is None:
             return window()
-        return min(window(), self._unreadable + self.seconds("response") - self._loop.time())
+        return min(window(), since + self.seconds("response") - self._loop.time())
 
     def _open(self) -> bool:
         return any(not (each.ended or each.judge.spoiled) for each in self.iut.sessions)
@@ -345,6 +346,7 @@ class LabTester:
 
     async def _take(self, asked: Exchange) -> None:
         if asked.name in POLLING:
+            self._astray = None
             held = (other for other in self.asked if other.name == asked.name == "Push")
             self.hasty = self.hasty or any(other.waits_still for other in held)
             before = self.asked[-1] if self.asked else None
@@ -355,6 +357,7 @@ class LabTester:
             self.asked.append(asked)
         else:
             self.others.append(asked)
+            self._astray = asked.at if asked.strays_to(*_ENDS) else self._astray
         self._news.set()
         match asked.name:
             case "TlsHello":
