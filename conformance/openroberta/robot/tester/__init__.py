@@ -54,7 +54,7 @@ class LabTester:
         self._unreadable: float | None = None
         """When bytes last came that are no HTTP, behind which nothing of a connection is read."""
         self._astray: float | None = None
-        """When it last asked at a wrong path, if it has asked at no right one since."""
+        """Since when it has asked at wrong paths, and at no right one."""
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -357,7 +357,7 @@ class LabTester:
             self.asked.append(asked)
         else:
             self.others.append(asked)
-            self._astray = asked.at if asked.strays_to(*_ENDS) else self._astray
+            self._astray = self._astray or (asked.at if asked.strays_to(*_ENDS) else None)
         self._news.set()
         match asked.name:
             case "TlsHello":
