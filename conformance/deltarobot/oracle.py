@@ -206,10 +206,10 @@ class Oracle:
         # One that listens first may give up a peer of which it hears no handshake that is right.
         waited = peer.disturbed or peer.phase not in (Phase.OPEN, Phase.ENDED)
         if [*side.strays] == [END] and waited:
+            what = f"the {sender} ended the session, and had kept its handshake back"
             # Whether one that has sent a half ever sends the rest, other sessions show.
-            if side.phase is Phase.CONNECTED:
-                what = f"the {sender} ended the session, and had kept its handshake back"
-                yield Finding("handshake.unasked", what, earlier=True)
+            half = side.phase in _HALVES
+            yield Finding("handshake.unasked", what, earlier=True, inconclusive=half)
         elif side.strays and side.phase is Phase.CONNECTED:
             yield from (replace(stray, earlier=True) for stray in side.strays.values())
         elif side.strays:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.definitions.keywords import shown
-from conformance.deltarobot.client.tester import PLAIN, TESTER
+from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
 from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened, shake_hands
@@ -178,6 +178,8 @@ async def sees_next_curve(iut: Iut, session: Session, points: Sequence[Any]) -> 
             wrong.shown_in(session)
             if "curve" in (changed := await _changed(iut)):
                 wrong.requirement = changed["curve"]
+            elif await _seen_too(session, "curve", curve(*plain(len(points)))):
+                wrong.requirement = _FLOATS
             elif await iut.once("one curve ever", lambda: _one_curve_ever(Iut(iut.testbed, ""))):
                 wrong.requirement = "exercise.curve-shown"
             raise
@@ -216,12 +218,23 @@ async def sees_the_latest(iut: Iut, session: Session, sent: Sequence[Any]) -> No
 
 
 async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]) -> None:
-    """As `sees`; that a vector is only seen with another unused value is laid to that value."""
-    wanted = [value[axis] for axis in "xyz"]
+    """As `sees`; what is seen with another unused value, or with plain numbers, is laid to that."""
     try:
-        await sees(session, what, wanted, ABOUT[what])
+        await sees(session, what, [value[axis] for axis in "xyz"], ABOUT[what])
     except Violation as wrong:
-        await session.send({**value, "u": 0.0})
-        await sees(session, what, wanted, ABOUT[what])
-        wrong.requirement = "progress.unused-value"
+        usual = vector(STATE_OF[what], *_PLAINLY[what])
+        if await _seen_too(session, what, {**value, "u": 0.0}):
+            wrong.requirement = "progress.unused-value"
+        elif await _seen_too(session, what, usual):
+            wrong.requirement = _FLOATS
         raise
+
+
+async def _seen_too(session: Session, what: str, value: Mapping[str, Any]) -> bool:
+    """Whether the application sees this, sent instead of what it does not see."""
+    await session.send(value)
+    try:
+        await sees(session, what, value.get("points") or [value[axis] for axis in "xyz"])
+    except Violation:
+        return False
+    return True

@@ -30,7 +30,13 @@ So does one that sends bytes as text: they are letters as ASCII has them, and en
 """
 MANY = 24  # pings, one after the other, of which a client that loses some loses one
 
-PLAIN = tuple((-float(number), -0.5 * number, -3.125) for number in range(11))
+
+def plain(count: int) -> list[list[float]]:
+    """So many points of plain numbers, all of them different."""
+    return [[-float(number), -0.5 * number, -3.125] for number in range(count)]
+
+
+PLAIN = plain(11)
 """The points of the plainest curve, of as many bytes as are negative in a signed one."""
 
 _STAYS_AWAY = "it connects once only"

@@ -42,14 +42,22 @@ class CurveOf4096(Client):
 class Hundredths(Client):
     """Shows hundredths of all that it is told."""
 
+    digits = 2
+
     def state(self) -> dict[str, Any]:
-        return {what: _rounded(value) for what, value in super().state().items()}
+        return {what: self.rounded(value) for what, value in super().state().items()}
+
+    def rounded(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.rounded(one) for one in value]
+        return round(value, self.digits) if isinstance(value, float) else value
 
 
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(one) for one in value]
-    return round(value, 2) if isinstance(value, float) else value
+@fault("thousandths", violates="frame.floats", subtle=True)
+class Thousandths(Hundredths):
+    """Shows thousandths of all that it is told, which is enough for plain numbers."""
+
+    digits = 3
 
 
 @fault("first-curve-stays", violates="exercise.curve-replaced")
