@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.reading import (
     EXECUTION,
     MOVES,
+    lost_at_start,
     motors_reported,
     printed_as_log,
     runs,
@@ -130,21 +131,33 @@ async def basis(iut: Iut) -> str:
 
 
 async def _text_arrives(iut: Iut) -> bool:
-    """Whether nothing is lost of a longer text, such as the probe program writes.
+    """Whether nothing is lost of a longer text, nor of several, such as the probe program writes.
 
     What is not written at all, or cannot be read, shows in each session by itself.
     """
-    program = _declared(iut, "bytes")
-    if program is None:
-        return True
+
+    async def whole(session: Session) -> bool:
+        data = await serial_until(session, TEXT)
+        return not data or TEXT in data
+
+    async def each(session: Session) -> bool:
+        return not await lost_at_start(session)
+
+    ways = {"bytes": whole, "probe": each}
+    looks = [_arrives(iut, name, look) for name, look in ways.items() if _declared(iut, name)]
+    if iut.configuration.fixed:
+        return all([await look for look in looks])
+    return all(await asyncio.gather(*looks))
+
+
+async def _arrives(iut: Iut, program: str, look: Callable[[Session], Awaitable[bool]]) -> bool:
     async with iut.session(program=program) as session:
         await session.send(hello())
         with contextlib.suppress(Inconclusive, Violation):
             await session.expect("Handshake")
             await session.expect("Ready", within="startup")
             await session.send(START)
-            data = await serial_until(session, TEXT)
-            return not data or TEXT in data
+            return await look(session)
     return True
 
 

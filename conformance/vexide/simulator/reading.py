@@ -17,11 +17,14 @@ from conformance.waiting import Within
 from conformance.wire import Message
 
 GREETING = b"Hello World!\n"
+NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 UPDATES = "devices.update-on-change"  # what is violated where no DeviceUpdate comes
 MOVES = "an update of each motor that is driven at once with others"
 SHOWING = "a program that shows once it is started"
 FEW = 30  # commands, which any simulator has read in much less than the time of a response
 SPEAKS = "whether the probe program writes"
+PROBED = {"competition", "battery", "controller", "sdcard"}
+"""The kinds of lines that the probe program begins with."""
 _SEES = "that the probe program says what it is to see"
 _AS_LOG = "what a program prints comes as Log"
 
@@ -188,6 +191,27 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
         if text:
             session.memory[SPEAKS] = True
         ended = not await _more(session, left)
+
+
+async def lost_at_start(session: Session) -> str:
+    """What shows that not all arrived that the probe program writes at its start; else nothing.
+
+    Of the lines that it is to write at once, and once, one came alone, or twice and others not. One
+    that lacks a kind of lines is another matter.
+    """
+    await probed(session, "competition", lambda said: said != "nothing")
+    wanted = PROBED - session.instance.configuration.unsupported.keys()
+    while True:
+        lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
+        if not (lacking := wanted - {line.split(" ")[0] for line in lines}):
+            return ""
+        if not await session.watch("Serial"):
+            break
+    most = max(lines, key=lines.count)
+    others = f"and no line of {' or '.join(sorted(lacking))}"
+    if lines.count(most) > 1:
+        return f"{most!r} came more than once, {others}"
+    return f"{most!r} came alone, {others}" if len(lines) == 1 and len(lacking) > 1 else ""
 
 
 async def holds(session: Session, wanted: float, stale: int = 0, earlier: float = math.inf) -> bool:

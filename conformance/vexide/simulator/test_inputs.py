@@ -21,6 +21,7 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import (
+    NO_GAMEPAD,
     blank,
     check_written,
     close_to,
@@ -32,7 +33,6 @@ from conformance.vexide.tester import received
 
 LONG_PATH = "/".join(["card" * 30] * 3)
 LATEST = "controller.raw-replaces-uuid"  # what is violated where the latest Raw state is not seen
-NO_GAMEPAD = "03000000000000000000000000000001"  # an SDL2 identifier that no gamepad has
 
 
 # Touch

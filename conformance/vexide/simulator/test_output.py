@@ -13,6 +13,7 @@ from conformance.vexide.simulator.plain import (
 from conformance.vexide.simulator.reading import (
     GREETING,
     UPDATES,
+    lost_at_start,
     other_channels,
     printed_as_log,
     serial_bytes,
@@ -38,6 +39,16 @@ async def test_text_arrives(iut: Iut) -> None:
 async def test_every_byte_arrives(iut: Iut) -> None:
     """All 256 byte values arrive unchanged, those that are not text among them."""
     await _writes(iut, "bytes", ALL_BYTES, "the bytes 00 to FF")
+
+
+@requirement("serial.bytes-exact")
+async def test_several_texts_arrive(iut: Iut) -> None:
+    """What is written piece by piece at one time arrives as well, each piece once."""
+    async with opened(iut, program="probe") as session:
+        await start(session)
+        lost = await lost_at_start(session)
+        every = "each of the lines that the program 'probe' writes at its start, once"
+        check(not lost, every, lost, serial_event(session, len(serial_bytes(session)) - 1))
 
 
 async def _writes(iut: Iut, program: str, wanted: bytes, named: str) -> None:
@@ -111,6 +122,22 @@ async def test_changes_are_reported(iut: Iut, program: str, event: str) -> None:
         if program == "print" and not came:
             _require_no_log(session)
         check(came is not None, f"{event} from a program that brings it about", "it did not come")
+
+
+@requirement("execution.reports-changes")
+async def test_render_is_reported(iut: Iut) -> None:
+    """What is drawn behind a double buffer comes to be seen: ScreenRender is told like the rest."""
+    async with opened(iut, program="draw") as session:
+        await start(session)
+        while mode := await session.watch("ScreenDoubleBufferMode", within="program"):
+            if mode.value["ScreenDoubleBufferMode"]["enable"]:
+                break
+        if mode is None:
+            raise NotExercised("the program 'draw' enabled no double buffering")
+        drawn = await session.watch("ScreenRender", within="program")
+        check(
+            drawn is not None, "ScreenRender once double buffering is on", "none came", mode.event
+        )
 
 
 @requirement("screen.pixel-buffer")

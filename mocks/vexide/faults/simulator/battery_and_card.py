@@ -142,6 +142,15 @@ class MountsBeforeStartOnly(Simulator):
             super().mount(content)
 
 
+@fault("mounts-while-enabled-only", violates="sdcard.mounted", subtle=True)
+class MountsWhileEnabledOnly(Simulator):
+    """Mounts no SD card while the robot is disabled."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        if self.robot.competition["enabled"] or content["root"] is None:
+            super().mount(content)
+
+
 @fault("mounts-no-other-while-running", violates="sdcard.mounted", subtle=True)
 class MountsNoOtherWhileRunning(MountsOnce):
     """Mounts no other SD card for a program that runs."""

@@ -29,6 +29,15 @@ class ControllerLostAutonomous(Simulator):
             super().control(content)
 
 
+@fault("uuid-lost-disabled", violates="controller.uuid-replaces-raw", subtle=True)
+class UuidLostDisabled(Simulator):
+    """Drops the UUID of a gamepad that comes while the robot is disabled."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if self.robot.competition["enabled"] or content[0] != "UUID":
+            super().control(content)
+
+
 @fault("controller-cleared-disabled", violates="controller.raw-replaces-uuid", subtle=True)
 class ControllerClearedDisabled(Simulator):
     """Forgets the state of the controller as soon as the robot is disabled."""

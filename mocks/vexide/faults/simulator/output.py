@@ -32,6 +32,35 @@ class SerialOverflows(Simulator):
         super().report()
 
 
+@fault("serial-buffer-reused", violates="serial.bytes-exact", subtle=True)
+class SerialBufferReused(Simulator):
+    """Sends for each text of a step the one that was written last, whose buffer they share."""
+
+    def report(self) -> None:
+        written = [event for event in self.robot.events if name_of(event) == "Serial"]
+        for event in written:
+            event["Serial"] = written[-1]["Serial"]
+        super().report()
+
+
+@fault("first-text-of-a-step", violates="serial.bytes-exact", subtle=True)
+class FirstTextOfAStep(Simulator):
+    """Sends the first text that is written in a step and drops the others."""
+
+    full = False
+
+    def report(self) -> None:
+        self.full = False
+        super().report()
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "Serial":
+            if self.full:
+                return
+            self.full = True
+        super().send(message)
+
+
 @fault("no-signature", violates="signature.sent")
 class NoSignature(Simulator):
     """Sends no code signature."""

@@ -41,3 +41,13 @@ class TouchBeforeStartOnly(Simulator):
     def touch(self, content: dict[str, Any]) -> None:
         if not self.started:
             super().touch(content)
+
+
+@fault("touch-lost-disabled", violates="touch.registered", subtle=True)
+class TouchLostDisabled(Simulator):
+    """Forgets that the display is touched when the robot is disabled."""
+
+    def compete(self, content: dict[str, Any]) -> None:
+        super().compete(content)
+        if not content["enabled"]:
+            self.robot.touch = None

@@ -1,0 +1,92 @@
+"""What comes while the robot is disabled: it counts as it does at any other time."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from conformance.cases import check, compared, requirement
+from conformance.iut import Iut
+from conformance.session import Session
+from conformance.verdicts import NotExercised
+from conformance.vexide.commands import competition, raw, touch
+from conformance.vexide.dialects import in_dialect
+from conformance.vexide.simulator.plain import opened, require_form
+from conformance.vexide.simulator.reading import NO_GAMEPAD, close_to, probed
+from conformance.vexide.simulator.tester import start
+
+CARD = {"USD": {"root": "card"}}  # stands for a directory of the test's own
+
+
+@dataclass(frozen=True)
+class Input:
+    """A command, what is set up before, and what the probe program says of a kind in the end."""
+
+    command: Any
+    kind: str
+    wanted: Callable[[str], bool]
+    before: Any = None
+
+
+INPUTS = {
+    "touch.registered": Input(
+        touch(10, 20, "Pressed"), "touch", lambda line: line == "Pressed 10 20"
+    ),
+    "battery.set-capacity": Input(
+        {"SetBatteryCapacity": {"capacity": 9.0}}, "battery", lambda line: close_to(line, 9.0)
+    ),
+    "sdcard.mounted": Input(CARD, "sdcard", lambda line: line == "present"),
+    "sdcard.unmounted": Input(
+        {"USD": {"root": None}}, "sdcard", lambda line: line == "absent", before=CARD
+    ),
+    "controller.uuid-replaces-raw": Input(
+        {"ControllerUpdate": {"UUID": NO_GAMEPAD}},
+        "controller",
+        lambda line: line in ("none", "axis1=0"),
+        before=raw(axis1=65),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [pytest.param(given, marks=requirement(name)) for name, given in INPUTS.items()],
+    ids=list(INPUTS),
+)
+async def test_counts_while_disabled(iut: Iut, given: Input) -> None:
+    """What comes while the robot is disabled is there once it is enabled, and stays there."""
+    for command in (given.before, given.command):
+        if in_dialect(command):
+            await require_form(iut, command)
+
+    async def play(mode: dict[str, Any]) -> None:
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            card = {"USD": {"root": folder}}
+            pair = (given.before, given.command)
+            before, command = (card if each is CARD else each for each in pair)
+            async with opened(iut, program="probe") as session:
+                await start(session, *filter(None, [before]), competition(**mode))
+                await probed(session, "competition", lambda said: said != "nothing")
+                # What came in a mode outlasts that and the next.
+                for commands, last in (([command], True), ([], False)):
+                    again = competition(is_competition=last)
+                    await session.send(competition(**mode), *commands, again)
+                    await _enabled(session, last)
+                    await session.watch("Serial")
+                    said = await probed(session, given.kind, given.wanted)
+                    if said == "nothing":
+                        raise NotExercised(f"the program 'probe' says nothing of {given.kind}")
+                    name = next(iter(command))
+                    expected = f"the program to see the {name} of a robot that is disabled at times"
+                    check(given.wanted(said), expected, f"it saw {given.kind} {said}")
+
+    enabled: dict[str, Any] = {}
+    await compared(iut, play, {"enabled": False, "mode": "Auto"}, enabled, iut.deciding)
+
+
+async def _enabled(session: Session, is_competition: bool) -> None:
+    """Wait until the program sees that the robot is enabled."""
+    words = {"enabled=true", f"is_competition={str(is_competition).lower()}"}
+    await probed(session, "competition", lambda line: words <= set(line.split()))
