@@ -22,6 +22,7 @@ from conformance.wire import Message
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
 MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
+STEADY = 5  # updates in a row that show it: two devices on one port would report by turns
 
 
 @requirement("devices.update-on-change")
@@ -192,14 +193,20 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
     left = session.left("response")
     fastest = {light: 0.0, heavy: 0.0}
     seen: set[object] = set()
-    while update := await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
+    steady = 0
+    while steady < STEADY:
+        update = await session.watch("DeviceUpdate", within=left, presumes=UPDATES)
+        if update is None:
+            break
         number = smart(update.value["DeviceUpdate"]["port"])
         state = update.value["DeviceUpdate"]["status"].get("Motor", {})
         if number in fastest:
             seen.add(number)
             fastest[int(str(number))] = max(fastest[int(str(number))], abs(state["velocity"]))
-        if len(seen) == 2 and fastest[light] > MUCH * fastest[heavy] and fastest[light] > 0:
-            return
+        gains = len(seen) == 2 and fastest[light] > MUCH * fastest[heavy] and fastest[light] > 0
+        steady = steady + 1 if gains else 0
+    if steady:
+        return
     if not any(fastest.values()):
         raise NotExercised("no velocity of a motor was reported by the program 'drive'")
     if silent := fastest.keys() - seen:

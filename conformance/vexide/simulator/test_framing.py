@@ -176,7 +176,7 @@ async def test_start_behind_other_lines(iut: Iut) -> None:
 
 @requirement("framing.segmentation")
 async def test_lines_in_one_write_while_running(iut: Iut) -> None:
-    """While the program runs, too, lines that come in one write count to the last."""
+    """While the program runs, too, lines that come in one write count, the first and the last."""
 
     batteries = {wh: {"SetBatteryCapacity": {"capacity": wh}} for wh in (11.0, 9.0, 5.0)}
 
@@ -185,14 +185,23 @@ async def test_lines_in_one_write_while_running(iut: Iut) -> None:
             await start(session)
             await probed(session, "battery", lambda said: said != "nothing")
             if at_once:
-                await session.send(*batteries.values(), segmentation=whole)
+                mode = competition(mode="Auto")
+                await session.send(mode, *batteries.values(), segmentation=whole)
                 await holds(session, 5.0)
+                await _sees_auto(session)
             else:
+                await session.send(competition(mode="Auto"))
+                await _sees_auto(session)
                 for wh, battery in batteries.items():
                     await session.send(battery)
                     await holds(session, wh)
 
-    await compared(iut, play, True, False, "battery.set-capacity")
+    await compared(iut, play, True, False, "battery.set-capacity or competition.update")
+
+
+async def _sees_auto(session: Session) -> None:
+    said = await probed(session, "competition", lambda line: "mode=Auto" in line.split())
+    check("mode=Auto" in said.split(), "the program to see mode=Auto", f"it saw {said}")
 
 
 @requirement("framing.segmentation")

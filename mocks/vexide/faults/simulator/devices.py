@@ -6,6 +6,8 @@ from conformance.vexide.codec import name_of
 from mocks.deviations import fault
 from mocks.shapes import Unfit
 from mocks.vexide.faults.bases import Altering, Hanging
+from mocks.vexide.messages import Port, port_form
+from mocks.vexide.robot import Motor, Robot
 from mocks.vexide.simulator import Simulator
 
 
@@ -225,3 +227,25 @@ class FirstConfigurationHolds(Simulator):
     def configure(self, content: dict[str, Any]) -> None:
         if content["port"] not in self.robot.motors:
             super().configure(content)
+
+
+@fault("both-configurations-hold", violates="devices.last-configuration", subtle=True)
+class BothConfigurationsHold(Simulator):
+    """Goes on reporting the device that a port was configured with first beside the later one."""
+
+    def build(self) -> Robot:
+        self.earlier: dict[Port, Motor] = {}
+        return super().build()
+
+    def configure(self, content: dict[str, Any]) -> None:
+        earlier = self.robot.motors.get(content["port"])
+        super().configure(content)
+        if earlier:
+            self.earlier[content["port"]] = earlier
+
+    def report(self) -> None:
+        super().report()
+        for port, motor in self.earlier.items():
+            motor.voltage = 6.0
+            motor.step(self.settings.tick, motor.voltage)
+            self.send({"DeviceUpdate": {"port": port_form(port), "status": motor.status()}})

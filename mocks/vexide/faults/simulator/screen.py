@@ -18,6 +18,15 @@ class DrawsNothing(Simulator):
             super().send(message)
 
 
+@fault("render-untold", violates="execution.reports-changes", subtle=True)
+class RenderUntold(Simulator):
+    """Tells that double buffering is on, and never that what is drawn is to be shown."""
+
+    def send(self, message: Any) -> None:
+        if message != "ScreenRender":
+            super().send(message)
+
+
 @fault("pixels-in-hex", violates="screen.pixel-buffer")
 class PixelsInHex(Altering, Simulator):
     """Writes pixels as hexadecimal digits with blanks."""

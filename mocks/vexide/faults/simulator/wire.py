@@ -64,3 +64,13 @@ class ReadyAsObject(Simulator):
 
     def send(self, message: Any) -> None:
         super().send({"Ready": {}} if message == "Ready" else message)
+
+
+@fault("last-line-of-a-read", violates="framing.segmentation", subtle=True)
+class LastLineOfARead(Simulator):
+    """While its program runs takes the last of the lines that arrive together, and no other."""
+
+    def receive(self, data: bytes) -> None:
+        frames = list(self.decoder.feed(data))
+        for frame in frames[-1:] if self.started else frames:
+            self.take(frame)
