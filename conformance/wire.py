@@ -102,7 +102,8 @@ class Wire:
         self._news = asyncio.Event()
         self._ended = False
         self._leaving = False
-        self._finished = False
+        self.finished = False
+        """We have closed our side."""
         self.deserted = False
         """The IUT has closed its side first."""
         self._writing = asyncio.Lock()
@@ -263,7 +264,7 @@ class Wire:
         """From now on we say nothing more; judge what we have said."""
         await self.stop_answering()
         self._leave()
-        self._finished = True
+        self.finished = True
         self._record(Event(self.now, self.peer, event="closed", details=captures.ending(reset)))
         if reset:
             self.judge.reset(self.peer)
@@ -331,7 +332,7 @@ class Wire:
                 for frame in self._followed.decoded(some, partial(self.judge.decode, sender)):
                     self._take(frame)
             self._news.set()
-            if (prompt := self.judge.prompt(sender)) and not self._finished:
+            if (prompt := self.judge.prompt(sender)) and not self.finished:
                 await self.send_bytes(prompt, segmentation=whole)
         reset = self._link.reset
         if not self._leaving:
@@ -345,7 +346,7 @@ class Wire:
         if not self._leaving:
             self.judge.closed(index, sender)
             self._patience.came(CLOSED)
-            self.deserted = not self._finished
+            self.deserted = not self.finished
         self._ended = True
         self._leave()
         self._news.set()

@@ -181,6 +181,8 @@ class FrontendSession(Session):
         self.close("the program has ended")
 
     def input_ended(self) -> None:
+        for frame in self.decoder.end():  # the last line needs no newline
+            self.take(frame)
         if self.handshaken:
             self.internal_error()
         else:

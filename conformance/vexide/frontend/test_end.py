@@ -6,6 +6,7 @@ from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive
+from conformance.vexide.codec import encode
 from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, log
 from conformance.vexide.frontend.forms import taken
 from conformance.vexide.frontend.tester import (
@@ -39,6 +40,18 @@ async def test_exited_after_an_error_is_a_normal_end(iut: Iut) -> None:
         await hang_up(session)
         said = await outcome(session)
         check(said == "exited", "outcome to tell a normal end", f"it told {said}")
+
+
+@requirement("exit.internal-error")
+async def test_exited_without_a_newline(iut: Iut) -> None:
+    """The last line of a stream needs no newline: an Exited that has none is a normal end."""
+    async with in_setup(iut) as session:
+        await starts(session)
+        await session.send_bytes(encode(EXITED).removesuffix(b"\n"))
+        await hang_up(session)
+        said = await outcome(session)
+        expected = "outcome to tell a normal end after an Exited without a newline"
+        check(said == "exited", expected, f"it told {said}")
 
 
 @requirement("exit.internal-error")

@@ -217,7 +217,8 @@ async def test_log_in_setup_is_readable(iut: Iut, level: str) -> None:
 READABLE = {
     "long": "in a line that is long " * 20 + "conformance-at-its-end",
     "several-lines": "a first line\nand a second\nconformance-third-line",
-    "non-ascii": "conformance-Gr\u00f6\u00dfe-\u03c9",
+    "non-ascii": "conformance-Gr\u00f6\u00dfe-\u03c9-\U0001f600",
+    "zero": "a text with \0 inside conformance-behind-zero",
     "formats": "conformance-at-100%d-{0}-[b]",
 }
 

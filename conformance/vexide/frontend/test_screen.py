@@ -79,6 +79,7 @@ def _copy(x: int, y: int, *, white: range) -> Any:
 
 
 PIXELS = _copy(300, 200, white=range(8))
+COPIED = [Spot(302, 202, WHITE), Spot(313, 202, BLACK)]
 _CLEAR = {"ScreenClear": {"color": BLACK}}
 OUTSIDE = [Spot(20, 250, BLACK), Spot(460, 250, BLACK), Spot(60, 100, BLACK)]
 DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
@@ -158,13 +159,23 @@ async def test_many_drawings(iut: Iut) -> None:
 
 
 @requirement("screen.drawing")
+async def test_drawing_while_touched(iut: Iut) -> None:
+    """What is drawn while the user touches the display shows as well."""
+    async with _cleared(iut) as session:
+        await user(session, "touch", x=400, y=250, event="Pressed")
+        await session.send(_fill(BOX, BLUE))
+        wrong = await _differs(session, [Spot(150, 100, BLUE)])
+        await user(session, "touch", x=400, y=250, event="Released")
+        check(not wrong, "the screen after a drawing while it is touched", wrong)
+
+
+@requirement("screen.drawing")
 async def test_another_buffer(iut: Iut) -> None:
     """A second pixel buffer shows as well, its own pixels at its own place."""
     async with _cleared(iut) as session:
         second = _copy(100, 20, white=range(10, 20))
         await session.send(drawing(PIXELS), drawing(second))
-        left, right = [Spot(102, 22, BLACK), Spot(113, 22, WHITE)], Spot(302, 202, WHITE)
-        wrong = await _differs(session, [*left, right, Spot(313, 202, BLACK)])
+        wrong = await _differs(session, [Spot(102, 22, BLACK), Spot(113, 22, WHITE), *COPIED])
         check(not wrong, "the screen after two pixel buffers", wrong)
 
 
@@ -194,16 +205,23 @@ async def test_double_buffering(iut: Iut) -> None:
     """While double buffering is on, what is drawn shows only after ScreenRender, each time."""
     async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}})
-        before = BLACK
-        for ink in (BLUE, GREEN):
-            await session.send(_fill(BOX, ink))
+        before = [Spot(150, 100, BLACK), Spot(302, 202, BLACK)]
+        steps = (
+            ([_fill(BOX, BLUE)], [Spot(150, 100, BLUE), Spot(302, 202, BLACK)]),
+            (
+                [{"ScreenClear": {"color": GREEN}}, drawing(PIXELS)],
+                [*COPIED, Spot(150, 100, GREEN)],
+            ),
+        )
+        for events, after in steps:
+            await session.send(*events)
             await session.until_closed(session.seconds("quiet"))
-            early = await _differs(session, [Spot(150, 100, before)])
+            early = await _differs(session, before)
             check(not early, "nothing to show before ScreenRender", early)
             await session.send("ScreenRender")
-            late = await _differs(session, [Spot(150, 100, ink)])
+            late = await _differs(session, after)
             check(not late, "what was drawn to show after ScreenRender", late)
-            before = ink
+            before = after
 
 
 @requirement("screen.double-buffering")

@@ -19,7 +19,7 @@ from conformance.waiting import Within
 from conformance.wire import Message
 
 _POLL = 0.02  # seconds between two looks at what the user sees
-_LINE = "the reading of a line"
+_LINE, _NO_LOGS = "the reading of a line", "nothing gives the logs during a session"
 _MARKER = "conformance-that-follows"
 _MANY = 5  # lines or more tell how long one takes
 _A_RESPONSE = 4  # lines that a slow frontend reads in the time that it has for a response
@@ -168,7 +168,9 @@ async def shown(session: Session, marker: str) -> bool:
 
     Raises NotExercised where neither shows it and nothing gives the logs.
     """
-    left = session.left("response")
+    # What gave no logs during one session gives none during another.
+    vain = session.memory.get(_NO_LOGS) and not session.finished
+    left = session.left("quiet" if vain else "response")
     upper, process = session.instance.upper, session.instance.process
     while True:
         if process and marker in process.stderr.text + process.stdout.text:
@@ -185,6 +187,7 @@ async def shown(session: Session, marker: str) -> bool:
     if session.deserted:
         raise Inconclusive("the frontend has ended the session itself, and may not have read it")
     if logs is None:
+        session.memory[_NO_LOGS] = True
         raise NotExercised(
             "the frontend's own output does not show it; give --hook outcome=COMMAND that prints "
             '{"outcome": …, "log": TEXT} with all logs that the user can read'

@@ -29,6 +29,15 @@ class CloseWhileRunningIsExit(CloseIsExit):
             Frontend.internal_error(self)
 
 
+@fault("last-line-lost", violates="exit.internal-error", subtle=True)
+class LastLineLost(Frontend):
+    """Forgets a last line that has no newline."""
+
+    def input_ended(self) -> None:
+        self.decoder.end()
+        super().input_ended()
+
+
 @fault("silence-is-an-error", violates="exit.internal-error", subtle=True)
 class SilenceIsAnError(Frontend):
     """Takes a program that shows nothing for a second for an error of the simulator."""
@@ -136,6 +145,14 @@ class LogsCut(Frontend):
 
     def log(self, content: dict[str, Any]) -> None:
         super().log({**content, "message": content["message"][:100]})
+
+
+@fault("logs-up-to-zero", violates="log.accessible", subtle=True)
+class LogsUpToZero(Frontend):
+    """Shows a Log up to a character of the code 0, which ends a text of C."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log({**content, "message": content["message"].partition("\0")[0]})
 
 
 @fault("first-lines-of-logs", violates="log.accessible", subtle=True)

@@ -41,6 +41,25 @@ class HundredDrawings(Showing):
                 super().draw(command, color)
 
 
+@fault("undrawn-while-touched", violates="screen.drawing", subtle=True)
+class UndrawnWhileTouched(Frontend):
+    """Draws nothing as long as its user touches the display."""
+
+    def draw(self, content: dict[str, Any]) -> None:
+        if self.touched is None:
+            super().draw(content)
+
+
+@fault("clear-unbuffered", violates="screen.double-buffering", subtle=True)
+class ClearUnbuffered(Showing):
+    """Clears the screen at once, though double buffering is on."""
+
+    class DISPLAY(Display):
+        def clear(self, color: Mapping[str, int]) -> None:
+            super().clear(color)
+            self._shown[:] = self._target
+
+
 @fault("clear-is-black", violates="screen.drawing", subtle=True)
 class ClearIsBlack(Showing):
     """Fills the screen with black upon ScreenClear, whatever the colour is."""
