@@ -19,6 +19,7 @@ from conformance.vexide.simulator.reading import (
     lost_at_start,
     motors_reported,
     printed_as_log,
+    probed,
     runs,
     serial_bytes,
     serial_until,
@@ -127,7 +128,27 @@ async def basis(iut: Iut) -> str:
     # A program that is not one of ours need not show.
     if program and not handled[0].ran and not await _showing(iut):
         return "start.begins-execution"
+    if (
+        _declared(iut, "probe")
+        and not await takes_mode(iut)
+        and await takes_mode(iut, running=True)
+    ):
+        return "setup.commands-handled"
     return "" if await _text_arrives(iut) else "serial.bytes-exact"
+
+
+async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
+    """Whether the program sees a mode that comes after Ready, or else once it is started."""
+    commands = [competition(mode="Auto"), START]
+    async with iut.session(program="probe") as session:
+        await session.send(hello())
+        with contextlib.suppress(Inconclusive, Violation):
+            await session.expect("Handshake")
+            await session.expect("Ready", within="startup")
+            await session.send(*(reversed(commands) if running else commands))
+            said = await probed(session, "competition", lambda line: "mode=Auto" in line)
+            return "mode=Auto" in said
+    return False
 
 
 async def _text_arrives(iut: Iut) -> bool:

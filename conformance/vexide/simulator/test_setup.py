@@ -13,7 +13,14 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide import strategies
 from conformance.vexide.commands import START, adapted, competition, hello, motor, raw
-from conformance.vexide.simulator.plain import opened, shows, slow_program, taken, visible_program
+from conformance.vexide.simulator.plain import (
+    opened,
+    shows,
+    slow_program,
+    taken,
+    takes_mode,
+    visible_program,
+)
 from conformance.vexide.simulator.reading import EXECUTION, probed
 from conformance.vexide.simulator.tester import (
     RUNS,
@@ -116,6 +123,19 @@ async def test_setup_after_ready(iut: Iut) -> None:
         check(
             await shows(iut, session), "the program to run after setup behind Ready", "nothing came"
         )
+
+
+@requirement("setup.commands-handled")
+async def test_mode_after_ready(iut: Iut) -> None:
+    """Setup after Ready has its effect: the program sees the mode that was chosen then."""
+    iut.require("probe")
+    if await takes_mode(iut):
+        return
+    missed = iut.sessions[-1]
+    if not await takes_mode(iut, running=True):
+        raise Inconclusive("nor does a mode count that comes later (competition.update)")
+    expected = "the mode between Ready and StartExecution to count, as one behind that does"
+    raise Violation(expected, "the program does not see it").shown_in(missed)
 
 
 @requirement("setup.commands-handled")

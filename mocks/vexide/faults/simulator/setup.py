@@ -50,6 +50,15 @@ class SetupOverflows(Simulator):
             self.close()
 
 
+@fault("waits-for-start-only", violates="setup.commands-handled", subtle=True)
+class WaitsForStartOnly(Simulator):
+    """Drops what comes between Ready and StartExecution."""
+
+    def handle(self, name: str, content: Any) -> None:
+        if self.started or not self.ready or name == "StartExecution":
+            super().handle(name, content)
+
+
 @fault("last-port-deafens", violates="setup.commands-handled", subtle=True)
 class LastPortDeafens(Simulator):
     """Takes nothing more once the last Smart port is configured; what it does itself goes on."""
