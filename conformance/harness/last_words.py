@@ -3,6 +3,7 @@
 import re
 
 MOST = 400  # characters of that line
+FAREWELL = 3  # lines at the end, among which an error may stand before a word of goodbye
 
 _ERROR_OF = tuple(
     re.compile(pattern, re.MULTILINE)
@@ -43,7 +44,8 @@ def telling(output: str) -> str:
     """
     found = _python(output) or _of_a_runtime(output)
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    chosen = found or (lines[-1] if lines else "")
+    error = next((line for line in reversed(lines[-FAREWELL:]) if _CAUSE.search(line)), "")
+    chosen = found or error or (lines[-1] if lines else "")
     return " ".join(chosen.split())[:MOST]
 
 

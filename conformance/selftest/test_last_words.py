@@ -86,6 +86,7 @@ exit status 2
         ("cycle 1\ncaught signal 11\n" + "cycle 2\n" * 3, "caught signal 11"),
         ("cycle 1\nSegmentation fault at 0x0\ncycle 2\n", "Segmentation fault at 0x0"),
         ("cycle 1\ncycle 2\n\n", "cycle 2"),
+        ("cycle 1\nparse: class not ready\nclosing\n", "parse: class not ready"),
         ("", ""),
     ],
 )
