@@ -1,9 +1,10 @@
-"""Faults of the server in what becomes of a command once its effect was shown."""
+"""Faults of the server in what becomes of a command: undone again, or told to nobody."""
 
 from collections.abc import Callable
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 
@@ -68,3 +69,12 @@ class KickOffClearsTheScore(Server):
     def do_kick_off(self, command: list[Any]) -> None:
         super().do_kick_off(command)
         self.world.score = {"left": 0, "right": 0}
+
+
+@fault("changes-taken-for-told", violates="state.partial", subtle=True)
+class ChangesTakenForTold(Server):
+    """Takes for told to all what it has told to a new monitor."""
+
+    def welcome(self, monitor: Monitor) -> None:
+        super().welcome(monitor)
+        self.partial_state()
