@@ -8,6 +8,7 @@ from conformance.simspark.scene import number
 WHOLE = 1.0  # seconds by which a clock that is shown in whole seconds may be late
 KEPT = 1000  # commands that are remembered, and times that were set and have not shown
 LATE = 5.0  # seconds by which a clock may have gone on until it is shown
+STEP = 0.3  # seconds by which the time goes on at most from one state to the next, by itself
 
 
 class Commands:
@@ -58,7 +59,8 @@ class Clock:
         self._take()
         back = later < earlier
         reached = [time for time in self._times if abs(later - time) <= (LATE if back else WHOLE)]
-        for time in reached:
+        # What goes on by itself may have been sent before the command came.
+        for time in reached if abs(later - earlier) > STEP else ():
             self._times.remove(time)
         excused = turned or bool(reached) or bool(self._restarts)
         if turned:

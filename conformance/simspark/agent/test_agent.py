@@ -174,7 +174,8 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
         async with established(iut) as tester:
             # Of some of them the last byte counts as a negative number where it has a sign.
             for size in (511, 512, 1024, 33_008, 65_536, 70_000):
-                await tester.session.send_bytes(tester.long(size))
+                await tester.session.send_bytes(tester.long(size, angle := size % 83))
+                await tester.knows_if_it_can(angle, f"a group of {size} bytes, in that")
                 await tester.goes_on(f"a group of {size} bytes")
 
     await if_none_is_lost(iut, play)

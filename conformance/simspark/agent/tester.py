@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
+from math import ceil
 from typing import Any
 
 from conformance.cases import compared
@@ -50,9 +51,9 @@ class Tester:
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
         return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
 
-    def long(self, size: int) -> bytes:
+    def long(self, size: int, angle: float = 1.0) -> bytes:
         """One group in a message whose text has so many bytes, few of which are blanks."""
-        group = bytes_of(self.group(angle=1.0))
+        group = bytes_of(self.group(angle=angle))
         more = b"(hear Reference 0.00 self x)"
         text = group[LENGTH.size :] + more * (max(size - len(group), 0) // len(more))
         return frame(text.ljust(size))
@@ -214,7 +215,28 @@ async def established(
         # Where what we send comes in pieces, these are what it does not understand.
         about = "agents.init-second" if segmentation is None else iut.deciding
         await tester.welcome(await _init(tester, about))
-        yield tester
+        try:
+            yield tester
+        except (Violation, Inconclusive) as lost:
+            if session.ended and await _ends(iut, ceil(session.now)):
+                raise Inconclusive(f"{lost}: it ends a plain session by then, too") from None
+            if isinstance(lost, Violation):
+                await iut.lay(lost, ["frame.segmentation"])
+            raise
+
+
+async def _ends(iut: Iut, seconds: int) -> bool:
+    """Whether it ends a plain session by itself within so many seconds, and does not die of it."""
+
+    async def observe() -> bool:
+        with contextlib.suppress(Violation, Inconclusive):
+            async with established(iut) as tester, _going_on(tester):
+                if await tester.session.until_closed(seconds):
+                    await tester.session.unharmed("a plain session")
+                    return True
+        return False
+
+    return await iut.once(f"ends in {seconds} s", observe)
 
 
 async def _init(tester: Tester, requirement: str) -> list[Any]:
@@ -261,12 +283,13 @@ class Habit:
     """What an agent shows in a plain session.
 
     `acts`: it sends effectors; `alone`: also while it is sent nothing; `knows`: it tells the angle
-    of the hinge.
+    of the hinge; `late`: only once another group has come.
     """
 
     acts: bool
     alone: bool
     knows: bool
+    late: bool = False
 
 
 async def habit(iut: Iut) -> Habit:
@@ -282,14 +305,23 @@ async def _observe(iut: Iut) -> Habit:
         while await tester.session.watch(*ACTS, within=0):
             pass
         alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
-        try:
-            await tester.knows("a plain group of perceptors")
-            # It may keep angles in a form of its own, such as whole degrees.
-            await tester.tell(angle=-3.25)
-            await tester.knows_angle(-3.25, "a plain group of perceptors")
-        except (Violation, NotExercised, Inconclusive):
-            return Habit(acts, alone, knows=False)
-        return Habit(acts, alone, knows=True)
+        with contextlib.suppress(NotExercised, Inconclusive):
+            try:
+                await tester.knows("a plain group of perceptors")
+                # It may keep angles in a form of its own, such as whole degrees.
+                await tester.tell(angle=-3.25)
+                await tester.knows_angle(-3.25, "a plain group of perceptors")
+            except Violation:
+                # It may take too much or too little of what comes for a group, unless that is long.
+                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=-12.75)
+                for late in (False, True):
+                    with contextlib.suppress(Violation):
+                        await tester.knows_angle(-12.75, "a long group of perceptors")
+                        return Habit(acts, alone, knows=True, late=late)
+                    await tester.tell(angle=7.0)
+            else:
+                return Habit(acts, alone, knows=True)
+        return Habit(acts, alone, knows=False)
 
 
 async def one_by_one(iut: Iut) -> None:

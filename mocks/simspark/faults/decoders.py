@@ -10,6 +10,8 @@ from typing import NoReturn
 from conformance.codec import Frame
 from conformance.simspark.codec import Decoder
 
+ROOM = 1 << 14  # bytes
+
 
 def die() -> NoReturn:
     """End this process by a segmentation fault."""
@@ -63,6 +65,13 @@ class SignedBytes(SixteenBits):
         )
 
 
+class LongLost(Decoder):
+    """Passes over a message that is longer than what there is room for."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        return [frame for frame in super().feed(data) if len(frame.raw) <= ROOM]
+
+
 class TwentyFourBits(SixteenBits):
     """Takes only the three lower bytes of a length for the length."""
 
@@ -73,6 +82,17 @@ class ThirtyOneBits(SixteenBits):
     """Leaves out the sign of a length that it has read as a signed number."""
 
     bits = 31
+
+
+class OneBehind(Decoder):
+    """Gives a message once the next one has come."""
+
+    waiting: Frame | None = None
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames = [frame for frame in (self.waiting, *super().feed(data)) if frame]
+        self.waiting = frames.pop() if frames else None
+        return frames
 
 
 class Hangs(Decoder):

@@ -30,6 +30,13 @@ class CutLengthsLost(Endpoint):
     Reader = decoders.CutLengths
 
 
+@fault("long-messages-lost", violates="frame.length-prefix", subtle=True)
+class LongMessagesLost(Endpoint):
+    """Passes over messages for which a buffer of 16 kB has no room."""
+
+    Reader = decoders.LongLost
+
+
 @fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
 class SixteenBits(Endpoint):
     """Takes only two bytes of a length that it reads for the length."""

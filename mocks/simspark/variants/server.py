@@ -9,7 +9,7 @@ from conformance.codec import Frame
 from conformance.simspark.scene import number
 from mocks.deviations import variant
 from mocks.simspark.agent_port import Agent
-from mocks.simspark.monitor_port import Monitor
+from mocks.simspark.monitor_port import HEADER_FULL, Monitor
 from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
 from mocks.simspark.settings import Settings
@@ -213,6 +213,16 @@ class Acknowledges(Server):
     def do_get_ack(self, command: list[Any]) -> None:
         if self.hearing and len(command) > 1:
             self.hearing.send(f"(ack {command[1]})")
+
+
+@variant("environment-again", of="monitors.environment-first")
+class EnvironmentAgain(Server):
+    """Sends the environment again before each full game state."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        if scene.startswith(HEADER_FULL):
+            self.send_environment(monitor)
+        super().tell_monitor(monitor, pairs, scene)
 
 
 @variant("full-to-the-asker", of="full.on-request")

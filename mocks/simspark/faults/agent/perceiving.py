@@ -137,3 +137,10 @@ class EveryTenthLost(Agent):
         self.came += 1
         if self.came % 10:
             super().heed(frame)
+
+
+@fault("one-group-behind", violates="frame.segmentation", subtle=True)
+class OneGroupBehind(Agent):
+    """Takes a message once the next one has come."""
+
+    Reader = decoders.OneBehind

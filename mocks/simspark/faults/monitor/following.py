@@ -260,3 +260,10 @@ class GoalsInAByte(Viewing):
     """Keeps goals in a byte with a sign."""
 
     view_of_its_own = _SmallNumbers
+
+
+@fault("one-state-behind", violates="monitors.understood", subtle=True)
+class OneStateBehind(Monitor):
+    """Takes a message once the next one has come."""
+
+    Reader = decoders.OneBehind
