@@ -203,6 +203,16 @@ class StaysWhereItWas(Sender):
         return self.latest
 
 
+@fault("fails-at-rest", violates="gamepad.at-rest", subtle=True)
+class FailsAtRest(Sender):
+    """Has nothing to send where no joystick is moved."""
+
+    def gamepads(self, pads: Mapping[str, Pad]) -> None:
+        if pads and not any(any(raw["axes"]) for raw in pads.values()):
+            raise ValueError("nothing is moved")
+        super().gamepads(pads)
+
+
 @fault("square", violates="gamepad.unit-circle")
 class Square(Sender):
     """Hands on what the hardware gives."""
