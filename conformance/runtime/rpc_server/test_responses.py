@@ -30,7 +30,7 @@ from conformance.runtime.rpc_server.tester import (
 )
 from conformance.runtime.shapes import REQUEST, RESPONSE, notification
 from conformance.runtime.tester import A_WHILE
-from conformance.segmentation import Segmentation
+from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
 from conformance.wire import Message
@@ -199,6 +199,22 @@ async def test_two_clients(iut: Iut) -> None:
             await other.send(echo.request(number, "other"))
             for session, text in ((other, "other"), (one, "one")):
                 await _own(session, number, [text])
+
+
+@requirement("rpc.clients-apart")
+async def test_many_requests_of_two_clients(iut: Iut) -> None:
+    """Each of two clients that ask much at the same time gets its own results, and these whole."""
+    async with _two_clients(iut) as (one, other):
+        echo = await echoing(iut, one)
+        await echo.call(other, 1)
+        clients = {one: "one " * 500, other: "other " * 500}
+        numbers = range(10, 110)
+        for session, text in clients.items():
+            await session.send(*(echo.request(n, text) for n in numbers), segmentation=whole)
+        for session, text in clients.items():
+            came = await answers(session, numbers, ", which are its own", None)
+            wrong = next((outcome for outcome in came.values() if outcome != (None, [text])), None)
+            check(wrong is None, "the client's own results", f"{shown(wrong)} came")
 
 
 @requirement("rpc.clients-apart")

@@ -265,6 +265,22 @@ class IdsOfAllClientsOnce(IdsOfAllClients):
         self.clients.pop(number, None)
 
 
+@fault("one-buffer-for-all", violates="rpc.clients-apart", subtle=True)
+class OneBufferForAll(Server):
+    """Gathers what it is about to write to any of its clients in one buffer."""
+
+    buffer: ClassVar[bytearray] = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self.buffer.extend(data)
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        data = bytes(self.buffer)
+        self.buffer.clear()
+        super().write(data)
+
+
 @fault("answers-to-the-newest", violates="rpc.clients-apart", subtle=True)
 class AnswersToTheNewest(Server):
     """Sends every response to the client that has connected last."""
