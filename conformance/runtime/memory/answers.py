@@ -27,20 +27,30 @@ def same(expected: Any, came: Any, kind: str) -> bool:
     return bool(came == expected or (abs(expected) > 2**53 and float(came) == float(expected)))
 
 
-def answers(peripheral: Peripheral, expected: Mapping[str, Any], came: Any, what: str) -> None:
-    """Raise Violation unless an answer has the values of these parameters, and of no others."""
+def answers(
+    peripheral: Peripheral,
+    expected: Mapping[str, Any],
+    came: Any,
+    what: str,
+    about: str | None = None,
+) -> None:
+    """Raise Violation unless an answer has the values of these parameters, and of no others.
+
+    `about` is the requirement that it counts against, None for the one that the test decides.
+    """
+    told = f"it answered {str(came)[:200]}"
     if not isinstance(came, dict):
-        raise Violation(f"{what} to answer an object of values", f"it answered {str(came)[:200]}")
+        raise Violation(f"{what} to answer an object of values", told, about)
     for name, value in expected.items():
         if name not in came:
-            raise Violation(f"{what} to answer {name}", f"it answered {str(came)[:200]}")
+            raise Violation(f"{what} to answer {name}", told, about)
         if not same(value, came[name], peripheral[name].kind):
-            raise Violation(
-                f"{what} to answer {value!r} for {name}", f"it answered {str(came[name])[:200]}"
-            )
+            told = f"it answered {str(came[name])[:200]}"
+            raise Violation(f"{what} to answer {value!r} for {name}", told, about)
     if extra := [name for name in came if name not in expected]:
         only = ", ".join(expected) or "nothing"
-        raise Violation(f"{what} to answer {only}", f"it answered {', '.join(extra)[:200]} as well")
+        told = f"it answered {', '.join(extra)[:200]} as well"
+        raise Violation(f"{what} to answer {only}", told, about)
 
 
 def confused(bitmaps: Sequence[int]) -> bool:

@@ -73,6 +73,12 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
         bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
+        plain = _written(STEPS)
+        fields = {f"{block}.params.{name}": value for name, value in plain.items()}
+        await buffer.put({**fields, bitmap: bits})
+        answer = await tester.means(operation, **buffer.arguments)
+        what, about = f"the operation '{operation}'", f"{operation.replace('_', '-')}.values"
+        answers(buffer.peripheral, plain, answer.result, what, about)
         await buffer.put({bitmap: 0})
         cleared: list[int] = []
         answered: list[Answer] = []
