@@ -13,5 +13,5 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates that takes a group of perceptors once the next has come."""
-    return "frame.segmentation" if (await habit(iut)).late else ""
+    """What it violates that takes other bytes for a group than those that its length counts."""
+    return (await habit(iut)).misreads

@@ -21,6 +21,8 @@ from conformance.wire import Message
 ACTS = ("Effectors", "Expressions", "Init", "Scene")
 ONE_BY_ONE = 25  # groups, of which one that now and then loses some has lost one
 CUT = 3  # of the groups that come before an agent is initialised
+MISREADS = ("frame.length-prefix", "frame.segmentation")
+"""What it violates that knows an angle of the longest group so far, or once another has come."""
 _ANGLES = count(11)
 
 
@@ -221,7 +223,7 @@ async def established(
             if session.ended and await _ends(iut, ceil(session.now)):
                 raise Inconclusive(f"{lost}: it ends a plain session by then, too") from None
             if isinstance(lost, Violation):
-                await iut.lay(lost, ["frame.segmentation"])
+                await iut.lay(lost, MISREADS)
             raise
 
 
@@ -283,13 +285,14 @@ class Habit:
     """What an agent shows in a plain session.
 
     `acts`: it sends effectors; `alone`: also while it is sent nothing; `knows`: it tells the angle
-    of the hinge; `late`: only once another group has come.
+    of the hinge; `misreads`: what it violates that does so only once another group has come, or of
+    the longest group so far.
     """
 
     acts: bool
     alone: bool
     knows: bool
-    late: bool = False
+    misreads: str = ""
 
 
 async def habit(iut: Iut) -> Habit:
@@ -314,10 +317,10 @@ async def _observe(iut: Iut) -> Habit:
             except Violation:
                 # It may take too much or too little of what comes for a group, unless that is long.
                 await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=-12.75)
-                for late in (False, True):
+                for about in MISREADS:
                     with contextlib.suppress(Violation):
                         await tester.knows_angle(-12.75, "a long group of perceptors")
-                        return Habit(acts, alone, knows=True, late=late)
+                        return Habit(acts, alone, knows=True, misreads=about)
                     await tester.tell(angle=7.0)
             else:
                 return Habit(acts, alone, knows=True)

@@ -84,6 +84,20 @@ class ThirtyOneBits(SixteenBits):
     bits = 31
 
 
+class Remains(Decoder):
+    """Reads, behind a message, what an earlier and longer one has left in the same buffer."""
+
+    left = b""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames: list[Frame] = []
+        for frame in super().feed(data):
+            text = frame.raw[4:]
+            self.left = text + self.left[len(text) :]
+            frames += Decoder().feed(len(self.left).to_bytes(4, "big") + self.left)
+        return frames
+
+
 class OneBehind(Decoder):
     """Gives a message once the next one has come."""
 

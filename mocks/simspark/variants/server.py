@@ -215,6 +215,16 @@ class Acknowledges(Server):
             self.hearing.send(f"(ack {command[1]})")
 
 
+@variant("keeps-alive", of="robustness.empty-message")
+class KeepsAlive(Server):
+    """Sends an empty message to each monitor now and then."""
+
+    def tell_monitor(self, monitor: Monitor, pairs: list[str], scene: str) -> None:
+        super().tell_monitor(monitor, pairs, scene)
+        if monitor.sent % 5 == 0:
+            monitor.send("")
+
+
 @variant("environment-again", of="monitors.environment-first")
 class EnvironmentAgain(Server):
     """Sends the environment again before each full game state."""

@@ -144,3 +144,10 @@ class OneGroupBehind(Agent):
     """Takes a message once the next one has come."""
 
     Reader = decoders.OneBehind
+
+
+@fault("remains-of-longer-groups", violates="frame.length-prefix", subtle=True)
+class RemainsOfLongerGroups(Agent):
+    """Reads a group together with what a longer one has left behind it."""
+
+    Reader = decoders.Remains
