@@ -159,6 +159,19 @@ async def test_many_drawings(iut: Iut) -> None:
 
 
 @requirement("screen.drawing")
+async def test_drawings_in_order(iut: Iut) -> None:
+    """Where drawings overlap that come in one write, the later one shows."""
+    below = {"Rectangle": {"top_left": {"x": 290, "y": 190}, "bottom_right": {"x": 330, "y": 240}}}
+    inside = {"Rectangle": {"top_left": {"x": 130, "y": 80}, "bottom_right": {"x": 170, "y": 120}}}
+    drawings = [_fill(below, GREEN), drawing(PIXELS), _fill(BOX, BLUE), _fill(inside, GREEN)]
+    async with _cleared(iut) as session:
+        await session.send(*drawings, segmentation=whole)
+        spots = [*COPIED, Spot(295, 195, GREEN), Spot(110, 60, BLUE), Spot(150, 100, GREEN)]
+        wrong = await _differs(session, spots)
+        check(not wrong, "the screen after drawings that overlap, in one write", wrong)
+
+
+@requirement("screen.drawing")
 async def test_drawing_while_touched(iut: Iut) -> None:
     """What is drawn while the user touches the display shows as well."""
     async with _cleared(iut) as session:

@@ -1,5 +1,6 @@
 """Faults of the frontend in what its screen shows."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,16 @@ class HundredDrawings(Showing):
             self.count += 1
             if self.count <= 100:
                 super().draw(command, color)
+
+
+@fault("fills-overtaken", violates="screen.drawing", subtle=True)
+class FillsOvertaken(Frontend):
+    """Fills a shape a little later, also where something is to be drawn over it meanwhile."""
+
+    def draw(self, content: dict[str, Any]) -> None:
+        kind, _ = content["command"]
+        wait = 0.01 if kind == "Fill" else 0.0
+        asyncio.get_running_loop().call_later(wait, super().draw, content)
 
 
 @fault("undrawn-while-touched", violates="screen.drawing", subtle=True)
