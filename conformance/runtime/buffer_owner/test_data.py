@@ -1,8 +1,10 @@
 """The data operations of an owner: what each of them puts into a buffer, or takes from it."""
 
+import contextlib
 import struct
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.cases import check, lasting, requirement
@@ -11,9 +13,9 @@ from conformance.runtime.memory.answers import answers
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.held_mutex import early_in_a_second, waits_for_mutex
 from conformance.runtime.memory.samples import UID, extremes, fitted, sample
-from conformance.runtime.memory.taking import clears, takes
+from conformance.runtime.memory.taking import clears, takes, takes_plainly
 from conformance.runtime.memory.tester import Tester, memory_tester
-from conformance.verdicts import Inconclusive
+from conformance.verdicts import Inconclusive, NotExercised
 
 EXTREMES: dict[str, list[Any]] = {
     "angle": [0.0, -1.5, 1.5],
@@ -189,6 +191,7 @@ async def test_cycle_reads(iut: Iut) -> None:
     """A cycle asks for the parameters in the Read bitmap, clears it, and then asks for nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
+        await _by_themselves(tester, buffer, get_read=dict.fromkeys(["angle", "light"]))
         await buffer.put({"control.write": 0})
         for names in (["angle", "light"], [], ["ticks"]):
             await buffer.put({"control.read": buffer.bits(names)})
@@ -204,6 +207,8 @@ async def test_cycle_writes(iut: Iut) -> None:
     """A cycle sends the values in the Write bitmap, clears it, and then sends nothing."""
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
+        plain = {name: sample(buffer.peripheral[name], 4) for name in ("speed", "target", "light")}
+        await _by_themselves(tester, buffer, get_write=plain)
         await buffer.put({"control.read": 0})
         for number, names in enumerate((["speed", "target", "light"], [], ["mode"])):
             values = {name: sample(buffer.peripheral[name], number + 1) for name in names}
@@ -223,6 +228,7 @@ async def test_cycle_reads_and_writes(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         value = sample(buffer.peripheral["target"], 1)
+        await _by_themselves(tester, buffer, get_read={"angle": None}, get_write={"target": value})
         read, write = buffer.bits(["angle"]), buffer.bits(["target"])
         fields = {"write.params.target": value, "control.read": read, "control.write": write}
         await buffer.put(fields)
@@ -230,6 +236,16 @@ async def test_cycle_reads_and_writes(iut: Iut) -> None:
         sent = {m.get("message") for m in answer.result or () if isinstance(m, dict)}
         check(sent == {"DEV_READ", "DEV_WRITE"}, "a DEV_READ and a DEV_WRITE", f"{sent} came")
         (await buffer.look()).holds({"control.read": 0, "control.write": 0})
+
+
+async def _by_themselves(tester: Tester, buffer: Buffer, **taken: Mapping[str, Any]) -> None:
+    """Raise Violation where the operations that a cycle consists of do not take this by themselves.
+
+    What they take is by their names. One that cannot be asked for says nothing.
+    """
+    for operation, values in taken.items():
+        with contextlib.suppress(NotExercised, Inconclusive):
+            await takes_plainly(tester, buffer, operation, values)
 
 
 async def cycle(tester: Tester, buffer: Buffer, name: str) -> list[dict[str, Any]]:

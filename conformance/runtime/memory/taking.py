@@ -3,15 +3,17 @@
 import asyncio
 import itertools
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from conformance.cases import check
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.runtime.memory.answers import answers
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
 from conformance.runtime.memory.samples import extremes, sample
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import Tester, memory_tester
 from conformance.verdicts import Violation
 
 _PLAINLY: list[dict[str, Any]] = [{}] * ROUNDS  # without arguments of their own
@@ -46,6 +48,28 @@ async def takes(iut: Iut, operation: str, block: str) -> None:
             answers(buffer.peripheral, values, answer.result or {}, f"the operation '{operation}'")
 
 
+async def takes_plainly(
+    tester: Tester, buffer: Buffer, operation: str, values: Mapping[str, Any]
+) -> None:
+    """Have an operation take these, of get_read only the names, while nobody else writes.
+
+    Raises Violation of that operation's own requirements where it does not.
+    """
+    of, own = operation.removeprefix("get_"), operation.replace("_", "-")
+    block, what = "write" if of == "write" else "read", f"the operation '{operation}'"
+    fields = {} if of == "read" else {f"{block}.params.{n}": v for n, v in values.items()}
+    await buffer.put({**fields, f"control.{of}": buffer.bits(values)})
+    answer = await tester.means(operation, **buffer.arguments)
+    if of == "read":
+        names = sorted(map(str, answer.result or ()))
+        if names != sorted(values):
+            expected = f"{what} to answer {', '.join(values)}"
+            raise Violation(expected, f"it answered {', '.join(names)[:200]}", f"{own}.names")
+    else:
+        answers(buffer.peripheral, values, answer.result, what, f"{own}.values")
+    (await buffer.look()).holds({f"control.{of}": 0}, f"{own}.clears")
+
+
 async def clears(iut: Iut, operation: str) -> None:
     """An operation clears its bitmap, from the first bit to the last; the next finds nothing."""
     field = f"control.{operation.removeprefix('get_')}"
@@ -73,12 +97,7 @@ async def takes_whole(iut: Iut, operation: str, block: str) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.ready("arm")
         bits, bitmap = buffer.bits(names), f"control.{operation.removeprefix('get_')}"
-        plain = _written(STEPS)
-        fields = {f"{block}.params.{name}": value for name, value in plain.items()}
-        await buffer.put({**fields, bitmap: bits})
-        answer = await tester.means(operation, **buffer.arguments)
-        what, about = f"the operation '{operation}'", f"{operation.replace('_', '-')}.values"
-        answers(buffer.peripheral, plain, answer.result, what, about)
+        await takes_plainly(tester, buffer, operation, _written(STEPS))
         await buffer.put({bitmap: 0})
         cleared: list[int] = []
         answered: list[Answer] = []
@@ -119,7 +138,7 @@ async def loses_no_bit(iut: Iut, operation: str) -> None:
     names = ["angle", "track", "grip", "light"]
     async with memory_tester(iut) as tester:
         buffer, bitmap = await tester.ready("arm"), f"control.{operation.removeprefix('get_')}"
-        await buffer.put({bitmap: 0})
+        await takes_plainly(tester, buffer, operation, dict.fromkeys(names))
         answered: list[Answer] = []
         taking = asyncio.create_task(often(tester, buffer, operation, _PLAINLY, answered))
         given: Counter[str] = Counter()
