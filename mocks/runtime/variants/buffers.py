@@ -203,6 +203,14 @@ class GivesUp(_Impatient):
     """Fails where another process holds the mutex, rather than wait for it."""
 
 
+@variant("valid-in-all-bits", of="lifecycle.created-valid")
+class ValidInAllBits(Owner):
+    """Sets all bits of the byte that has the valid bit."""
+
+    def put_valid(self, buffer: Buffer, valid: bool) -> None:
+        buffer["valid"] = 255 * valid
+
+
 @variant("reads-replaced", of="set-read.sets")
 class ReadsReplaced(Owner):
     """Puts what is to be read in the place of what was to be read before."""
