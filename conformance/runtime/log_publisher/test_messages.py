@@ -23,7 +23,7 @@ from conformance.verdicts import Inconclusive, Violation
 TEXTS = [
     *("plain", "two words", "", " blanks around ", "new\nline\ttab", "quote \" and \\ and '", "{}"),
     *("%s %d %(event)s", "{event} {0}", "ä€😀", "\x1b[31mred\x1b[0m", "null", "5", "x" * 31),
-    *("x" * 32, "x" * 256, "ß" * 35_000),
+    *("x" * 32, "x" * 256, "ß" * 66_000),
 ]
 LOGGERS = ["runtime", "runtime.a.b", "runtime.device.smart_devices", "runtime.x" + ".y" * 20]
 CONTEXT: list[dict[str, Any]] = [
