@@ -232,7 +232,11 @@ async def misanswered(iut: Iut) -> str:
             # The result stands where the error does, or beside one; any other one may be lawful.
             if error in (given, [given]) or (succeeded and error is not None):
                 return "rpc.result"
-    return ""
+        await session.send(request(_MANY, ABSENT))
+        answer = await session.watch(RESPONSE, within="response")
+        # Who has no errors where they belong has none for whatever else fails.
+        unknown = answer is not None and answer.value[2:3] == [None]
+    return "rpc.unknown-procedure" if unknown else ""
 
 
 async def disturbed(iut: Iut) -> str:

@@ -204,6 +204,14 @@ class LongTextCut(_Echo):
         return value.encode()[:65535].decode(errors="ignore")
 
 
+@fault("errors-as-results", violates="rpc.unknown-procedure", subtle=True)
+class ErrorsAsResults(Server):
+    """Answers with every error as if it were a result."""
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        super().answer(number, None, result if error is None else error)
+
+
 @fault("unknown-as-nothing", violates="rpc.unknown-procedure")
 class UnknownAsNothing(Server):
     """Answers nil for a procedure that it does not know."""
