@@ -62,6 +62,16 @@ def _in_time(finding: Finding) -> float:
     return inf if finding.event is None else finding.event
 
 
+async def for_long(
+    session: Session, seconds: float, count: int, take: Callable[[], Awaitable[Any]]
+) -> None:
+    """Take what comes again and again for some seconds; for more where fewer have come by then."""
+    began, taken = session.now, 0
+    while session.now < began + (seconds if taken >= count else 1.2 * seconds):
+        await take()
+        taken += 1
+
+
 def kept(session: Session) -> set[str]:
     """The names of the values that the IUT keeps: that its states have told in the run."""
     names: set[str] = session.memory.setdefault("kept", set())

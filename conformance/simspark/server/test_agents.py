@@ -22,18 +22,17 @@ from conformance.simspark.server.tester.agents import (
     turns,
 )
 from conformance.simspark.server.tester.monitors import watching
-from conformance.simspark.tester import expressions
+from conformance.simspark.tester import expressions, for_long
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
-LONG = 6.0  # seconds, in which a server at its usual rate sends 300 groups of perceptors
+LONG = 5.0  # seconds, in which a server at its usual rate sends 250 groups of perceptors
+GROUPS = 220  # that it has sent by then, unless the machine is busy
 STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
 
 
 async def _attends_for_long(agent: Session) -> None:
-    long = agent.now + LONG
-    while agent.now < long:
-        await perceptors(agent)
+    await for_long(agent, LONG, GROUPS, lambda: perceptors(agent))
 
 
 @requirement("agents.perceptors")
