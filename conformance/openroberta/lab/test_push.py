@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
@@ -11,6 +13,7 @@ from conformance.openroberta.lab.tester.exchange import Exchange, refusal
 from conformance.openroberta.lab.tester.robot import Robot
 from conformance.openroberta.lab.tester.timing import at_least, at_most
 from conformance.openroberta.values import same
+from conformance.segmentation import split_at, whole
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 TRIES = 3  # pushes of which the quickest counts
@@ -102,20 +105,52 @@ async def test_battery_and_name(iut: Iut) -> None:
         told = await tester.state(robot)
         if told.get("battery") is None and told.get("name") is None:
             raise NotExercised("needs an operation 'state' that tells battery or name")
-        # The text does not say which of two members is the robot's name.
-        member = "robot" if told.get("name") == robot.data["robot"] else "brickname"
+        member = _member_of_name(robot, told)
         tells = [key for key in ("battery", "name") if told.get(key) is not None]
         for battery, name in NAMED:
             robot.data |= {"battery": battery, member: name}
-            # Its letters as they are, in UTF-8, and not as escapes.
-            told_now = json.dumps(robot.object("push"), ensure_ascii=False).encode()
-            exchange = await robot.ask(naming.PUSHCMD, told_now)
+            exchange = await robot.ask(naming.PUSHCMD, _unescaped(robot))
             for key in tells:
                 wanted = {"battery": battery, "name": name}[key]
                 seen = await tester.becomes(robot, key, wanted, "response")
                 if not same(seen, wanted):
                     expected = f"the {key} {wanted!r} to be seen"
                     raise Violation(expected, f"{seen!r} is", await _gone_with_a_push(robot))
+            await exchange.session.close()
+
+
+def _member_of_name(robot: Robot, told: Mapping[str, Any]) -> str:
+    """The member that the lab takes for the robot's name: the text does not say which of two."""
+    return "robot" if told.get("name") == robot.data["robot"] else "brickname"
+
+
+def _unescaped(robot: Robot) -> bytes:
+    """A push with its letters as they are, in UTF-8."""
+    return json.dumps(robot.object("push"), ensure_ascii=False).encode()
+
+
+def _inside_letters(data: bytes) -> Sequence[bytes]:
+    """Cut inside each letter of several bytes."""
+    return split_at(at for at, byte in enumerate(data) if 0x80 <= byte < 0xC0)(data)
+
+
+@requirement("http.segmentation")
+async def test_name_in_pieces(iut: Iut) -> None:
+    """A name is seen as it is where a letter of two bytes arrives in two pieces."""
+    async with playing(iut) as tester:
+        robot = await tester.linked()
+        robot.headers = {"content-type": "application/json"}
+        told = await tester.state(robot)
+        if told.get("name") is None:
+            raise NotExercised("needs an operation 'state' that tells the name")
+        member = _member_of_name(robot, told)
+        cuts = {"Gr\u00f6\u00dfe": (whole, "push.seen"), "B\u00e4r": (_inside_letters, None)}
+        for name, (cut, about) in cuts.items():
+            robot.data[member] = name
+            exchange = await robot.ask(naming.PUSHCMD, _unescaped(robot), segmentation=cut)
+            seen = await tester.becomes(robot, "name", name, "response")
+            if not same(seen, name):
+                raise Violation(f"the name {name!r} to be seen", f"{seen!r} is", about)
             await exchange.session.close()
 
 

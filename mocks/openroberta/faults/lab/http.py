@@ -167,6 +167,22 @@ class BodyInOneRead(Lab):
         return _BodyAtOnce(stream)
 
 
+class _WholeLetters(Served):
+    """Loses the half of a letter at the end of a read that begins a request."""
+
+    def frames(self, data: bytes) -> list[Frame]:
+        half = data.startswith(b"POST") and data[-1] > 0x7F
+        return super().frames(data[:-1] + b"?" if half else data)
+
+
+@fault("halves-of-letters-lost", violates="http.segmentation", subtle=True)
+class HalvesOfLettersLost(Lab):
+    """Reads no name of which a letter of two bytes comes in two reads."""
+
+    def served(self, stream: Stream) -> Served:
+        return _WholeLetters(stream)
+
+
 @fault("charset-refused", violates="robustness.charset")
 class CharsetRefused(Lab):
     """Answers a request with 415 whose Content-Type is more than application/json."""
