@@ -204,6 +204,22 @@ class NameOfTheRegistration(Lab):
         robot.data = {**data, "brickname": robot.data["brickname"]}
 
 
+@fault("sixteen-letters-of-a-name", violates="push.seen", subtle=True)
+class SixteenLettersOfAName(Lab):
+    """Has room for 16 letters of a robot's name."""
+
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
+        robot.data = {**data, "brickname": data["brickname"][:16]}
+
+
+@fault("quoted-names-refused", violates="push.seen", subtle=True)
+class QuotedNamesRefused(Lab):
+    """Takes a name that has a quotation mark in it for the end of the JSON."""
+
+    async def push(self, data: Mapping[str, Any], served: Served) -> Any:
+        return self.malformed() if '"' in data["brickname"] else await super().push(data, served)
+
+
 @fault("battery-of-two-pushes", violates="push.seen", subtle=True)
 class BatteryOfTwoPushes(Lab):
     """Looks at the first two pushes of a robot only, but for the exit value."""
