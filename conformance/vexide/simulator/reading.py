@@ -205,7 +205,7 @@ async def lost_at_start(session: Session) -> str:
         lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
         if not (lacking := wanted - {line.split(" ")[0] for line in lines}):
             return ""
-        if not await session.watch("Serial"):
+        if not await session.watch("Serial", within="response"):
             break
     most = max(lines, key=lines.count)
     others = f"and no line of {' or '.join(sorted(lacking))}"
