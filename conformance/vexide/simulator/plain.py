@@ -138,7 +138,10 @@ async def basis(iut: Iut) -> str:
 
 
 async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
-    """Whether the program sees a mode that comes after Ready, or else once it is started."""
+    """Whether the program sees a mode that comes after Ready, or else once it is started.
+
+    One that says nothing of the mode may see it.
+    """
     commands = [competition(mode="Auto"), START]
     async with iut.session(program="probe") as session:
         await session.send(hello())
@@ -147,7 +150,7 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
             await session.expect("Ready", within="startup")
             await session.send(*(reversed(commands) if running else commands))
             said = await probed(session, "competition", lambda line: "mode=Auto" in line)
-            return "mode=Auto" in said
+            return "mode=Auto" in said or said == "nothing"
     return False
 
 
