@@ -210,31 +210,10 @@ class Tester:
         connection instead. What it knows is seen by the operation
         `state` only; without it Inconclusive is raised where nothing else was wrong.
         """
-        lacking = ""
-        # One that takes what came with it may still take nothing more.
-        for begun in (upon, b"") if upon else (b"",):
-            goals = next(_goals)
-            more = f"(score_left {goals})(score_right {goals + 1})"
-            if begun:
-                states = self.bytes_of(self.partial(more=more), self.partial())
-                await self.provoke(begun + states)
-            elif not self.closed:
-                await self.tick(2, more=more)
-            try:
-                await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
-            except NotExercised as unseen:
-                lacking = str(unseen)
-                await self.session.until_closed(self.session.seconds("quiet"))
-            except Inconclusive:
-                # It may have ended with its connection, and the upper tester with it.
-                if not self.closed:
-                    raise
-            except Violation as none:
-                await self.session.unharmed(after)
-                if not self.closed:
-                    raise Violation(
-                        f"{none.expected}, sent after {after}", none.came, requirement
-                    ) from none
+        lacking = await self._takes(after, requirement, upon)
+        if upon:
+            # One that takes what came with it may still take nothing more.
+            lacking = await self._takes(after, requirement)
         await self.session.unharmed(after)
         if self.closed and not may_close:
             raise Violation(
@@ -242,6 +221,34 @@ class Tester:
             )
         if lacking and not self.closed:
             raise Inconclusive(f"a monitor shows nothing else of what it knows; {lacking}")
+
+    async def _takes(self, after: str, requirement: str | None, upon: bytes = b"") -> str:
+        """Raise Violation unless it knows what it is sent now, in one write with what stands first.
+
+        It may also have closed the connection. Returns why it is not seen what it knows, else "".
+        """
+        goals = next(_goals)
+        more = f"(score_left {goals})(score_right {goals + 1})"
+        if upon:
+            await self.provoke(upon + self.bytes_of(self.partial(more=more), self.partial()))
+        elif not self.closed:
+            await self.tick(2, more=more)
+        try:
+            await self.knows(score_left=goals, score_right=goals + 1, time=self.time)
+        except NotExercised as unseen:
+            await self.session.until_closed(self.session.seconds("quiet"))
+            return str(unseen)
+        except Inconclusive:
+            # It may have ended with its connection, and the upper tester with it.
+            if not self.closed:
+                raise
+        except Violation as none:
+            await self.session.unharmed(after)
+            if not self.closed:
+                raise Violation(
+                    f"{none.expected}, sent after {after}", none.came, requirement
+                ) from none
+        return ""
 
 
 def _same(one: Any, other: Any) -> bool:
