@@ -158,9 +158,8 @@ async def test_one_comes_and_goes(iut: Iut) -> None:
 async def test_at_rest(iut: Iut) -> None:
     """Joysticks at rest are at 0 and 0, from the beginning and again after they were moved."""
     async with operated(iut) as session:
-        with contextlib.suppress(
-            Inconclusive
-        ):  # of what was never moved it may have nothing to say
+        # Of what was never moved it may have nothing to say.
+        with contextlib.suppress(Inconclusive):
             await play(session, _0=pad())
             await shows(session, "all axes at 0", at(**REST))
         await play(session, _0=pad(0.6, -0.7, 1.0, 0.2))
