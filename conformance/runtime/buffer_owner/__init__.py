@@ -5,6 +5,7 @@ from conformance.iut import Iut
 from conformance.runtime.both import plain_basis
 from conformance.runtime.buffer_owner.tester import set_alone
 from conformance.runtime.memory.answers import confused
+from conformance.runtime.memory.bits import differ
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
 from conformance.verdicts import Violation
@@ -22,7 +23,7 @@ async def smoke(iut: Iut) -> None:
 
 async def basis(iut: Iut) -> str:
     """What it violates who cannot set the parameters of an arm one by one, each with its bit."""
-    bits = []
+    bits: dict[str, int] = {}
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         for param in (param for param in buffer.peripheral.params if param.readable):
@@ -31,8 +32,9 @@ async def basis(iut: Iut) -> str:
                 image.holds({f"read.params.{param.name}": sample(param, 3)})
             except Violation as found:
                 return found.requirement or "set-data.values"
-            bits.append(image["control.update"])
-    if confused(bits):
-        return "format.bitmaps"
+            bits[param.name] = image["control.update"]
+        own = {name: bit.bit_length() - 1 for name, bit in bits.items()}
+        if confused([*bits.values()]) or await differ(buffer, own):
+            return "format.bitmaps"
     await plain_basis(iut)
     return ""

@@ -1,7 +1,7 @@
 """Which bit is which parameter's, where an IUT does not declare that: what its operations show."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.samples import sample
@@ -37,17 +37,34 @@ async def _answered(buffer: Buffer, known: Mapping[str, int]) -> dict[str, int]:
     """The bits of the other parameters, for which an operation answers where it is offered."""
     owns = buffer.tester.owns
     block, bitmap = ("write", "write") if owns else ("read", "update")
-    found: dict[str, int] = {}
     if all(name in known for name in buffer.layout.params(block)):
-        return found
+        return {}
+    unknown = set(range(8 * buffer.layout[f"control.{bitmap}"].size)) - {*known.values()}
+    told = await _told(buffer, bitmap, unknown)
+    return {name: bit for bit, names in told.items() for name in names if name not in known}
+
+
+async def _told(buffer: Buffer, bitmap: str, bits: Iterable[int]) -> dict[int, list[str]]:
+    """By bit the parameters for which an operation answers where it is offered."""
+    told: dict[int, list[str]] = {}
     with contextlib.suppress(Inconclusive, NotExercised):
-        for bit in range(8 * buffer.layout[f"control.{bitmap}"].size):
-            if bit not in known.values():
-                await buffer.put({f"control.{bitmap}": 1 << bit})
-                answer = await buffer.tester.means(f"get_{bitmap}", **buffer.arguments)
-                names = [*answer.result] if isinstance(answer.result, dict) else []
-                found |= {name: bit for name in names if name not in known}
-    return found
+        for bit in bits:
+            await buffer.put({f"control.{bitmap}": 1 << bit})
+            answer = await buffer.tester.means(f"get_{bitmap}", **buffer.arguments)
+            told[bit] = [*answer.result] if isinstance(answer.result, dict) else []
+    return told
+
+
+async def differ(buffer: Buffer, bits: Mapping[str, int]) -> bool:
+    """Whether get_write has other bits for parameters than those that set_data sets for them.
+
+    Then each is answered for one bit alone; one that answers more than it was asked does not.
+    """
+    told = await _told(buffer, "write", range(8 * buffer.layout["control.write"].size))
+    answered = [(name, bit) for bit, names in told.items() for name in names]
+    if len(dict(answered)) < len(answered):
+        return False
+    return any(bits.get(name, bit) != bit for name, bit in answered)
 
 
 def is_bitmap(buffer: Buffer, field: str, bits: int, came: int, sets: str) -> None:

@@ -159,8 +159,8 @@ class TwoBitsEach(Asked):
 
 @fault("fifteen-bits", violates="format.bitmaps", subtle=True)
 class FifteenBits(Asked):
-    """Has one bit for the last two of 16 parameters."""
+    """Sets one bit for the last two of 16 parameters."""
 
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         bits = super().bits(peripheral, names)
-        return (bits | bits >> 1) & 0x7FFF if bits & 0x8000 else bits
+        return bits & 0x7FFF | (bits & 0x8000) >> 1
