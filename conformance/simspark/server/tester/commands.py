@@ -27,8 +27,8 @@ async def executes_at_once(watch: Watch) -> None:
             lambda view: view.value("score_left") != before, watch.session.seconds("response")
         ):
             raise
-        came = "it does once another command has come"
-        raise Violation(none.expected, came, "monitors.commands") from none
+        came, shown = "it does once another command has come", watch.session.received[-1].event
+        raise Violation(none.expected, came, "monitors.commands", shown) from none
 
 
 async def in_order(watch: Watch) -> None:
