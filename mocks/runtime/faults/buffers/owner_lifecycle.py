@@ -179,7 +179,7 @@ class ClearedWhenBack(Owner):
             buffer.mapped.data[field.offset : field.end] = bytes(field.size)
 
 
-@fault("other-memory-when-back", violates="lifecycle.views-stay")
+@fault("other-memory-when-back", violates="lifecycle.views-stay", company=4)
 class OtherMemoryWhenBack(Owner):
     """Works on a copy of its own once a peripheral is back."""
 
