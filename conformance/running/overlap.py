@@ -21,7 +21,7 @@ from conformance.running.machine import LOOK, Room, cores, load
 from conformance.running.testbed import Testbed
 
 FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
-MOST = 12  # test cases at a time by default, unless there are more cores
+MOST = 20  # test cases at a time by default, unless there are more cores
 
 
 @dataclass(frozen=True)
