@@ -13,7 +13,7 @@ from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.commands import START
-from conformance.vexide.events import EXITED, PROGRAM, READY, SIGNATURE, UNSETTLED, answer, log
+from conformance.vexide.events import EXITED, PROGRAM, READY, UNSETTLED, answer, log
 from conformance.vexide.tester import received
 from conformance.waiting import Within
 from conformance.wire import Message
@@ -367,9 +367,8 @@ async def _observe(iut: Iut) -> PlainSession:
     async with iut.session() as session:
         await begun(session)
         # Far apart, so that the way they arrive is plain, too.
-        for event in (answer(), SIGNATURE):
-            await session.send(event)
-            await session.until_closed("quiet")
+        await session.send(answer())
+        await session.until_closed("quiet")
         await session.send(READY)
         # A start that is only late is for start.sent to judge.
         start = await _started(session) or await session.watch(
