@@ -20,7 +20,7 @@ async def basis(iut: Iut) -> str:
     Or one only once the next has come, or later than the next; or whose updates do not show where
     the ball is, as its full graphs do.
     """
-    async with iut.instance() as instance, watching(iut, instance, begins=False) as watch:
+    async with iut.instance() as instance, watching(iut, instance) as watch:
         await executes_at_once(watch)
         try:
             await watch.settle()

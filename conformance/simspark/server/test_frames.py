@@ -95,7 +95,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
 @requirement("frame.segmentation")
 async def test_in_order(iut: Iut) -> None:
     """Messages count in the order in which they come, be they long or short."""
-    async with watching(iut, begins=False) as watch:
+    async with watching(iut) as watch:
         await in_order(watch)
 
 

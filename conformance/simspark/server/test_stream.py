@@ -178,7 +178,7 @@ async def test_time_does_not_run_back(iut: Iut) -> None:
 @requirement("monitors.commands")
 async def test_a_command_counts_by_itself(iut: Iut) -> None:
     """A command has its effect without anything behind it."""
-    async with watching(iut, begins=False) as watch:
+    async with watching(iut) as watch:
         await executes_at_once(watch)
 
 
