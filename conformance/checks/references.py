@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import urljoin
 
@@ -81,11 +82,16 @@ def _words(protocol: Protocol) -> Iterator[str]:
             yield f"{file}: {entry.id}: binds: {problem}"
         for problem in _unknown("requirement", entry.presumes, ids):
             yield f"{file}: {entry.id}: presumes: {problem}"
-        if entry.id in entry.presumes:
-            yield f"{file}: {entry.id}: presumes itself"
         for name in entry.presumes:
             if entry.level == "must" and name in ids and ids[name].level != "must":
                 yield f"{file}: {entry.id}: is a must and presumes {name!r}, which is none"
+    try:
+        TopologicalSorter({entry.id: entry.presumes for entry in ids.values()}).prepare()
+    except CycleError as error:
+        # Each of them would follow from another, and none would fail.
+        one, *others, _ = reversed(error.args[1])
+        way = f", by way of {', '.join(others)}" if others else ""
+        yield f"{file}: {one}: presumes itself{way}"
 
 
 # Schemas

@@ -43,6 +43,12 @@ MISTAKES = [
         "id: pong.answers\n  presumes: [ping.waits]",
         "pong.answers: is a must and presumes 'ping.waits', which is none",
     ),
+    (
+        REQUIREMENTS,
+        "level: should",
+        "presumes: [ping.waits]\n  level: should",
+        "ping.waits: presumes itself",
+    ),
     (PROTOCOL, "from: client", "from: cleint", "Ping: from: unknown party 'cleint'"),
     (PROTOCOL, "schema: pong.json", "schema: pnog.json", "Pong: unknown schema 'pnog.json'"),
     (PROTOCOL, "schema_requirement: framing", "schema_requirement: farming", "schema_requirement"),
