@@ -14,8 +14,7 @@ async def test_first_connect(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         for type_ in tester.catalog:
             buffer = await tester.connect(type_)
-            valid = (await buffer.look())["valid"]
-            check(valid != 0, f"{buffer.place('valid')} to be set", "it is not")
+            (await buffer.look()).is_valid()
 
 
 @requirement("lifecycle.disconnect")
@@ -35,8 +34,7 @@ async def test_disconnect(iut: Iut) -> None:
                     f"{buffer.place('valid')} to be {'set' if wanted else 'clear'}",
                     f"it is {came:#04x} after {number + 1} changes",
                 )
-                there = (await other.look())["valid"]
-                check(there != 0, f"{other.place('valid')} to be set", "it is not")
+                (await other.look()).is_valid()
 
 
 @requirement("lifecycle.kept")
@@ -89,7 +87,7 @@ async def test_views_stay(iut: Iut) -> None:
             await tester.tested("set_data", **buffer.arguments, values={name: value})
             image = await buffer.look()
             image.holds({f"read.params.{name}": value})
-            check(image["valid"] != 0, f"{buffer.place('valid')} to be set", "it is not")
+            image.is_valid()
 
 
 @requirement("lifecycle.removed-at-exit")

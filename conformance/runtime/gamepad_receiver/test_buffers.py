@@ -32,8 +32,7 @@ async def test_back_again(iut: Iut) -> None:
             values, back = {"lx": number / 8}, "lifecycle.created-valid" if number > 1 else None
             about = back or "receiver.axes"
             image = await tester.plays({"0": pad(1, lx=number / 8)}, "0", values, about)
-            valid = image["valid"] != 0
-            check(valid, f"{image.buffer.place('valid')} to be set", "it is not", image.event)
+            image.is_valid()
             await tester.plays({"1": pad(1, lx=number / 8)}, "1", values, about)
             await tester.play({})
 

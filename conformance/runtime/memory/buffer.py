@@ -46,6 +46,12 @@ class Image:
             field = self.buffer.layout[name]
             self._same(field, bytes_of(field, value), value, requirement)
 
+    def is_valid(self) -> None:
+        """Raise Violation unless the valid bit is set, whatever else is in its byte."""
+        if not self["valid"]:
+            expected = f"{self.buffer.place('valid')} to be set"
+            raise Violation(expected, "it is not", event=self.event)
+
     def only(
         self, before: "Image", changed: Collection[str], requirement: str | None = None
     ) -> None:
