@@ -9,6 +9,7 @@ takes, for what part of it the suite has nothing to do, and the shares of all wa
 many last at the same time.
 """
 
+import argparse
 import asyncio
 import atexit
 import json
@@ -110,13 +111,21 @@ def inside(role: str) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["inside"]:
-        inside(sys.argv[2])
+    every = [
+        str(role) for name in protocols.names() for role in protocols.load(name).roles.values()
+    ]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("roles", metavar="ROLE", nargs="*", default=every, help="default: all")
+    parser.add_argument("--inside", metavar="ROLE", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.inside:
+        inside(args.inside)
         return
-    every = [role for name in protocols.names() for role in protocols.load(name).roles.values()]
     print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  of all waits")
-    for role in sys.argv[1:] or [str(role) for role in every]:
-        words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "inside", role]
+    for role in args.roles:
+        words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
         told = json.loads(done.stdout.splitlines()[-1])
         took, total = told["took"], sum(count for _, count in told["kinds"]) or 1
