@@ -25,12 +25,13 @@ _OWNER_DIED, _OWNER = 1 << 30, (1 << 30) - 1
 _KIND_ROBUST, _KIND_SHARED = 16, 128
 # Type, robust, inherits priority, shared, not elided:
 _KINDS = 3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
-_FIXED = struct.Struct("=16x4s4x16s")  # what only its holder changes
+# The futex, which who waits changes as well but never frees, and what only the holder changes.
+_HELD = struct.Struct("=i16s4x16s")
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
 
-_GNU = platform.libc_ver()[0] == "glibc" and _FIXED.size <= SIZE
+_GNU = platform.libc_ver()[0] == "glibc" and _HELD.size <= SIZE
 
 _library = ctypes.CDLL(None, use_errno=False)
 
@@ -49,7 +50,7 @@ class _Held(threading.local):
     def restore(self) -> None:
         """Put right what others have written over."""
         for address, held in self.bytes.items():
-            if _GNU and _FIXED.unpack_from(held) != _FIXED.unpack_from(memory(address)):
+            if _GNU and _as_held(held) != _as_held(memory(address)):
                 ctypes.memmove(address, held, len(held))
                 self.written_over.add(address)
 
@@ -57,6 +58,12 @@ class _Held(threading.local):
         """Remember them as they are now."""
         for address in self.bytes:
             self.bytes[address] = memory(address)
+
+
+def _as_held(data: bytes) -> tuple[object, ...]:
+    """What others must leave as it is while a mutex is held."""
+    futex, *rest = _HELD.unpack_from(data)
+    return bool(futex & _OWNER), *rest
 
 
 _held = _Held()

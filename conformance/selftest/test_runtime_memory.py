@@ -216,11 +216,12 @@ def test_rubbish_for_a_mutex() -> None:
 
 
 @pytest.mark.parametrize("robust", [False, True])
-def test_a_mutex_written_over_while_it_is_held(robust: bool) -> None:
+@pytest.mark.parametrize("by", [b"\x55" * mutex.SIZE, bytes(4)], ids=["noise", "free"])
+def test_a_mutex_written_over_while_it_is_held(by: bytes, robust: bool) -> None:
     memory = ctypes.create_string_buffer(mutex.SIZE)
     mutex.initialise(ctypes.addressof(memory), robust=robust)
     assert mutex.trylock(ctypes.addressof(memory))
-    memory.raw = b"\x55" * mutex.SIZE
+    ctypes.memmove(memory, by, len(by))
     with pytest.raises(mutex.WrittenOver):
         mutex.unlock(ctypes.addressof(memory))
     assert mutex.trylock(ctypes.addressof(memory))

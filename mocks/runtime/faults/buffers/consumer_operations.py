@@ -8,7 +8,7 @@ from typing import Any
 from conformance.runtime.memory.layout import Field
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.memory.mapped import FOLDER
+from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
@@ -207,9 +207,8 @@ class EndsInTheMidst(Consumer):
         self.release(buffer)
 
 
-@fault("mutex-written-over", violates="operations.mutex", subtle=True)
-class MutexWrittenOver(Consumer):
-    """Makes the mutex anew where it does not become free at once."""
+class _Burglar(Consumer):
+    """Does something to a mutex that does not become free at once, and then waits for it."""
 
     async def acquire(self, buffer: Buffer) -> None:
         at = buffer.layout["mutex"].offset
@@ -217,5 +216,25 @@ class MutexWrittenOver(Consumer):
             if buffer.mapped.trylock(at):
                 return
             await asyncio.sleep(0.001)
-        buffer.mapped.initialise(at)
+        self.break_open(buffer.mapped, at)
         await super().acquire(buffer)
+
+    def break_open(self, mapped: Mapped, at: int) -> None:
+        raise NotImplementedError
+
+
+@fault("mutex-written-over", violates="operations.mutex", subtle=True)
+class MutexWrittenOver(_Burglar):
+    """Makes the mutex anew where it does not become free at once."""
+
+    def break_open(self, mapped: Mapped, at: int) -> None:
+        mapped.initialise(at)
+
+
+@fault("held-mutex-freed", violates="operations.mutex", subtle=True)
+class HeldMutexFreed(_Burglar):
+    """Frees a mutex that another process holds, and gives up the operation."""
+
+    def break_open(self, mapped: Mapped, at: int) -> None:
+        mapped.data[at : at + 4] = bytes(4)
+        raise ValueError("the mutex was held for too long")
