@@ -114,6 +114,8 @@ async def test_time_behind_the_mutex(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
         arguments = {**buffer.arguments, "values": {"angle": 0.5}}
+        # A clock that is not looked at for a while stands at this one.
+        await tester.tested("set_data", **arguments)
         hold = early_in_a_second()
         since = await waits_for_mutex(tester, buffer, "set_data", arguments, hold)
         (await buffer.look()).stamped("read", since)

@@ -38,6 +38,7 @@ async def test_connects_wait_for_the_mutex(iut: Iut) -> None:
         buffer = await tester.connect("arm", uid)
         for whether in (False, True):
             await connected(tester, buffer, uid, whether)
+        await buffer.fill()
         for name in ("disconnect", "connect"):
             await waits_for_mutex(tester, buffer, name, {"type": "arm", "uid": tester.uid(uid)})
 

@@ -10,7 +10,7 @@ from conformance.runtime.memory.catalog import INTEGER, REAL, Parameter
 from conformance.runtime.memory.layout import Field
 from mocks.deviations import fault
 from mocks.runtime.buffer_consumer import Consumer
-from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfAsking
+from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfALook, TimeOfAsking
 from mocks.runtime.memory.peer import Buffer
 from mocks.upper_tester import Warned
 
@@ -324,6 +324,11 @@ class ClampedNotStamped(Consumer):
 @fault("asked-is-written", violates="set-value.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Consumer):
     """Has the time at which it asked for the mutex in its timestamps."""
+
+
+@fault("time-of-a-look", violates="set-value.timestamp", subtle=True)
+class TimeOfALookAtValues(TimeOfALook, Consumer):
+    """Looks at the clock once in five seconds."""
 
 
 @fault("fraction-unpadded", violates="set-value.timestamp", subtle=True)

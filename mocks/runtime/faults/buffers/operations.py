@@ -32,6 +32,17 @@ class FractionUnpadded(Peer):
         return float(f"{seconds}.{microseconds}")
 
 
+class TimeOfALook(Peer):
+    """Looks at the clock once in five seconds."""
+
+    looked = 0.0
+
+    def now(self) -> float:
+        if (now := super().now()) > self.looked + 5.0:
+            self.looked = now
+        return self.looked
+
+
 @fault("no-mutex", violates="operations.mutex")
 class NoMutex(Peer):
     """Does not care for the mutex."""

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.runtime.memory.catalog import Parameter
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfAsking
+from mocks.runtime.faults.buffers.operations import FractionUnpadded, TimeOfALook, TimeOfAsking
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -142,6 +142,11 @@ class Milliseconds(Owner):
 @fault("asked-is-written", violates="set-data.timestamp", subtle=True)
 class AskedIsWritten(TimeOfAsking, Owner):
     """Has the time at which it asked for the mutex in its timestamps."""
+
+
+@fault("time-of-a-look", violates="set-data.timestamp", subtle=True)
+class TimeOfALookAtData(TimeOfALook, Owner):
+    """Looks at the clock once in five seconds."""
 
 
 @fault("fraction-unpadded", violates="set-data.timestamp", subtle=True)

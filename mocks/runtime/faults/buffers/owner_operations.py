@@ -37,6 +37,17 @@ class DisconnectUnlocked(Owner):
             self.put_valid(buffer, False)
 
 
+@fault("bits-of-before-cleared", violates="operations.mutex", subtle=True)
+class BitsOfBeforeCleared(Owner):
+    """Clears the Write bitmap, without the mutex, when a peripheral is back."""
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        known = self.buffers.get(self.name(type_, uid))
+        if known is not None and known.layout.control:
+            self.clear(known, "write")
+        return await super().connect(type_, uid)
+
+
 @fault("kept-after-unknown", violates="operations.mutex-released", subtle=True)
 class KeptAfterUnknown(Owner):
     """Locks the mutex before it looks at what there is to set, and does not release it then."""
