@@ -48,7 +48,7 @@ CONTEXT: list[dict[str, Any]] = [
             -(2**31),
         ]
     },
-    {"ä€": "😀", "with blank": "", "with.dot": 1},
+    {"ä€": "😀", "with blank": "", "with.dot": 1, "Capital": 2},
     {"event": "other", "level": "debug", "logger": "x", "timestamp": "y", "extra": {"extra": 1}},
     {f"key{number}": number for number in range(20)},
     {f"of {size}": list(range(size)) for size in (15, 16, 17)},

@@ -346,7 +346,8 @@ def names(iut: Iut) -> list[str]:
 def alike(sent: Any, came: Any) -> bool:
     """Whether a value has passed unchanged; a float that is whole may have become an integer.
 
-    Where numbers are doubles, integers of 64 bits are as good as those allow.
+    Where numbers are doubles, integers of more than 32 bits may come as such, and are as good as
+    those allow.
     """
     if isinstance(sent, dict):
         return (
@@ -360,7 +361,8 @@ def alike(sent: Any, came: Any) -> bool:
             and len(sent) == len(came)
             and all(alike(one, other) for one, other in zip(sent, came, strict=True))
         )
-    if type(sent) is int and abs(sent) > 2**53 and type(came) in (float, int):
+    wide = type(sent) is int and not -(2**31) <= sent < 2**32
+    if wide and type(came) in (float, int):
         return bool(float(sent) == float(came))
     kinds = (float, int) if type(sent) is float else (type(sent),)
     return type(came) in kinds and bool(sent == came)

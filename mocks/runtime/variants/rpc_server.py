@@ -171,7 +171,7 @@ class WholeNumbers(Server):
 
 @variant("doubles", of="rpc.wide-integers")
 class Doubles(Server):
-    """Has doubles for all numbers, and writes whole ones as integers."""
+    """Has doubles for all numbers, and writes whole ones as integers where 32 bits suffice."""
 
     def response(self, number: int, error: Any, result: Any) -> list[Any]:
         return super().response(number, error, _double(result))
@@ -205,7 +205,7 @@ def _double(value: Any) -> Any:
         return [_double(entry) for entry in value]
     if isinstance(value, dict) and not mark(value):
         return {key: _double(entry) for key, entry in value.items()}
-    if type(value) is int and abs(value) > 2**53:
-        return float(value)
-    whole = isinstance(value, float) and abs(value) < 2**53 and value.is_integer()
-    return int(value) if whole else value
+    if type(value) not in (int, float):
+        return value
+    narrow = -(2**31) <= value < 2**32 and value == int(value)
+    return int(value) if narrow else float(value)

@@ -73,3 +73,11 @@ class ContextAsText(Publisher):
             name: str(value) if isinstance(value, dict | list) else value
             for name, value in extra.items()
         }
+
+
+@fault("keys-in-small-letters", violates="log.context", subtle=True)
+class KeysInSmallLetters(Publisher):
+    """Writes the names of context in small letters."""
+
+    def context(self, extra: Mapping[str, Any]) -> Any:
+        return {name.lower(): value for name, value in extra.items()}
