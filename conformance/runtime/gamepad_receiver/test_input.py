@@ -132,7 +132,8 @@ async def test_wider_forms(iut: Iut) -> None:
                 await tester.shows("0", {**axes, **buttons}, None)
             except Violation as missing:
                 expected = f"input in {name} to count: {missing.expected}"
-                raise Violation(expected, missing.came, event=missing.event) from missing
+                about = missing.requirement
+                raise Violation(expected, missing.came, about, missing.event) from missing
         # Together they are longer than a buffer of a kilobyte.
         await tester.plays(
             {str(index): pad(lx=-index / 32) for index in range(12)}, "11", {"lx": -11 / 32}
@@ -158,7 +159,11 @@ async def test_timestamp(iut: Iut) -> None:
                 if image["read.timestamp"] != 1.0 or left() < 0:
                     break
                 await asyncio.sleep(0.005)
-            image.stamped("read", since)
+            try:
+                image.stamped("read", since)
+            except Violation as missing:
+                await tester.takes_all(missing)
+                raise
 
 
 @requirement("set-data.timestamp")

@@ -34,6 +34,18 @@ class TiredOfInput(Receiver):
             await super().received(data)
 
 
+@fault("every-fourth-lost", violates="receiver.axes", subtle=True)
+class EveryFourthLost(Receiver):
+    """Passes over every fourth message."""
+
+    taken = 0
+
+    async def received(self, data: bytes) -> None:
+        self.taken += 1
+        if self.taken % 4:
+            await super().received(data)
+
+
 @fault("axes-in-order", violates="receiver.axes", subtle=True)
 class AxesInOrder(Receiver):
     """Takes the numbers of a gamepad in their order, whatever their names are."""
