@@ -205,7 +205,7 @@ async def test_failure(iut: Iut) -> None:
 async def test_errors_without_results(iut: Iut) -> None:
     """Beside an error the result is nil."""
     async with iut.session() as session:
-        needy = [iut.configuration.procedures.get(name, name) for name in _NEEDY]
+        needy = _needy(iut)
         for number, name in enumerate((ABSENT, *names(iut)), 1):
             about = "rpc.wrong-arguments" if name in needy else "rpc.each-answered"
             error, result = await call(session, number, name, what=name, requirement=about)
@@ -225,6 +225,12 @@ async def test_unencodable_result(iut: Iut) -> None:
         await call(session, 4, usual(iut))
 
 
+def _needy(iut: Iut) -> list[str]:
+    """What the IUT calls the procedures of which none can be called without arguments."""
+    declared = [iut.configuration.procedures.get(name, name) for name in _NEEDY]
+    return [name for name in names(iut) if name in declared]
+
+
 async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
     """A procedure, and arguments of which there are too few or too many."""
     try:
@@ -240,8 +246,9 @@ async def _wrongly(iut: Iut, session: Session) -> tuple[str, list[list[Any]]]:
 async def test_wrong_arguments(iut: Iut) -> None:
     """Too few arguments, or too many, are answered, each time; then others still work."""
     async with iut.session() as session:
-        name, wrong = await _wrongly(iut, session)
-        for number, params in enumerate(wrong, 1):
+        usually, wrong = await _wrongly(iut, session)
+        calls = [*((usually, params) for params in wrong), *((name, []) for name in _needy(iut))]
+        for number, (name, params) in enumerate(calls, 1):
             await session.send(request(number, name, *params))
             await answers(session, [number], f", {name} with {len(params)} arguments", None)
         await call(session, 9, usual(iut))

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.runtime.shapes import mark
 from mocks.deviations import fault
 from mocks.runtime import rpc_server
+from mocks.runtime.faults.dying import die
 from mocks.runtime.rpc_server import Server
 
 
@@ -330,6 +331,15 @@ class SurplusArgumentsEndIt(Server):
             self.close()
         else:
             super().request(number, method, params)
+
+
+@fault("dies-of-no-duration", violates="rpc.wrong-arguments", subtle=True)
+class DiesOfNoDuration(Server):
+    """Dies where a procedure that takes a duration is called without one."""
+
+    def procedure(self, method: str) -> Callable[..., Any]:
+        called = super().procedure(method)
+        return called if method != "sleep" else lambda *args: called(*args) if args else die()
 
 
 @fault("long-bytes-as-text", violates="rpc.bytes", subtle=True)
