@@ -259,7 +259,7 @@ async def connect(address: str, tls: ssl.SSLContext | None = None, *, narrow: bo
     if isinstance(where, str):
         return over(*await asyncio.open_unix_connection(where, limit=CHUNK))
     if narrow:
-        return over(*await asyncio.open_connection(sock=await _narrow(*where), limit=CHUNK))
+        return over(*await asyncio.open_connection(sock=await _narrow(*where), limit=_NARROW))
     return over(*await asyncio.open_connection(*where, limit=CHUNK, ssl=tls))
 
 

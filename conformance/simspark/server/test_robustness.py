@@ -20,6 +20,8 @@ from conformance.verdicts import NotExercised, Violation
 MANY = 22
 """Connections that come and go: as many as a match has players. And messages in one write, of which
 a server may take one a cycle."""
+HELD = 600_000  # bytes: more than a system keeps of small segments that nobody reads
+FULLS = 100  # times that the full scene graph is asked for, to come to so many
 
 WRONG = (
     "(fly me to the moon)",
@@ -345,6 +347,29 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
                 await session.break_off()
             await watch.obeys(what)
             await _served(agent, what)
+
+
+@requirement("robustness.slow-monitor")
+async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
+    """Others are served on while more is due to a monitor than its system keeps for it."""
+    async with contextlib.AsyncExitStack() as others:
+        instance = await others.enter_async_context(iut.instance())
+        watch = await others.enter_async_context(watching(iut, instance))
+        for team in ("Lefts", "Rights", "Lefts", "Rights"):
+            agent = await others.enter_async_context(playing(iut, instance, team))
+        instance.narrow = True
+        others.push_async_callback((await instance.link("monitor")).close)
+        what = "another monitor reads nothing of what it is sent"
+        enough = watch.session.size + HELD
+        for _ in range(FULLS):
+            # One asks for what all are sent.
+            await watch.session.send(expressions("(reqfullstate)"))
+            if not await watch.session.watch(*STATES) or watch.session.size > enough:
+                break
+        else:
+            raise NotExercised("its scene graphs are too short to fill what a system keeps of them")
+        await watch.obeys(what)
+        await _served(agent, what)
 
 
 @requirement("robustness.several-clients")

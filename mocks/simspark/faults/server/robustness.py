@@ -184,3 +184,12 @@ class WaitsForALength(Server):
         held = [frame.raw for agent in self.agents for frame in agent.decoder.end()]
         if all(len(raw) >= LENGTH.size for raw in held):
             super().hear_monitor(monitor, frame)
+
+
+@fault("unread-stops-all", violates="robustness.slow-monitor", subtle=True)
+class UnreadStopsAll(Server):
+    """Waits before each cycle until every monitor has read what it was sent."""
+
+    def cycle(self) -> None:
+        if not any(monitor.stream.behind for monitor in self.monitors):
+            super().cycle()
