@@ -26,12 +26,12 @@ _KIND_ROBUST, _KIND_SHARED = 16, 128
 # Type, robust, inherits priority, shared, not elided:
 _KINDS = 3 | _KIND_ROBUST | 32 | _KIND_SHARED | 512
 # The futex, which who waits changes as well but never frees, and what only the holder changes.
-_HELD = struct.Struct("=i16s4x16s")
+_FIELDS = struct.Struct("=i16s4x16s")
 
 # sizeof(pthread_mutex_t) of the C libraries of Linux.
 SIZE = 48 if os.uname().machine == "aarch64" else 40 if ctypes.sizeof(ctypes.c_void_p) == 8 else 24
 
-_GNU = platform.libc_ver()[0] == "glibc" and _HELD.size <= SIZE
+_GNU = platform.libc_ver()[0] == "glibc" and _FIELDS.size <= SIZE
 
 _library = ctypes.CDLL(None, use_errno=False)
 
@@ -62,7 +62,7 @@ class _Held(threading.local):
 
 def _as_held(data: bytes) -> tuple[object, ...]:
     """What others must leave as it is while a mutex is held."""
-    futex, *rest = _HELD.unpack_from(data)
+    futex, *rest = _FIELDS.unpack_from(data)
     return bool(futex & _OWNER), *rest
 
 
