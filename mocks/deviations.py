@@ -164,7 +164,7 @@ def roles() -> list[str]:
     """Every role of every protocol."""
     from conformance.definitions import protocols
 
-    return [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
+    return protocols.roles()
 
 
 def role_module(role: str) -> ModuleType:

@@ -68,10 +68,9 @@ def main() -> int:
     parser.add_argument("--variants", action="store_true")
     parser.add_argument("roles", metavar="ROLE", nargs="*")
     args = parser.parse_args()
-    every = [role for name in protocols.names() for role in protocols.load(name).roles.values()]
     bad = 0
     print(f"{'':52}{'× alone':>8}  verdicts that are not those alone")
-    for role in args.roles or map(str, every):
+    for role in args.roles or protocols.roles():
         names = variants(role) if args.variants else ()
         sound, seconds = run(role, "--mock")
         for name in ("", *names):

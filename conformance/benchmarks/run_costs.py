@@ -111,20 +111,17 @@ def inside(role: str) -> None:
 
 
 def main() -> None:
-    every = [
-        str(role) for name in protocols.names() for role in protocols.load(name).roles.values()
-    ]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("roles", metavar="ROLE", nargs="*", default=every, help="default: all")
+    parser.add_argument("roles", metavar="ROLE", nargs="*", help="default: all")
     parser.add_argument("--inside", metavar="ROLE", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.inside:
         inside(args.inside)
         return
     print(f"{'':26}{'s':>7}{'suite':>8}{'mocks':>8}{'ratio':>7}{'idle':>7}  of all waits")
-    for role in args.roles:
+    for role in args.roles or protocols.roles():
         words = [sys.executable, "-m", "conformance.benchmarks.run_costs", "--inside", role]
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
         told = json.loads(done.stdout.splitlines()[-1])

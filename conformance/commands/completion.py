@@ -32,14 +32,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     cases = [f"            {name}:-*) words='{_options(name)}' ;;" for name in cli.COMMANDS]
-    names = [
-        str(role) for each in protocols.names() for role in protocols.load(each).roles.values()
-    ]
     if args.shell == "zsh":
         print("autoload -Uz compinit bashcompinit && compinit && bashcompinit")
     print(
         _FUNCTION.format(
-            commands=" ".join(cli.COMMANDS), cases="\n".join(cases), names=" ".join(names)
+            commands=" ".join(cli.COMMANDS),
+            cases="\n".join(cases),
+            names=" ".join(protocols.roles()),
         )
     )
     return 0

@@ -31,16 +31,12 @@ def execute(args: argparse.Namespace) -> int:
     if role:
         return _list_role(protocols.load(name), protocols.role(args.name), chosen)
     if len(chosen) < len(PARTS):
-        raise UnknownName("role", args.name, _roles())
+        raise UnknownName("role", args.name, protocols.roles())
     for protocol in [protocols.load(name)] if name else map(protocols.load, protocols.names()):
         print(f"{protocol.name}  {protocol.title}")
         rows = [(f"  {each}", each.title) for each in protocol.roles.values()]
         _print(_table(rows))
     return 0
-
-
-def _roles() -> list[str]:
-    return [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 
 
 def _list_role(protocol: Protocol, role: Role, chosen: Sequence[str]) -> int:

@@ -123,7 +123,7 @@ def _write(args: argparse.Namespace, roles: Sequence[str], everything: Sequence[
 
 def _roles(name: str) -> list[str]:
     """The chosen roles that have a mock. Raises UnknownName or ConfigurationError."""
-    known = deviations.roles()
+    known = protocols.roles()
     protocol, _, role = name.partition("/")
     if role:
         protocols.role(name)

@@ -83,6 +83,11 @@ def load(name: str) -> Protocol:
     return protocol
 
 
+def roles() -> list[str]:
+    """The names of all roles of all protocols, as ``PROTOCOL/ROLE``."""
+    return [str(entry) for name in names() for entry in load(name).roles.values()]
+
+
 def role(path: str) -> Role:
     """The role named ``PROTOCOL/ROLE``. Raises UnknownName."""
     protocol, _, name = path.partition("/")

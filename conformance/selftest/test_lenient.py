@@ -23,7 +23,7 @@ from mocks import deviations
 from mocks.testing import Mock, mock
 from mocks.vexide.simulator import SIGNATURE
 
-ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
+ROLES = protocols.roles()
 DEADLINE = 10.0  # seconds that anything here may take at most
 HELLO = {"Handshake": {"version": 1, "extensions": []}}
 DATA = {"cmd": "register", "token": "ABCDEFGH"}

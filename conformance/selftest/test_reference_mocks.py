@@ -7,10 +7,8 @@ import pytest
 from conformance.definitions import protocols
 from conformance.selftest.driving import Place
 
-ROLES = [str(role) for name in protocols.names() for role in protocols.load(name).roles.values()]
 
-
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", protocols.roles())
 def test_the_suite_reaches_it(role: str, place: Place) -> None:
     """Started as its configuration says, it passes the smoke session and leaves nothing behind."""
     decides = import_module(protocols.role(role).package).SMOKE
