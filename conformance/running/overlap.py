@@ -18,6 +18,7 @@ from typing import Any
 
 from conformance.running import smoke
 from conformance.running.machine import LOOK, Room, cores, load
+from conformance.running.smoke import Smoke
 from conformance.running.testbed import Testbed
 
 FEW = 3  # test cases or fewer are run one by one, without finding out how many can overlap
@@ -36,8 +37,12 @@ class Width:
     most: int = 0
 
 
-async def width(testbed: Testbed, tests: int) -> Width:
-    """The width for that many test cases: as declared, or what the IUT and this machine bear."""
+async def width(testbed: Testbed, tests: int, alone: Smoke) -> Width:
+    """The width for that many test cases: as declared, or what the IUT and this machine bear.
+
+    ``alone`` is a smoke session with nothing beside it. What is found wrong there already may well
+    end one side by side, and shows nothing of two instances.
+    """
     configuration = testbed.configuration
     if tests <= FEW:
         return Width(1)
@@ -51,7 +56,8 @@ async def width(testbed: Testbed, tests: int) -> Width:
     with tempfile.TemporaryDirectory(prefix="conformance-smoke-") as folder:
         held = await asyncio.gather(*(smoke.hold(testbed, Path(folder)) for _ in range(2)))
     first, second = held
-    if not (first.held and second.held) or first.taken & second.taken:
+    as_alone = all(one.held or set() < one.violated <= alone.violated for one in held)
+    if not as_alone or first.taken & second.taken:
         return Width(1, "two of its instances disturb each other")
     took, spent = time.monotonic() - began, _processor_time() - spent
     # On a busy machine, what looks like waiting for the IUT is waiting for a core.

@@ -174,7 +174,7 @@ class Runner:
             await Iut(testbed, "").look_whether_it_turns_away()
         items = sorted(session.items, key=self._place)
         tests = [functools.partial(self._case, testbed, item) for item in items]
-        found = await width(testbed, len(tests))
+        found = await width(testbed, len(tests), held)
         self._run.at_a_time, self._run.alone = found.tests, found.why
         self._run.at_a_time = await overlap(
             tests, found, lambda: self._stopped(session), lambda: testbed.patience.idle

@@ -35,6 +35,11 @@ class Smoke:
     def held(self) -> bool:
         return self.result.verdict == Verdict.PASS
 
+    @property
+    def violated(self) -> set[str]:
+        """The requirements that what the IUT sent in it violates."""
+        return {finding["requirement"] for finding in self.result.findings}
+
 
 async def hold(testbed: Testbed, folder: Path) -> Smoke:
     """Hold a smoke session; its transcript goes into the report's folder.

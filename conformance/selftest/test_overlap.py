@@ -2,11 +2,18 @@
 
 import asyncio
 import itertools
+from pathlib import Path
 
 import pytest
 
-from conformance.running import machine, overlap
+from conformance.configuration import Configuration
+from conformance.definitions import protocols
+from conformance.running import machine, overlap, smoke
 from conformance.running.overlap import Width
+from conformance.running.results import Result
+from conformance.running.smoke import Smoke
+from conformance.running.testbed import Testbed
+from conformance.verdicts import Verdict
 
 TESTS = 40
 
@@ -86,3 +93,34 @@ def test_tests_that_only_wait_leave_their_places_to_others_while_cores_are_idle(
     most.clear()
     asyncio.run(overlap.overlap(tests, Width(2), lambda: False, lambda: len(under_way)))
     assert max(most) == 2
+
+
+def held(*violated: str, ends: bool = False, taken: str = "") -> Smoke:
+    """A smoke session in which these are violated, and that comes to its end or not."""
+    result = Result("smoke", "", "")
+    result.findings = [{"requirement": requirement} for requirement in violated]
+    result.verdict = Verdict.INCONCLUSIVE if ends else Verdict.PASS
+    return Smoke(result, True, frozenset(taken.split()))
+
+
+@pytest.mark.parametrize(
+    ("alone", "beside", "disturb"),
+    [
+        (held(), [held(), held()], False),
+        (held(), [held(taken="a b"), held(taken="c")], False),
+        (held(), [held(taken="a b"), held(taken="b")], True),
+        (held(), [held(), held(ends=True)], True),
+        (held(), [held(), held("ready.once", ends=True)], True),
+        (held("ready.once"), [held(), held("ready.once", ends=True)], False),
+        (held("ready.once"), [held(), held("ready.once", "log.each", ends=True)], True),
+    ],
+)
+def test_what_one_shows_alone_is_not_laid_to_two_side_by_side(
+    monkeypatch: pytest.MonkeyPatch, alone: Smoke, beside: list[Smoke], disturb: bool
+) -> None:
+    async def hold(testbed: Testbed, folder: Path) -> Smoke:
+        return beside.pop()
+
+    monkeypatch.setattr(smoke, "hold", hold)
+    testbed = Testbed(Configuration(protocols.role("vexide/simulator"), command=("true",)))
+    assert bool(asyncio.run(overlap.width(testbed, TESTS, alone)).why) == disturb
