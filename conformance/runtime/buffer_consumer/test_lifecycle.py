@@ -8,7 +8,7 @@ import pytest
 from conformance.cases import check, lasting, requirement
 from conformance.harness import memory
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import listed, reads, set_value
+from conformance.runtime.buffer_consumer.tester import listed, mapped, reads, set_value
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import memory_tester, new_uid
 from conformance.verdicts import Conclusion
@@ -177,7 +177,7 @@ async def test_lazy(iut: Iut, operations: str) -> None:
             await reads(used, "angle", (await used.look())["read.params.angle"])
         # How often it would look in the background nothing tells.
         await tester.session.watch(within="response")
-        names = tester.mapped()
+        names = mapped(tester)
         opened = idle.name in names or (used.name in names and operations == "before")
         check(
             not opened,

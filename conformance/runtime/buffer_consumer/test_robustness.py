@@ -62,7 +62,7 @@ async def test_unknown_buffers(iut: Iut) -> None:
 @requirement("robustness.foreign-objects")
 async def test_foreign_objects(iut: Iut) -> None:
     """Other objects under /dev/shm do not keep a consumer from its buffers."""
-    async with memory_tester(iut) as tester:
+    async with memory_tester(iut) as tester, tester.alone():
         uid = new_uid()
 
         def others(number: str) -> None:

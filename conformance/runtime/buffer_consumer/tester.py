@@ -1,12 +1,16 @@
 """The tester of a consumer of buffers: has it read and write, and look for buffers."""
 
+import contextlib
+import os
+from pathlib import Path
 from typing import Any
 
+from conformance.harness import memory
 from conformance.harness.upper import Answer
 from conformance.runtime.memory.answers import same
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 
 async def set_value(
@@ -43,3 +47,20 @@ async def listed(tester: Tester) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Inconclusive(f"'list' is to answer names of buffers: {str(names)[:200]}")
     return [name.removeprefix("/dev/shm/").removeprefix("/") for name in names]
+
+
+def mapped(tester: Tester) -> set[str]:
+    """The shared memory objects that processes of the IUT have mapped now.
+
+    Raises NotExercised where that cannot be seen.
+    """
+    process = tester.session.instance.process
+    if process is None or not Path("/proc/self/maps").exists():
+        raise NotExercised("needs an IUT that is started by a command, and /proc")
+    prefix, found = f"{memory.FOLDER}/", set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getpgid(int(folder.name)) == process.pid:
+                lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
+                found |= {line.partition(prefix)[2] for line in lines if prefix in line}
+    return found

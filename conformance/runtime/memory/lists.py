@@ -1,18 +1,24 @@
 """The lists of a run: each looks into all buffers, and holds the mutex of each for a moment.
 
 An IUT may give up where a mutex is held. What fails in one test may so be for a list of another,
-and is asked for again.
+and is asked for again. And objects that are no buffers are to trouble the one IUT that they are
+made for: those of other tests, and of other runs on this machine, wait with their lists.
 """
 
+import asyncio
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+import fcntl
+import os
+from collections.abc import AsyncIterator, Collection, Mapping
 
 from conformance.harness import memory
+from conformance.iut import Iut
 from conformance.runtime.memory.layout import Layout
 
 NAME = "lists"  # in what the tests of a run have found out
 AGAIN = 3  # times at most
 _LOCK = 4  # bytes at the beginning of a mutex that are zero while it is free
+_POLL = 0.005  # seconds between two attempts to have the folder
 
 
 class Lists:
@@ -21,19 +27,40 @@ class Lists:
     def __init__(self) -> None:
         self._begun = self._ended = 0
 
-    @contextlib.contextmanager
-    def one(self) -> Iterator[None]:
-        """Within the block there is one more."""
-        self._begun += 1
-        try:
-            yield
-        finally:
-            self._ended += 1
+    @contextlib.asynccontextmanager
+    async def one(self, iut: Iut, among_others: bool) -> AsyncIterator[None]:
+        """Within the block there is one more, by itself or among those of others."""
+        async with folder(iut, shared=True) if among_others else contextlib.nullcontext():
+            self._begun += 1
+            try:
+                yield
+            finally:
+                self._ended += 1
 
     @property
     def quiet(self) -> int | None:
         """How many there have been, if none is under way: none was while this stays the same."""
         return self._begun if self._begun == self._ended else None
+
+
+@contextlib.asynccontextmanager
+async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
+    """Within the block the folder of all objects is locked, if it is free in time.
+
+    It is the folder itself that is, so that nothing is left in it, and no lock behind its holder.
+    """
+    place = os.open(memory.FOLDER, os.O_RDONLY)
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    left = iut.left(iut.configuration.max_wait)
+    try:
+        while left() > 0:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(place, how | fcntl.LOCK_NB)
+                break
+            await asyncio.sleep(_POLL)
+        yield
+    finally:
+        os.close(place)
 
 
 def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collection[str]) -> str:

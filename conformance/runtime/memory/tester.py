@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -70,6 +69,7 @@ class Tester:
         self._invalid: set[str] = set()
         """The buffers that were not valid when their peripherals had connected."""
         self.holding = Holding(lambda: session.now)
+        self._among_others = True
 
     # Operations
 
@@ -82,7 +82,8 @@ class Tester:
         listing = operation == "list"
         for _ in range(lists.AGAIN):
             before = others.quiet
-            with others.one() if listing else contextlib.nullcontext():
+            one = others.one(self.iut, self._among_others)
+            async with one if listing else contextlib.nullcontext():
                 answer, waits = await self._asked(operation, **arguments)
             alone = not waits if listing else before is not None and before == others.quiet
             if answer.ok or alone:
@@ -90,6 +91,16 @@ class Tester:
         if waits:
             raise Hindered(waits)
         return answer
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Within the block no other IUT lists buffers: what is made may be none, and goes then."""
+        async with lists.folder(self.iut, shared=False):
+            self._among_others = False
+            try:
+                yield
+            finally:
+                self.tidy()
 
     async def _asked(self, operation: str, **arguments: Any) -> tuple[Answer, str]:
         """The same, whatever else is under way, and for whom a list may have waited."""
@@ -338,22 +349,6 @@ class Tester:
             if memory.inode(buffer.name) is not None:
                 raise Violation(f"{buffer.name} to be unlinked when its owner exits", "it is left")
 
-    def mapped(self) -> set[str]:
-        """The shared memory objects that processes of the IUT have mapped now.
-
-        Raises NotExercised where that cannot be seen.
-        """
-        process = self.session.instance.process
-        if process is None or not Path("/proc/self/maps").exists():
-            raise NotExercised("needs an IUT that is started by a command, and /proc")
-        prefix, found = f"{memory.FOLDER}/", set()
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if os.getpgid(int(folder.name)) == process.pid:
-                    lines = (folder / "maps").read_text("utf-8", "replace").splitlines()
-                    found |= {line.partition(prefix)[2] for line in lines if prefix in line}
-        return found
-
     async def until(self, wanted: Callable[[], bool], timing: str) -> bool:
         """Look again and again whether something is so, for as long as a timing says."""
         left = self.session.left(timing)
@@ -363,9 +358,15 @@ class Tester:
             await asyncio.sleep(_POLL)
         return True
 
+    def tidy(self) -> None:
+        """Remove all objects that this one or its IUT has made."""
+        for name in self.names:
+            memory.remove(name)
+
     def close(self) -> None:
         for buffer in self.buffers:
             buffer.object.close()
+        self.tidy()
 
 
 @contextlib.asynccontextmanager
@@ -381,8 +382,6 @@ async def memory_tester(iut: Iut, catalog: str | None = ROBOT) -> AsyncIterator[
     finally:
         if made is not None:
             made.close()
-            for name in made.names:
-                memory.remove(name)
 
 
 def new_uid() -> int:
