@@ -1,8 +1,8 @@
 """Test cases for a consumer of buffers: the suite makes buffers, and works its upper tester."""
 
 from conformance.iut import Iut
-from conformance.runtime.both import plain_basis
-from conformance.runtime.buffer_consumer.tester import set_value
+from conformance.runtime.both import locks_basis, plain_basis
+from conformance.runtime.buffer_consumer.tester import OPERATIONS, reads, set_value
 from conformance.runtime.memory.answers import confused
 from conformance.runtime.memory.samples import sample
 from conformance.runtime.memory.tester import ONE, memory_tester
@@ -19,7 +19,10 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm, each twice and with its bit."""
+    """What it violates who cannot set the parameters of an arm, each twice and with its bit.
+
+    They can be got as well, and each operation waits for the mutex.
+    """
     bits = []
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
@@ -34,7 +37,11 @@ async def basis(iut: Iut) -> str:
                 except Violation as found:
                     return found.requirement or "set-value.value"
             bits.append(image["control.write"])
-    if confused(bits):
-        return "format.bitmaps"
+        if confused(bits):
+            return "format.bitmaps"
+        for param in (param for param in buffer.peripheral.params if param.readable):
+            await buffer.put({f"read.params.{param.name}": sample(param, 3)})
+            await reads(buffer, param.name, sample(param, 3))
+        await locks_basis(buffer, OPERATIONS)
     await plain_basis(iut)
     return ""

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.cases import check, lasting, requirement
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.runtime.buffer_consumer.tester import reads, set_value
+from conformance.runtime.buffer_consumer.tester import OPERATIONS, SET_VALUE, reads, set_value
 from conformance.runtime.memory.contention import ROUNDS, often, some_succeed
 from conformance.runtime.memory.held_mutex import (
     LONG,
@@ -16,18 +16,11 @@ from conformance.runtime.memory.held_mutex import (
     spares_the_new,
     waits_for_mutex,
 )
-from conformance.runtime.memory.operations import Operation, again, offered, run
+from conformance.runtime.memory.operations import again, offered, run
 from conformance.runtime.memory.samples import filling, sample
 from conformance.runtime.memory.tester import memory_tester
 from conformance.runtime.memory.writing import Writing, writes_whole
 
-GET_VALUE = Operation("get_value", {"param": "angle"})
-SET_VALUE = Operation(
-    "set_value",
-    {"param": "angle", "value": 0.25},
-    ("write.params.angle", "write.timestamp", "control.write"),
-)
-OPERATIONS = (GET_VALUE, SET_VALUE)
 WRITING = Writing(
     "set_value",
     ("write.params.mode", "write.timestamp", "control.write"),

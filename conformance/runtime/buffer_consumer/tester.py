@@ -9,8 +9,16 @@ from conformance.harness import memory
 from conformance.harness.upper import Answer
 from conformance.runtime.memory.answers import same
 from conformance.runtime.memory.buffer import Buffer
+from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+
+SET_VALUE = Operation(
+    "set_value",
+    {"param": "angle", "value": 0.25},
+    ("write.params.angle", "write.timestamp", "control.write"),
+)
+OPERATIONS = (Operation("get_value", {"param": "angle"}), SET_VALUE)
 
 
 async def set_value(

@@ -1,8 +1,8 @@
 """Test cases for an owner of buffers: the suite works its upper tester, and looks at its memory."""
 
 from conformance.iut import Iut
-from conformance.runtime.both import plain_basis
-from conformance.runtime.buffer_owner.tester import set_alone
+from conformance.runtime.both import locks_basis, plain_basis
+from conformance.runtime.buffer_owner.tester import OPERATIONS, set_alone
 from conformance.runtime.memory.answers import confused
 from conformance.runtime.memory.bits import differ
 from conformance.runtime.memory.samples import sample
@@ -20,7 +20,10 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm one by one, each with its bit."""
+    """What it violates who cannot set the parameters of an arm one by one, each with its bit.
+
+    Each operation waits for the mutex, too.
+    """
     bits: dict[str, int] = {}
     async with memory_tester(iut) as tester:
         buffer = await tester.connect("arm")
@@ -34,5 +37,6 @@ async def basis(iut: Iut) -> str:
         own = {name: bit.bit_length() - 1 for name, bit in bits.items()}
         if confused([*bits.values()]) or await differ(buffer, own):
             return "format.bitmaps"
+        await locks_basis(buffer, OPERATIONS)
     await plain_basis(iut)
     return ""
