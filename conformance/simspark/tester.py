@@ -1,6 +1,5 @@
 """What the testers of all three roles share: messages as text, and sessions held once in a run."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from math import inf
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
+from conformance.running.patience import LATE, in_time
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation
@@ -84,9 +84,13 @@ async def asked(session: Session, operation: str) -> Answer:
     Raises Violation where the IUT has died meanwhile, or answers no more, as one does that hangs.
     """
     mute, before = session.memory.setdefault("mute", set()), session.now
+    answer = session.instance.upper(operation)
+    deadlines = 1 if operation in mute else 1 + int(LATE)
     try:
-        async with asyncio.timeout(session.seconds("response") if operation in mute else None):
-            return await session.instance.upper(operation)
+        if not kept(session):
+            return await answer
+        # It has answered before, within what it declares of all that it reacts to.
+        return await in_time(answer, session.left(*deadlines * ["response"]))
     except (Inconclusive, TimeoutError) as none:
         await session.until_closed(session.seconds("quiet"))
         await session.unharmed("what it was told")
