@@ -312,6 +312,17 @@ class Iut:
                 served = not session.ended
         self.testbed.turns_away = served and len(self.sessions) > 1
 
+    async def turns_away_beside(self) -> bool:
+        """Find out the same of one whose connections all are ours: beside one it ends another."""
+        async with self.instance() as instance:
+            try:
+                async with self.connect(instance), self.connect(instance, away=Session.turned_away):
+                    return False
+            except NotExercised:
+                async with self.connect(instance) as session:
+                    self.testbed.turns_away = not session.ended
+        return self.testbed.turns_away
+
     @contextlib.asynccontextmanager
     async def session(
         self,

@@ -327,7 +327,7 @@ async def test_beside_one_that_leaves(iut: Iut, place: str) -> None:
 @requirement("rpc.each-answered")
 async def test_later_connections(iut: Iut) -> None:
     """One connection after another has its requests answered, with the same ids again and again."""
-    async with iut.instance() as instance:
+    async with not_the_first(iut), iut.instance() as instance:
         for turn in range(5):
             async with iut.connect(instance) as session:
                 echo = await echoing(iut, session)

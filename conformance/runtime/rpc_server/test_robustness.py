@@ -76,7 +76,7 @@ class Served:
     async def anew(self, after: str, about: str | None = None) -> None:
         """Raise Violation unless a new client is served; `about` as with `still`."""
         try:
-            async with self.iut.connect(self.instance) as session:
+            async with not_the_first(self.iut), self.iut.connect(self.instance) as session:
                 await _probe(self.iut, session, f"after {after}", about)
         except Unreachable as error:
             raise Violation(*_wanted(after, str(error)), about) from error
@@ -167,7 +167,7 @@ BROKEN: dict[str, bytes] = {
 @requirement("robustness.broken-bytes")
 async def test_broken_bytes(iut: Iut) -> None:
     """After bytes that are not a request, the next client is served."""
-    async with not_the_first(iut), iut.instance() as instance:
+    async with iut.instance() as instance:
         for what, data in BROKEN.items():
             async with iut.connect(instance) as session:
                 await session.send_bytes(data)

@@ -15,7 +15,7 @@ from conformance.runtime.codec import encode
 from conformance.runtime.shapes import NOTIFICATION, RESPONSE
 from conformance.segmentation import Segmentation, byte_by_byte
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.verdicts import Hindered, Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 ABSENT = "conformance_no_such_procedure"
@@ -262,7 +262,10 @@ async def disturbed(iut: Iut) -> str:
 
 @contextlib.asynccontextmanager
 async def not_the_first(iut: Iut) -> AsyncIterator[None]:
-    """Lays what is missing within to rpc.each-answered where no later connection is answered."""
+    """Lays what is missing within to rpc.each-answered where no later connection is answered.
+
+    Raises Hindered where a connection is ended only while there is another one: that is known then.
+    """
 
     async def answered() -> bool:
         plain = Iut(iut.testbed, "")
@@ -278,7 +281,12 @@ async def not_the_first(iut: Iut) -> AsyncIterator[None]:
     try:
         yield
     except Violation as missing:
-        if missing.event is None and not await iut.once("a later client is answered", answered):
+        if missing.event is not None:
+            raise
+        plain = Iut(iut.testbed, "")
+        if await iut.once("another client is turned away", plain.turns_away_beside):
+            raise Hindered("it ends a connection that is made while it serves another") from None
+        if not await iut.once("a later client is answered", answered):
             about = "rpc.each-answered"
             raise Violation(missing.expected, missing.came, about) from missing
         raise

@@ -57,6 +57,23 @@ class OneClientAtATime(Server):
             await super().run(stream)
 
 
+@variant("turns-others-away", of="rpc.clients-apart")
+class TurnsOthersAway(Server):
+    """Closes a connection that is made while it serves another."""
+
+    busy = False
+
+    async def run(self, stream: Stream) -> None:
+        if type(self).busy:
+            stream.close()
+            return
+        type(self).busy = True
+        try:
+            await super().run(stream)
+        finally:
+            type(self).busy = False
+
+
 @variant("echo-of-one", of="rpc.arguments")
 class EchoOfOne(Server):
     """Has an echo of one argument, and no other procedure."""
