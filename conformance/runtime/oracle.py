@@ -215,7 +215,8 @@ class Oracle:
             self._answered[number] = walk
         if error is not None:
             self.exercised.add("rpc.error-without-result")
-            if result is not None:
+            # Who has false, 0 or "" there beside a result takes it for no error.
+            if error and result is not None:
                 text = f"an error came with the result {shown(result)}"
                 yield Finding("rpc.error-without-result", text)
 

@@ -16,6 +16,7 @@ from conformance.runtime.rpc_server.tester import (
     hundred,
     in_pieces,
     not_the_first,
+    of,
     plainly,
     request,
     usual,
@@ -25,7 +26,7 @@ from conformance.segmentation import Segmentation, byte_by_byte, split_at
 from conformance.session import Session
 from conformance.verdicts import Violation
 
-_LONG = 100_000  # bytes of a response: more than are under way to a client that takes few
+_LONG = 500_000  # bytes of a response: more than are under way to a client that takes few
 PARAMS = [5, -1, 1.5, "text", [1, [2]], {"key": {"a": None}}, True, 300, 2**40]
 
 
@@ -52,15 +53,23 @@ async def test_objects_back_to_back(iut: Iut) -> None:
 
 @requirement("encoding.messagepack")
 async def test_long_response_for_a_slow_client(iut: Iut) -> None:
-    """A long response is whole, be it to a client that takes few bytes at a time."""
+    """A long response is whole, be it to a client that takes few bytes at a time.
+
+    Others, which are ready meanwhile, do not come in the midst of it.
+    """
     long, next_ = request(1, usual(iut), "x" * _LONG), request(2, usual(iut))
+    sleep = iut.configuration.procedures.get("sleep") or "sleep"
+    beside = [request(100 + number, sleep, number / 500) for number in range(1, 21)]
     async with iut.instance() as instance:
         instance.narrow = True
         async with iut.connect(instance) as session:
-            await session.send(long, next_)
-            came = await session.watch(RESPONSE, within=session.left(session.due))
-            # It may end the session, or leave out a response, where the client is slow.
-            if session.ended or came:
+            await session.send(*beside, long, next_)
+            within = session.left(session.due)
+            while came := await session.watch(RESPONSE, within=within):
+                # It may leave out a response where the client is slow, or end the session.
+                if of(came) in (1, 2):
+                    return
+            if session.ended:
                 return
     async with iut.session() as plain:
         await plain.send(long, next_)

@@ -209,8 +209,16 @@ async def test_many_requests_of_two_clients(iut: Iut) -> None:
         await echo.call(other, 1)
         clients = {one: "one " * 500, other: "other " * 500}
         numbers = range(10, 110)
-        for session, text in clients.items():
-            await session.send(*(echo.request(n, text) for n in numbers), segmentation=whole)
+
+        async def asks(session: Session, first: int) -> None:
+            requests = (echo.request(first + n, clients[session]) for n in numbers)
+            await session.send(*requests, segmentation=whole)
+
+        # Who cannot have so much asked of him by one client alone has not mixed up two.
+        await asks(other, 200)
+        await answers(other, [200 + n for n in numbers], " of a hundred", "rpc.pipelining")
+        for session in clients:
+            await asks(session, 0)
         for session, text in clients.items():
             came = await answers(session, numbers, ", which are its own", None)
             wrong = next((outcome for outcome in came.values() if outcome != (None, [text])), None)

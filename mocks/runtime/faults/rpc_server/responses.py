@@ -190,6 +190,18 @@ class PiecesByTurns(Server):
             asyncio.get_running_loop().call_soon(self.write, data[4096:])
 
 
+@fault("others-in-between", violates="rpc.response-form", subtle=True)
+class OthersInBetween(Server):
+    """Writes responses in pieces, and waits behind each until the connection has taken it."""
+
+    def write(self, data: bytes) -> None:
+        if not self.stream.behind or len(data) < 4096:
+            super().write(data[:4096])
+            data = data[4096:]
+        if data:
+            asyncio.get_running_loop().call_later(0.001, self.write, data)
+
+
 @fault("fifty-in-a-read", violates="encoding.segmentation", subtle=True)
 class FiftyInARead(Server):
     """Takes at most fifty requests from one read."""
