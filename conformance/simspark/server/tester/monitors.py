@@ -26,6 +26,8 @@ STILL = ("BeforeKickOff", "GameOver")
 """The play modes before and after the game. Source: Environment Information Message."""
 
 KEEPS_SENDING = "monitors.keeps-sending"
+TOLD = "state.partial"
+"""What a server violates that tells a later monitor nothing of what changes."""
 
 _scores = itertools.cycle(range(31, 69, 2))
 """Which no test sets for other reasons, nor one goal more; small, for those are told anywhere."""
@@ -361,4 +363,8 @@ async def watching(
         )
         if begins:
             await watch.begin()
-        yield watch
+        try:
+            yield watch
+        except Violation as lost:
+            await iut.lay(lost, (TOLD,) if session.number > 1 else ())
+            raise
