@@ -28,6 +28,14 @@ class Connections:
         """All messages, one connection after the other."""
         return [message for session in self.sessions for message in session.received]
 
+    @property
+    def begun(self) -> bool:
+        """Whether a message has begun to come whose end has not."""
+        return any(
+            session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
+            for session in self.sessions
+        )
+
     @contextlib.asynccontextmanager
     async def accepting(self, iut: Iut) -> AsyncIterator[None]:
         """Take further connections meanwhile; over ZeroMQ all are one."""

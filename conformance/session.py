@@ -254,6 +254,15 @@ class Session(Waiting):
         self._miss(wait)
         return self._ended
 
+    @contextlib.contextmanager
+    def inattentive(self) -> Iterator[None]:
+        """Within the block no more is read of its stream than is under way."""
+        self._link.attentive.clear()
+        try:
+            yield
+        finally:
+            self._link.attentive.set()
+
     async def turned_away(self, known: Callable[[], bool] = lambda: False) -> bool:
         """Whether the IUT ends it before anything is said, as one may that is still busy.
 

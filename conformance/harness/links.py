@@ -52,6 +52,9 @@ class Link:
         self._unsent = writer.transport.get_write_buffer_size
         self._unread = unread
         self._tcp = tcp
+        self.attentive = asyncio.Event()
+        """Where it is not set, nothing is read."""
+        self.attentive.set()
         self._settle = _SETTLE
         self._about_to_write = False
 
@@ -59,6 +62,7 @@ class Link:
         if self._ahead:
             data, self._ahead = self._ahead, b""
             return data
+        await self.attentive.wait()
         try:
             data = await self._reader.read(CHUNK)
         except OSError:

@@ -360,19 +360,3 @@ async def test_many(iut: Iut) -> None:
                 if came != expected:
                     expectation = f"{shown(expected)} in message {step} of {logs}"
                     raise Violation(expectation, f"{shown(came)} came", about, message.event)
-
-
-@requirement("encoding.messagepack")
-async def test_back_to_back(iut: Iut) -> None:
-    """Messages of all sizes stand right behind each other, with nothing between them."""
-    async with publishing(iut) as publisher:
-        for number in range(40):
-            await log(publisher, "x" * 100 * number + str(number), extra={"n": number})
-        await published(publisher, "x" * 3900 + "39")
-
-
-@requirement("encoding.strings")
-async def test_strings(iut: Iut) -> None:
-    """All that is text is a str of UTF-8."""
-    async with publishing(iut) as publisher:
-        await logged(publisher, "ä€😀", extra={"ä": "€"})

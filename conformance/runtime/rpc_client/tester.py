@@ -88,14 +88,6 @@ class Caller(Connections):
                 if self._method(message) in self._called:
                     raise self._other(message, "for each call")
 
-    @property
-    def begun(self) -> bool:
-        """Whether a message has begun to come whose end has not."""
-        return any(
-            session.size > sum(len(event.data or b"") for event in session.theirs if event.message)
-            for session in self.sessions
-        )
-
     async def sent(
         self,
         running: asyncio.Task[Answer],

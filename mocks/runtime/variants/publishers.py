@@ -34,6 +34,15 @@ class NoEmptyExtra(log_publisher.Publisher):
         super().publish({key: value for key, value in message.items() if value != {}})
 
 
+@variant("drops-what-is-not-taken", of="log.each-once")
+class DropsWhatIsNotTaken(log_publisher.Publisher):
+    """Publishes nothing while its reader has still to take what it was sent."""
+
+    def publish(self, message: dict[str, Any]) -> None:
+        if not self.stream.behind:
+            super().publish(message)
+
+
 @variant("more-context", of="log.context")
 class MoreContext(log_publisher.Publisher):
     """Tells in extra of the process as well, beside what the program gives."""

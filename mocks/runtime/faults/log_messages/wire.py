@@ -35,6 +35,16 @@ class LongMessagesCut(Publisher):
         super().write(data if len(data) <= 2000 else data[:2000] + b"\xc1")
 
 
+@fault("forgets-what-does-not-fit", violates="log.form", subtle=True)
+class ForgetsWhatDoesNotFit(Publisher):
+    """Sends of a message only as much as its connection takes at once, so that others begin inside."""
+
+    def write(self, data: bytes) -> None:
+        for at in range(0, len(data), 4096):
+            if not self.stream.behind:
+                super().write(data[at : at + 4096])
+
+
 @fault("lengths-of-8-bits", violates="log.form", subtle=True)
 class LengthsOf8Bits(Publisher):
     """Writes the length of a long text in 8 bits."""
