@@ -37,7 +37,7 @@ class LongMessagesCut(Publisher):
 
 @fault("forgets-what-does-not-fit", violates="log.form", subtle=True)
 class ForgetsWhatDoesNotFit(Publisher):
-    """Sends of a message only as much as its connection takes at once, so that others begin inside."""
+    """Sends as much of a message as its connection takes at once: others begin inside of it."""
 
     def write(self, data: bytes) -> None:
         for at in range(0, len(data), 4096):
