@@ -26,6 +26,7 @@ STILL = ("BeforeKickOff", "GameOver")
 """The play modes before and after the game. Source: Environment Information Message."""
 
 KEEPS_SENDING = "monitors.keeps-sending"
+COMMANDS = "monitors.commands"
 TOLD = "state.partial"
 """What a server violates that tells a later monitor nothing of what changes."""
 
@@ -366,5 +367,8 @@ async def watching(
         try:
             yield watch
         except Violation as lost:
-            await iut.lay(lost, (TOLD,) if session.number > 1 else ())
+            if lost.event is None:
+                await iut.lay(
+                    lost, (KEEPS_SENDING, TOLD) if session.number > 1 else (KEEPS_SENDING,)
+                )
             raise

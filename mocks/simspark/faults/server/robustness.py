@@ -120,7 +120,7 @@ class LastWordsKill(Server):
         super().agent_left(agent)
 
 
-@fault("leaving-monitor-takes-all", violates="robustness.several-clients")
+@fault("leaving-monitor-takes-all", violates="monitors.keeps-sending")
 class LeavingMonitorTakesAll(Server):
     """Closes all connections to monitors when one goes away."""
 

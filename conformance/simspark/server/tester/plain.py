@@ -1,0 +1,66 @@
+"""The plainest exchange: a monitor commands, a later one does, and both are told of it."""
+
+from conformance.harness.instance import Instance
+from conformance.iut import Iut
+from conformance.simspark.server.tester.commands import executes_at_once, in_order
+from conformance.simspark.server.tester.monitors import (
+    COMMANDS,
+    KEEPS_SENDING,
+    TOLD,
+    Watch,
+    watching,
+)
+from conformance.simspark.view import STATES
+from conformance.verdicts import Violation
+
+
+async def basis(iut: Iut) -> str:
+    """What a server violates in it; else empty. Raises the Violation as well."""
+    async with iut.instance() as instance, watching(iut, instance) as watch:
+        violated = await _of_one(iut, instance, watch) or await _of_a_later(iut, instance, watch)
+        if violated:
+            return violated
+        try:
+            await in_order(watch)
+        except Violation:
+            if watch.session.ended:  # as it was not before the later one went away
+                return KEEPS_SENDING
+            raise
+    async with watching(iut) as watch:
+        for place in (watch.place(-0.3, 0.2), watch.place(0.4, -0.4)):
+            await watch.command(f"(ball (pos {place.x} {place.y} {watch.radius})(vel 0 0 0))")
+            await watch.settle()
+        if await watch.only_in_full(place.taken, "the ball is not where it was put"):
+            return "header.partial-carries-changes"
+    return ""
+
+
+async def _of_one(iut: Iut, instance: Instance, watch: Watch) -> str:
+    """Whether further commands of a monitor have an effect, as the first ones of others have."""
+    try:
+        await executes_at_once(watch)
+        await watch.settle()
+    except Violation as none:
+        if none.requirement in (COMMANDS, KEEPS_SENDING):
+            raise
+        if not await watch.session.watch(*STATES, within=watch.session.left("response")):
+            return KEEPS_SENDING
+        # It let the game begin before: a later monitor has commanded nothing yet.
+        async with watching(iut, instance, begins=False) as later:
+            await later.settle()
+        return COMMANDS
+    return ""
+
+
+async def _of_a_later(iut: Iut, instance: Instance, watch: Watch) -> str:
+    """Whether the first command of a later monitor has an effect, of which that one is told."""
+    before = watch.view.value("score_left")
+    try:
+        async with watching(iut, instance, begins=False) as later:
+            await later.settle()
+    except Violation:
+        quiet = watch.session.seconds("quiet")
+        if await watch.never(lambda view: view.value("score_left") != before, quiet):
+            return COMMANDS
+        return TOLD
+    return ""
