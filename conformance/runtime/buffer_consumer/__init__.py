@@ -4,7 +4,7 @@ from conformance.iut import Iut
 from conformance.runtime.both import locks_basis, plain_basis
 from conformance.runtime.buffer_consumer.tester import OPERATIONS, reads, set_value
 from conformance.runtime.memory.answers import confused
-from conformance.runtime.memory.samples import sample
+from conformance.runtime.memory.samples import sample, unclamped
 from conformance.runtime.memory.tester import ONE, memory_tester
 from conformance.verdicts import Violation
 
@@ -19,7 +19,7 @@ async def smoke(iut: Iut) -> None:
 
 
 async def basis(iut: Iut) -> str:
-    """What it violates who cannot set the parameters of an arm, each twice and with its bit.
+    """What it violates who cannot set the parameters of an arm, several times and with its bit.
 
     They can be got as well, and each operation waits for the mutex.
     """
@@ -28,7 +28,7 @@ async def basis(iut: Iut) -> str:
         buffer = await tester.make("arm")
         for param in (param for param in buffer.peripheral.params if param.writeable):
             field = f"write.params.{param.name}"
-            for value in (sample(param, 3), sample(param, 5)):
+            for value in (*unclamped(param), sample(param, 3), sample(param, 5)):
                 await buffer.put({field: sample(param, 4), "control.write": 0})
                 try:
                     await set_value(buffer, param.name, value)

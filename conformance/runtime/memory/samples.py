@@ -48,15 +48,25 @@ def extremes(param: Parameter) -> list[Any]:
     ]
 
 
+def unclamped(param: Parameter) -> list[Any]:
+    """Those of them that are within the bounds of a parameter; an array has none."""
+    return [
+        value
+        for value in extremes(param)
+        if param.count is not None or param.lower <= value <= param.upper
+    ]
+
+
 def _ends(param: Parameter) -> list[Any]:
     if param.kind == BOOLEAN:
         return [True, False]
-    if param.kind == REAL:
-        return [-(2.0**100), 2.0**-20, 2.0**100]
     if param.kind == OTHER:
         return []
     of: Any = getattr(ctypes, f"c_{param.type}")
     bits, signed = 8 * ctypes.sizeof(of), of(-1).value < 0
+    if param.kind == REAL:
+        great = 2.0 ** (100 if bits == 32 else 1000)
+        return [-great, 2.0**-20, great]
     greatest = (1 << (bits - signed)) - 1
     greatest -= greatest >> 53  # of more than 53 bits only the first 53
     return [-(1 << (bits - 1)), -1, greatest] if signed else [greatest, 0]

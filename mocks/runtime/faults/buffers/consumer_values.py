@@ -1,6 +1,7 @@
 """Faults of the consumer in what it reads and writes."""
 
 import ctypes
+import struct
 import time
 from dataclasses import replace
 from math import inf
@@ -237,6 +238,16 @@ class TrueInAllBits(Consumer):
         super().put(
             buffer, field, bytes(255 * byte for byte in raw) if field.type == "bool" else raw
         )
+
+
+@fault("doubles-in-single-precision", violates="set-value.value", subtle=True)
+class DoublesInSinglePrecision(Consumer):
+    """Rounds a double to the precision of a float, and one that is too great to infinity."""
+
+    def put(self, buffer: Buffer, field: Field, raw: bytes) -> None:
+        if field.type == "double" and len(raw) == 8:
+            raw = struct.pack("<d", ctypes.c_float(*struct.unpack("<d", raw)).value)
+        super().put(buffer, field, raw)
 
 
 @fault("first-of-an-array", violates="set-value.value", subtle=True)
