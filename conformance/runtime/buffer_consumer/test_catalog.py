@@ -73,13 +73,24 @@ async def test_clamped_without_control_block(iut: Iut) -> None:
 @requirement("catalog.clamped")
 async def test_clamped_wherever_the_bounds_are(iut: Iut) -> None:
     """Bounds of every type hold where they are far from zero, on one side of it, or one number."""
-    async with memory_tester(iut, "bounds.yaml") as tester:
+    await _clamped(iut, "bounds.yaml")
+
+
+@requirement("catalog.yaml")
+async def test_bounds_in_other_forms(iut: Iut) -> None:
+    """Bounds mean the same with signs, exponents and fractions of zero, and infinite ones none."""
+    await _clamped(iut, "bounds.yaml", "catalog.clamped")
+    await _clamped(iut, "forms.yaml")
+
+
+async def _clamped(iut: Iut, catalog: str, about: str | None = None) -> None:
+    async with memory_tester(iut, catalog) as tester:
         for type_ in tester.catalog:
             buffer = await tester.make(type_)
             for param in buffer.peripheral.params:
                 for value, stored in around_bounds(param):
-                    await set_value(buffer, param.name, value, None)
-                    (await buffer.look()).holds({f"write.params.{param.name}": stored})
+                    await set_value(buffer, param.name, value, about)
+                    (await buffer.look()).holds({f"write.params.{param.name}": stored}, about)
 
 
 @requirement("catalog.clamp-warning")

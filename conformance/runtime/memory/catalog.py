@@ -62,7 +62,9 @@ class Parameter:
         if self.kind not in (INTEGER, REAL) or self.count is not None:
             return value
         bound = max(self.lower, min(self.upper, value))
-        return int(bound) if self.kind == INTEGER and bound != value else bound
+        if bound == value:
+            return value
+        return int(bound) if self.kind == INTEGER else bound
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,19 @@ class DecimalIds(Asked):
         return super().read_catalog(re.sub(rb"device_id: 0x\w+", b"x_id: 0", text))
 
 
+@fault("bounds-of-their-type", violates="catalog.yaml", subtle=True, roles=("buffer-consumer",))
+class BoundsOfTheirType(Asked):
+    """Takes a bound for none that is of a float where the parameter is of an integer."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        def whole(param: dict[str, Any]) -> dict[str, Any]:
+            integer = catalog.KINDS.get(str(param.get("type"))) == catalog.INTEGER
+            bounds = [key for key in ("lower", "upper") if isinstance(param.get(key), float)]
+            return {key: param[key] for key in param if not (integer and key in bounds)}
+
+        return super().read_catalog(altered(text, whole))
+
+
 @fault("block-style-only", violates="catalog.yaml-flow")
 class BlockStyleOnly(Asked):
     """Refuses a catalog in flow style."""
