@@ -281,6 +281,8 @@ async def test_wrong_length(iut: Iut) -> None:
             async with iut.connect(instance, channel="monitor") as session:
                 await session.send_bytes(data)
                 await other.obeys(f"a length that is {kind}")
+                # Now one that is too large has all that it says, and the next length in its text.
+                await session.send(expressions("(reqfullstate)"))
             await other.obeys(f"a length that is {kind}, whose sender has gone")
         async with watching(iut, instance) as next_one:
             await next_one.obeys("an earlier monitor with wrong lengths")

@@ -229,13 +229,12 @@ class Greedy(Decoder):
 
 
 class OutOfStep(Decoder):
-    """Dies where a text does not end where its length says."""
+    """Dies where a text ends before its length does, and the next length stands in it."""
 
     def feed(self, data: bytes) -> list[Frame]:
         frames = super().feed(data)
-        for frame in frames:
-            if frame.requirement == "frame.length-prefix" or (frame.error and b")" in frame.raw):
-                die()
+        if any(re.match(rb"\([ -~]*\)\0", frame.raw[4:]) for frame in frames if frame.error):
+            die()
         return frames
 
 

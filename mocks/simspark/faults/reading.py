@@ -123,7 +123,7 @@ class DiesOfHugeLengths(Endpoint):
 
 @fault("dies-of-wrong-lengths", violates="robustness.wrong-length", subtle=True)
 class DiesOfWrongLengths(Endpoint):
-    """Dies where a text does not end where its length says."""
+    """Dies where a text ends before its length says."""
 
     Reader = decoders.OutOfStep
 
