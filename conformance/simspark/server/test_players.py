@@ -120,18 +120,7 @@ async def test_the_agent_of_that_name_is_moved(iut: Iut) -> None:
     async with match(iut) as game:
         if name_of(game.agents["Left"]) is None:
             return  # Which of them is on the left is not told.
-        left, right = await game.placed()
-        await game.agents["Left"].close()
-        await game.watch.until(
-            lambda view: left.free(view) or right.free(view),
-            f"show no agent at {left} any more, when the left one goes",
-            requirement="full.node-removed",
-        )
-        check(
-            not right.free(game.watch.view),
-            f"the left agent at {left}, where it was put",
-            f"it was at {right}, where the right one was put: so it was seen when it went",
-        )
+        await game.left_goes(*await game.placed())
 
 
 @requirement("move-agent.no-operation")

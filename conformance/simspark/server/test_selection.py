@@ -106,12 +106,7 @@ async def test_select_while_another_goes(iut: Iut) -> None:
     async with match(iut) as game:
         left, right = await game.placed()
         await game.watch.command(f"(select {game.right})")
-        await game.agents["Left"].close()
-        await game.watch.until(
-            left.free,
-            f"show no agent at {left}, when the left one goes",
-            requirement="full.node-removed",
-        )
+        await game.left_goes(left, right)
         await leaves(game.watch, right, "(repos)", "the selected agent")
 
 

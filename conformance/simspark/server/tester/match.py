@@ -68,6 +68,24 @@ class Match:
             )
         return left, right
 
+    async def left_goes(self, left: Place, right: Place) -> None:
+        """The agent of the left team goes; where both had been put.
+
+        Raises Violation where none is seen to go, or the one that had been put as the right one.
+        """
+        await self.agents["Left"].close()
+        await self.watch.until(
+            lambda view: left.free(view) or right.free(view),
+            f"show no agent at {left} any more, when the left one goes",
+            requirement="full.node-removed",
+        )
+        if right.free(self.watch.view):
+            raise Violation(
+                f"the left agent at {left}, where it was put",
+                f"it was at {right}, where the right one was put: so it was seen when it went",
+                "move-agent.right-one",
+            )
+
     async def select_the_other(self, team: str) -> None:
         """Select the agent that is not of this team."""
         other = "Right" if team == "Left" else "Left"

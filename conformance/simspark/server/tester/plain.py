@@ -1,8 +1,9 @@
-"""The plainest exchange: a monitor commands, a later one does, and both are told of it."""
+"""The plainest exchange: monitors command, and are told of it; then a trainer names agents."""
 
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.simspark.server.tester.commands import executes_at_once, in_order
+from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import (
     COMMANDS,
     KEEPS_SENDING,
@@ -32,6 +33,24 @@ async def basis(iut: Iut) -> str:
             await watch.settle()
         if await watch.only_in_full(place.taken, "the ball is not where it was put"):
             return "header.partial-carries-changes"
+    return await _of_names(iut)
+
+
+async def _of_names(iut: Iut) -> str:
+    """Whether a command without a name is for the agent that was selected by its name.
+
+    And whether that is the agent which is told so: where it was put is nobody once it has gone.
+    """
+    async with match(iut) as game:
+        watch, within = game.watch, game.watch.session.seconds("response")
+        left, right = await game.placed()
+        await watch.command(f"(select {game.right})")
+        await watch.command("(repos)")
+        if await watch.never(right.free, within):
+            await watch.command(f"(repos {game.right})")
+            return "" if await watch.never(right.free, within) else "select.named"
+        await game.put("Right", right)
+        await game.left_goes(left, right)
     return ""
 
 
