@@ -4,10 +4,13 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.buffer_owner.tester import OPERATIONS, each_has_a_bit, set_alone
 from conformance.runtime.memory.bits import is_bitmap
+from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.held_mutex import waits_for_mutex
 from conformance.runtime.memory.operations import offered
 from conformance.runtime.memory.tester import memory_tester, new_uid
-from conformance.verdicts import Violation
+from conformance.verdicts import Inconclusive, Violation
+
+_MANY = 20  # peripherals
 
 
 @requirement("buffers.shared-memory")
@@ -53,6 +56,25 @@ async def test_one_buffer_each(iut: Iut) -> None:
         await tester.with_uid("disconnect", uid, type="panel")
         for buffer in (first, fourth):
             (await buffer.look()).only(before[buffer.name], ())
+
+
+@requirement("buffers.many")
+async def test_many(iut: Iut) -> None:
+    """Each of twenty peripherals has a valid buffer with its own data."""
+    async with memory_tester(iut) as tester:
+        buffers: list[Buffer] = []
+        while len(buffers) < _MANY:
+            try:
+                buffers.append(await tester.connect("arm"))
+            except Inconclusive as refused:
+                came = f"{len(buffers)} were; {refused}"
+                raise Violation(f"{_MANY} peripherals to be connected", came) from refused
+            values = {"angle": len(buffers) / 32}
+            await tester.tested("set_data", **buffers[-1].arguments, values=values)
+        for number, buffer in enumerate(buffers, 1):
+            image = await buffer.look()
+            image.is_valid()
+            image.holds({"read.params.angle": number / 32})
 
 
 @requirement("format.mutex")

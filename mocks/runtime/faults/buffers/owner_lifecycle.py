@@ -42,6 +42,16 @@ class UidsOf64Bits(Owner):
         return super().name(type_, str(int(uid) % 2**64))
 
 
+@fault("sixteen-peripherals", violates="buffers.many", subtle=True)
+class SixteenPeripherals(Owner):
+    """Has room for sixteen peripherals, and refuses the next one."""
+
+    async def connect(self, type_: str, uid: str) -> Buffer:
+        if len(self.buffers) == 16 and self.name(type_, uid) not in self.buffers:
+            raise ValueError("there is no room for another peripheral")
+        return await super().connect(type_, uid)
+
+
 @fault("private-mutex", violates="format.mutex", subtle=True)
 class PrivateMutex(Owner):
     """Waits for a mutex that it looked at before, and never looks at it again."""
