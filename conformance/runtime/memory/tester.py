@@ -336,6 +336,8 @@ class Tester:
         process = self.session.instance.process
         if process is None:
             raise NotExercised("needs an IUT that is started by a command: its end is looked at")
+        # It ends as it was told to, whatever it says of that.
+        self.session.finished = True
         process.standard.finish()
         within = self.session.seconds("startup") + self.session.seconds("response")
         if not await process.wait(within):
