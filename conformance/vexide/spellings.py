@@ -31,3 +31,6 @@ UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
     "long": {"x-long": "a" * 1000},
 }
 """Fields that no message has."""
+
+UNKNOWN_FIRST: dict[str, Any] = {"name": {"version": 0, "extensions": ["x-inner"]}}
+"""One to stand before the known ones: who looks for their names in the text finds these."""

@@ -12,7 +12,7 @@ from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import begun, opened, starts
-from conformance.vexide.spellings import UNKNOWN_FIELDS
+from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.wire import Message
 
 MOTOR = {"Motor": {"physical_gearset": "Blue", "moment_of_inertia": 1.0}}
@@ -107,9 +107,9 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
 
 @requirement("handshake.unknown-fields")
 async def test_unknown_field_first(iut: Iut) -> None:
-    """An unknown field may stand before the known ones."""
+    """An unknown field may stand before the known ones, and hold others of their names."""
     async with opened(iut) as session:
-        await session.send({"Handshake": {"name": "simulator", "version": 1, "extensions": []}})
+        await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
         await starts(session, to="in spite of an unknown field in the Handshake")
 
 

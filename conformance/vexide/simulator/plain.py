@@ -125,8 +125,8 @@ async def basis(iut: Iut) -> str:
     handled = [each for each in equipped if each.ready and each.ran >= without.ran]
     if not handled:
         return "setup.commands-handled"
-    # A program that is not one of ours need not show.
-    if program and not handled[0].ran and not await _showing(iut):
+    # A program that is not one of ours need not show; one that does needs no setup.
+    if program and not without.ran and (handled[0].ran or not await _showing(iut)):
         return "start.begins-execution"
     if (
         _declared(iut, "probe")

@@ -33,7 +33,8 @@ async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
     """A program that drives its motors makes each configured port report, and no other."""
     known = await driving(iut, *ports)
     async with opened(iut, program=known.program) as session:
-        await start(session, *(motor(session, number) for number in known.configured))
+        motors = [motor(session, number) for number in known.configured]
+        await start(session, *motors, requirement=SETUP)
         await _report(session, known)
 
 
@@ -132,7 +133,8 @@ async def test_motor_flags(iut: Iut) -> None:
 
 async def _driven(iut: Iut, *ports: int) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
-        await start(session, *(motor(session, number) for number in ports))
+        motors = [motor(session, number) for number in ports]
+        await start(session, *motors, requirement=SETUP)
         if not await session.watch("DeviceUpdate", within="program", presumes=UPDATES):
             raise NotExercised("no motor moved; declare [programs] drive")
         await session.watch("Exited")

@@ -22,7 +22,13 @@ from conformance.vexide.simulator.plain import (
     visible_program,
 )
 from conformance.vexide.simulator.reading import EXECUTION, probed
-from conformance.vexide.simulator.tester import another_session, make_ready, shake_hands, start
+from conformance.vexide.simulator.tester import (
+    SETUP,
+    another_session,
+    make_ready,
+    shake_hands,
+    start,
+)
 from conformance.vexide.tester import received
 from conformance.wire import Message
 
@@ -51,7 +57,7 @@ async def own_end(iut: Iut, session: Session) -> None:
     plain = await own_program(iut)
     if not plain.ended and not plain.exited:
         raise NotExercised("the simulator's own program does not end; declare [programs] return")
-    await start(session, *(motor(session, number) for number in ALL_PORTS))
+    await start(session, *(motor(session, number) for number in ALL_PORTS), requirement=SETUP)
     # It is known to end, so that more time costs nothing.
     if await session.watch("Exited", within=session.left(*3 * ["program"])):
         return
@@ -265,6 +271,7 @@ async def test_setup_is_not_carried_over(iut: Iut) -> None:
                     {"SetBatteryCapacity": {"capacity": 2.0}},
                     {"USD": {"root": folder}},
                     *await taken(iut, raw(axis1=99)),
+                    requirement=SETUP,
                 )
                 await probed(session, "competition", lambda said: said != "nothing")
                 await session.close()

@@ -4,6 +4,7 @@ import base64
 import functools
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -214,22 +215,25 @@ async def test_a_line_and_a_half(iut: Iut) -> None:
 @pytest.mark.parametrize("spelling", SPELLINGS)
 async def test_any_spelling(iut: Iut, spelling: str) -> None:
     """White space between tokens and escaped characters change nothing, in any message."""
-    spell = SPELLINGS[spelling]
     program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
 
-        async def send(*values: object) -> None:
-            for value in values:
-                line = spell(encode(value).decode().removesuffix("\n"))
-                assert json.loads(line) == value, f"{spelling} changes the value"
-                await session.send_bytes(f"{line}\n".encode())
+    async def play(spell: Callable[[str], str]) -> None:
+        async with opened(iut, program=program) as session:
 
-        await send(hello())
-        await session.expect("Handshake", to="in answer to a Handshake in another spelling")
-        await send(motor(session, 1), competition())
-        await session.expect("Ready")
-        await send(START)
-        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+            async def send(*values: object) -> None:
+                for value in values:
+                    line = spell(encode(value).decode().removesuffix("\n"))
+                    assert json.loads(line) == value, f"{spelling} changes the value"
+                    await session.send_bytes(f"{line}\n".encode())
+
+            await send(hello())
+            await session.expect("Handshake", to="in answer to a Handshake in another spelling")
+            await send(motor(session, 1), competition())
+            await session.expect("Ready")
+            await send(START)
+            check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+
+    await compared(iut, play, SPELLINGS[spelling], lambda line: line, "handshake.answered")
 
 
 @requirement("framing.white-space")

@@ -12,7 +12,7 @@ from conformance.vexide.commands import START, competition, hello, motor, raw
 from conformance.vexide.simulator.plain import opened
 from conformance.vexide.simulator.reading import EXECUTION
 from conformance.vexide.simulator.tester import SETUP, shake_hands, soon
-from conformance.vexide.spellings import UNKNOWN_FIELDS
+from conformance.vexide.spellings import UNKNOWN_FIELDS, UNKNOWN_FIRST
 from conformance.vexide.tester import received
 
 MOST = 2**31 - 1
@@ -182,6 +182,15 @@ async def test_unknown_fields(iut: Iut, unknown: dict[str, Any]) -> None:
         beside = f"in spite of {', '.join(map(repr, unknown))} in the Handshake"
         await session.expect("Handshake", to=beside)
         await session.expect("Ready", to=beside)
+
+
+@requirement("handshake.unknown-fields")
+async def test_unknown_field_first(iut: Iut) -> None:
+    """An unknown field may stand before the known ones, and hold others of their names."""
+    async with iut.session() as session:
+        await session.send({"Handshake": {**UNKNOWN_FIRST, "version": 1, "extensions": []}})
+        await session.expect("Handshake", to="in spite of an unknown field in the Handshake")
+        await session.expect("Ready", to="in spite of an unknown field in the Handshake")
 
 
 @requirement("roles.own-messages")

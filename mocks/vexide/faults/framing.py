@@ -213,3 +213,14 @@ class FullBuffer(Hanging):
         if self.held > 1024 * 1024:
             self.stuck = True
         super().receive(data)
+
+
+@fault("first-version-in-the-text", violates="handshake.unknown-fields", subtle=True)
+class FirstVersionInTheText(Session):
+    """Takes the first version in the text of a Handshake for its own, whatever it belongs to."""
+
+    def handshake(self, value: Any) -> None:
+        found = re.search(rb'"version":(\d+)', encode(value))
+        if found and isinstance(value["Handshake"], dict):
+            value["Handshake"]["version"] = int(found[1])
+        super().handshake(value)
