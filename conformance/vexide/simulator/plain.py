@@ -16,6 +16,7 @@ from conformance.vexide.dialects import in_dialect
 from conformance.vexide.simulator.reading import (
     EXECUTION,
     MOVES,
+    close_to,
     lost_at_start,
     motors_reported,
     printed_as_log,
@@ -128,12 +129,12 @@ async def basis(iut: Iut) -> str:
     # A program that is not one of ours need not show; one that does needs no setup.
     if program and not without.ran and (handled[0].ran or not await _showing(iut)):
         return "start.begins-execution"
-    if (
-        _declared(iut, "probe")
-        and not await takes_mode(iut)
-        and await takes_mode(iut, running=True)
-    ):
-        return "setup.commands-handled"
+    if _declared(iut, "probe"):
+        if not await takes_mode(iut):
+            if await takes_mode(iut, running=True):
+                return "setup.commands-handled"
+        elif not await _takes_anything(iut):
+            return "competition.update"
     return "" if await _text_arrives(iut) else "serial.bytes-exact"
 
 
@@ -143,14 +144,35 @@ async def takes_mode(iut: Iut, *, running: bool = False) -> bool:
     One that says nothing of the mode may see it.
     """
     commands = [competition(mode="Auto"), START]
+    return await _sees(
+        iut,
+        [*(reversed(commands) if running else commands)],
+        "competition",
+        lambda line: "mode=Auto" in line,
+    )
+
+
+async def _takes_anything(iut: Iut) -> bool:
+    """Whether the program, once it runs, sees a mode, or else how much a battery holds."""
+    battery = [START, {"SetBatteryCapacity": {"capacity": 5.0}}]
+    return await takes_mode(iut, running=True) or await _sees(
+        iut, battery, "battery", lambda line: close_to(line, 5.0)
+    )
+
+
+async def _sees(iut: Iut, commands: list[Any], kind: str, accept: Callable[[str], bool]) -> bool:
+    """Whether the probe program sees of these commands, sent after Ready, what it should.
+
+    One that says nothing of the kind may see it.
+    """
     async with iut.session(program="probe") as session:
         await session.send(hello())
         with contextlib.suppress(Inconclusive, Violation):
             await session.expect("Handshake")
             await session.expect("Ready", within="startup")
-            await session.send(*(reversed(commands) if running else commands))
-            said = await probed(session, "competition", lambda line: "mode=Auto" in line)
-            return "mode=Auto" in said or said == "nothing"
+            await session.send(*commands)
+            said = await probed(session, kind, accept)
+            return accept(said) or said == "nothing"
     return False
 
 

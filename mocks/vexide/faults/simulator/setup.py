@@ -242,6 +242,15 @@ class HundredCommands(Simulator):
             super().handle(name, content)
 
 
+@fault("deaf-while-running", violates="competition.update")
+class DeafWhileRunning(Simulator):
+    """Takes no command any more once its program runs."""
+
+    def handle(self, name: str, content: Any) -> None:
+        if not self.started:
+            super().handle(name, content)
+
+
 @fault("deaf-after-a-while", violates="competition.update", subtle=True)
 class DeafAfterAWhile(Simulator):
     """Takes no command any more once its program has run for a second."""
