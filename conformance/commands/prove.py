@@ -182,6 +182,12 @@ def _prove(role: str, trials: Sequence[Trial], room: Room, whole: bool) -> None:
             f"  requirements violated beside its own: {mean:.2f} on average, {max(spread)} at most"
             f" (by {tried})"
         )
+    if whole and (sound := [trial.seconds for trial in trials if not trial.kind]):
+        times = sorted((trial.seconds / max(sound), trial.name) for trial in trials if trial.kind)
+        (usual, _), (longest, name) = times[len(times) // 2], times[-1]
+        print(
+            f"  times as long as the sound run: {usual:.1f} usually, {longest:.1f} at most ({name})"
+        )
     print()
 
 
