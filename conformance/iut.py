@@ -145,10 +145,11 @@ class Iut:
 
         A violation that is concluded from an absence decides nothing where a wait was cut short.
         """
-        if not isinstance(conclusion, Violation) or _came(conclusion, sessions):
+        if not isinstance(conclusion, Violation):
             return conclusion
         about = conclusion.requirement or self.deciding
-        if any(about not in known for session in sessions for known in session.hurried):
+        hurried = any(about not in known for session in sessions for known in session.hurried)
+        if hurried and not _came(conclusion, sessions):
             weaker = Inconclusive(f"{conclusion} (it had not come before, and was awaited less)")
             return weaker.shown_in(conclusion.session, conclusion.sessions)
         for names in missing(sessions):
