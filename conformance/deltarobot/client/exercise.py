@@ -1,14 +1,23 @@
 """What a client's application shows of an exercise, and what is wrong with the plainest one."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from conformance.definitions.keywords import shown
 from conformance.deltarobot.client.tester import PLAIN, TESTER, plain
 from conformance.deltarobot.codec import layouts
-from conformance.deltarobot.floats import same, turned
+from conformance.deltarobot.floats import DENORMAL, same, turned
 from conformance.deltarobot.handshake import opened, shake_hands
-from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve, unknown, vector
+from conformance.deltarobot.messages import (
+    CURRENT,
+    DESIRED,
+    POSITION,
+    PROGRESS,
+    curve,
+    unknown,
+    vector,
+)
 from conformance.deltarobot.misreading import in_step, lengths_turned
 from conformance.deltarobot.service import in_many_reads
 from conformance.harness.upper import Answer
@@ -26,6 +35,10 @@ ABOUT = {
 }
 """By what the application sees, which requirement says what that is to be."""
 _FLOATS = "frame.floats"
+_UNUSED = "progress.unused-value"
+
+ODD = [1.0, "NaN", "Infinity", "-Infinity", "NaN:7f800001", DENORMAL, -0.0]
+"""Values of U, which none has a meaning for."""
 
 _PLAINLY: dict[str, Sequence[Any]] = {
     "curve": PLAIN,
@@ -224,10 +237,37 @@ async def _sees_whatever_u(session: Session, what: str, value: Mapping[str, Any]
     except Violation as wrong:
         usual = vector(STATE_OF[what], *_PLAINLY[what])
         if await _seen_too(session, what, {**value, "u": 0.0}):
-            wrong.requirement = "progress.unused-value"
+            wrong.requirement = _UNUSED
         elif await _seen_too(session, what, usual):
             wrong.requirement = _FLOATS
         raise
+
+
+@contextlib.asynccontextmanager
+async def whatever_u(iut: Iut) -> AsyncIterator[None]:
+    """Where it serves nobody any more who has sent an odd U, a Violation is laid to that."""
+    try:
+        yield
+    except Violation as wrong:
+        wrong.session = wrong.session or (iut.sessions[-1] if iut.sessions else None)
+        if await iut.once("ends upon U", lambda: _ends_upon(Iut(iut.testbed, ""))):
+            wrong.requirement = _UNUSED
+        raise
+
+
+async def _ends_upon(iut: Iut) -> bool:
+    """Whether it serves after vectors with the usual U, but not after odd ones."""
+    try:
+        async with opened(iut) as session:
+            await session.send(curve(*PLAIN))
+            for odd in ([0.0], ODD):
+                vectors = [vector(name, 1.0, 0.5, -0.5, u) for u in odd for name in PROGRESS]
+                await session.send(*vectors)
+                if not await TESTER.served(session):
+                    return odd is ODD
+    except Conclusion:
+        pass
+    return False
 
 
 async def _seen_too(session: Session, what: str, value: Mapping[str, Any]) -> bool:

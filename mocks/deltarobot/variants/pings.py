@@ -1,5 +1,6 @@
 """Variants in pings and pongs."""
 
+import asyncio
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -56,3 +57,17 @@ class LatestPingFirst(Client):
 
     def send_pong(self, number: int) -> None:
         self.asked.append(number)
+
+
+@variant("answers-one-by-one", of="pong.prompt")
+class AnswersOneByOne(Client):
+    """Takes a while over each ping, one after the other."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.busy = 0.0
+
+    def send_pong(self, number: int) -> None:
+        now = asyncio.get_running_loop().time()
+        self.busy = max(self.busy, now) + 0.05
+        self.later(self.busy - now, lambda: super(AnswersOneByOne, self).send_pong(number))
