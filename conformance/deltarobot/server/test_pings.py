@@ -22,7 +22,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.refusal import twice_as_long_as_a_silent_peer_is_kept
 from conformance.deltarobot.server.exercise import begin, do, stopped
 from conformance.deltarobot.server.tester import drained, following
-from conformance.deltarobot.service import announced, lives_on, serves
+from conformance.deltarobot.service import announced, lives_on, ordinary, serves
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
@@ -121,7 +121,10 @@ def _like_a_clock(numbers: list[tuple[float, int]]) -> int | None:
 
 @each_of("ping.random", "ping.fresh")
 async def test_numbers_of_the_next_session(iut: Iut, statement: str) -> None:
-    """The next client does not get one number all the time, nor those of the client before."""
+    """The next client does not get one number all the time, nor those of a client before it.
+
+    Neither does the first of a process get those of another process.
+    """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             await shake_hands(session)
@@ -130,8 +133,12 @@ async def test_numbers_of_the_next_session(iut: Iut, statement: str) -> None:
         async with following(iut, instance, "another", "robustness.next-client") as session:
             later = [(await next_ping(session)).value["number"] for _ in range(3)]
     if statement == "ping.fresh":
-        came = f"{later[:2]} came in both"
+        plain = [
+            ping.value["number"] for ping in (await ordinary(iut)).received if ping.name == "Ping"
+        ]
+        came = f"{earlier} came in both"
         check(later[:2] != earlier, "other numbers in the next session", came)
+        check(plain[:2] != earlier, "other numbers than in an earlier one", came)
     else:
         check(len(set(later)) > 1, "several numbers in the next session", f"{later} came")
 

@@ -106,6 +106,16 @@ class SameNumbersAgain(Server):
         return self.numbers.getrandbits(64)
 
 
+@fault("same-numbers-in-each-process", violates="ping.fresh", subtle=True)
+class SameNumbersInEachProcess(Server):
+    """Sends the same numbers whenever it is started."""
+
+    numbers = Random(1)
+
+    def number_of_ping(self) -> int:
+        return self.numbers.getrandbits(64)
+
+
 @fault("later-number-fixed", violates="ping.random", subtle=True)
 class LaterNumberFixed(Server):
     """Sends one and the same number to every client but the first."""
