@@ -148,9 +148,10 @@ async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None
         async with opened(iut, program=program) as session:
             await shake_hands(session)
             given = [adapted(session, command) for command in await taken(iut, *commands)]
-            await session.send(*given, competition(), segmentation=cut)
+            given.append(competition())
+            await session.send(*given, segmentation=cut)
             await session.expect("Ready", to="after setup")
-            await lives_on(iut, session, f"{len(given)} setup commands", may_close=False)
+            await lives_on(iut, session, f"a setup of {len(given)} commands", may_close=False)
 
     await however_cut(iut, cuts, "framing.segmentation", play)
 
