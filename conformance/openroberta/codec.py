@@ -29,6 +29,7 @@ _HELLO = b"\x16\x03"  # how a TLS connection begins, which does not belong on a 
 _RESPONSE = b"HTTP/"
 _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a method
 _WRONG = "http.messages"
+_LAB = re.compile("^https?://[^/?]*", re.IGNORECASE)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
@@ -307,7 +308,9 @@ def _head_of(event: h11.Request | h11.Response | h11.InformationalResponse) -> d
         headers[key] = f"{headers[key]}, {given}" if key in headers else given
     version = event.http_version.decode()
     if isinstance(event, h11.Request):
-        path, mark, query = event.target.decode("latin-1").partition("?")
+        # A server takes the form that is for proxies, too, with the lab before the path (RFC 9112).
+        target = _LAB.sub("", event.target.decode("latin-1"))
+        path, mark, query = target.partition("?")
         asked = {"query": query} if mark else {}
         method = event.method.decode()
         return {"method": method, "path": path, **asked, "version": version, "headers": headers}

@@ -9,7 +9,6 @@ import base64
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from conformance.openroberta.bodies import json_object, meant
 
@@ -43,7 +42,7 @@ def name_of(value: Mapping[str, Any]) -> str:
 
 
 def _request(value: Mapping[str, Any]) -> str:
-    path, said = urlsplit(value["path"]).path, value.get("json", {})
+    path, said = value["path"], value.get("json", {})
     if value["method"] in LOOKING:
         return REQUEST
     if path == PUSHCMD:
@@ -106,5 +105,5 @@ def with_body(head: Mapping[str, Any], body: bytes) -> tuple[dict[str, Any], str
 def _is_object(head: Mapping[str, Any]) -> bool:
     """Whether the body of such a message is to be a JSON object."""
     if "method" in head:
-        return head["method"] == "POST" and urlsplit(head["path"]).path in (PUSHCMD, DOWNLOAD)
+        return head["method"] == "POST" and head["path"] in (PUSHCMD, DOWNLOAD)
     return head["status"] == 200 and "filename" not in head["headers"]

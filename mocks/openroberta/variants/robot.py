@@ -100,6 +100,16 @@ class TriesOtherPathsFirst(Robot):
         return await super().ask(value, patience)
 
 
+@variant("names-the-lab-in-paths", of="http.paths")
+class NamesTheLabInPaths(Robot):
+    """Writes the whole address before each path, as it does for a proxy."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        return await super().ask(
+            {**value, "path": f"http://{self.caller.host}{value['path']}"}, patience
+        )
+
+
 @variant("looks-first", of="http.post")
 class LooksFirst(Robot):
     """Looks at each path once, by OPTIONS and HEAD, before it asks for what it is there for."""
