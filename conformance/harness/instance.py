@@ -17,7 +17,7 @@ from conformance.harness.links import Link, Listener
 from conformance.harness.listening import listening
 from conformance.harness.process import GRACE, Process
 from conformance.harness.transports import SOCKETS, AnyListener, listen
-from conformance.harness.upper import UpperTester
+from conformance.harness.upper import Operated, UpperTester
 from conformance.verdicts import NotExercised, Unreachable
 
 LOOPBACK = "127.0.0.1"
@@ -32,8 +32,17 @@ T = TypeVar("T")
 class Instance:
     """One running IUT: a process of ours, or a program that was started by hand."""
 
-    def __init__(self, configuration: Configuration, kind: str, serves: bool | None = None) -> None:
-        """``serves``: whether it is to listen, where that is not what its role does."""
+    def __init__(
+        self,
+        configuration: Configuration,
+        kind: str,
+        serves: bool | None = None,
+        operated: Operated | None = None,
+    ) -> None:
+        """``serves``: whether it is to listen, where that is not what its role does.
+
+        ``operated`` is what other instances have answered of operations in this run.
+        """
         self.role = configuration.role
         self.serves = self.role.serves if serves is None else serves
         self.configuration = configuration
@@ -62,6 +71,7 @@ class Instance:
         self._addresses: dict[str, str] = {}
         self._listeners: dict[str, AnyListener] = {}
         self._upper: UpperTester | None = None
+        self._operated = operated
         self._taken = False
 
     def rank(self, number: int) -> int:
@@ -73,7 +83,9 @@ class Instance:
         if self._upper is None:
             over = self.configuration.upper_tester or self.role.upper_tester
             standard = self.process.standard if self.process and over == "stdio" else None
-            self._upper = UpperTester(self.role, self.configuration, self.values, standard)
+            self._upper = UpperTester(
+                self.role, self.configuration, self.values, standard, self._operated
+            )
         return self._upper
 
     async def start(self, program: str | None, listeners: Mapping[str, AnyListener]) -> None:

@@ -9,8 +9,9 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.configuration import Configuration, expand
@@ -25,6 +26,7 @@ _SHOWN = 200  # characters of a line that is shown
 _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """How a line begins that is meant as an answer, in the order in which they are described."""
+_AGAIN = 0.25  # seconds between two looks at how long to wait
 _CLOSED = "the IUT closed its upper tester's stream"
 
 
@@ -58,6 +60,27 @@ class Answer:
         return {"ok": self.ok, **{key: value for key, value in told.items() if value is not None}}
 
 
+@dataclass
+class Operated:
+    """The operations that have been answered in a run, and those that were not when asked last."""
+
+    answered: set[str] = field(default_factory=set)
+    unanswered: set[str] = field(default_factory=set)
+
+    def take(self, operation: str, answered: bool) -> None:
+        """Take note of what has come of an operation."""
+        now, before = self.answered, self.unanswered
+        if not answered:
+            now, before = before, now
+        now.add(operation)
+        before.discard(operation)
+
+    @property
+    def mute(self) -> bool:
+        """Whether some were awaited, and none has ever been answered."""
+        return bool(self.unanswered and not self.answered)
+
+
 class UpperTester:
     """Runs the operations that a role declares, where the configuration provides the means."""
 
@@ -67,7 +90,10 @@ class UpperTester:
         configuration: Configuration,
         values: Mapping[str, str],
         standard: Link | None,
+        operated: Operated | None = None,
     ) -> None:
+        """``operated`` is what other instances have answered in this run."""
+        self.operated = operated or Operated()
         self._role = role
         self._configuration = configuration
         self._values = values
@@ -103,7 +129,7 @@ class UpperTester:
         if operation not in self._role.hooks:
             raise KeyError(f"{self._role} declares no operation {operation!r}")
         if command := self._configuration.hooks.get(operation):
-            return await self._hook(command, arguments)
+            return await self._hook(operation, command, arguments)
         if self._standard:
             return await self._line(self._standard, operation, arguments)
         raise self._needed(operation)
@@ -120,7 +146,7 @@ class UpperTester:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
 
-    async def _hook(self, command: str, arguments: Mapping[str, Any]) -> Answer:
+    async def _hook(self, operation: str, command: str, arguments: Mapping[str, Any]) -> Answer:
         given = {"args": json.dumps(arguments)} | {
             key: value if isinstance(value, str) else json.dumps(value)
             for key, value in arguments.items()
@@ -139,16 +165,18 @@ class UpperTester:
             raise NotExercised(f"the hook {argv[0]!r} cannot be started: {error}") from error
         try:
             printed, complained = await links.pipe(stdout[0]), await links.pipe(stderr[0])
-            async with asyncio.timeout(self._configuration.max_wait):
+            limit = self._limit(operation)
+            async with asyncio.timeout(limit):
                 out, err, code = await asyncio.gather(
                     printed.read(), complained.read(), process.wait()
                 )
         except TimeoutError:
-            seconds = self._configuration.max_wait
-            raise Inconclusive(f"the hook {argv[0]!r} did not end within {seconds:g} s") from None
+            self.operated.take(operation, False)
+            raise Inconclusive(f"the hook {argv[0]!r} did not end within {limit:g} s") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+        self.operated.take(operation, True)
         if code != 0:
             return Answer(False, error=err.decode("utf-8", "replace").strip()[-400:])
         try:
@@ -160,18 +188,42 @@ class UpperTester:
         return Answer(True, result)
 
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
+        began = time.monotonic()
+        asked = asyncio.ensure_future(self._asked(link, operation, arguments))
         try:
-            async with asyncio.timeout(self._configuration.max_wait):
-                raw = await self._asked(link, operation, arguments)
-        except TimeoutError:
-            raise Inconclusive(
-                f"the upper tester did not answer '{operation}' "
-                f"within {self._configuration.max_wait:g} s{self.instead}"
-            ) from None
+            while not asked.done():
+                # Asked again and again, as others may be awaited in vain meanwhile.
+                limit = self._limit(operation)
+                if (left := began + limit - time.monotonic()) <= 0:
+                    self.operated.take(operation, False)
+                    raise Inconclusive(
+                        f"the upper tester did not answer '{operation}' within {limit:g} s"
+                        f"{self.instead or self._unflushed}"
+                    )
+                await asyncio.wait({asked}, timeout=min(left, _AGAIN))
+            raw = asked.result()
+        finally:
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+        self.operated.take(operation, True)
         if not raw["ok"] and raw.get("offered") is False:
             raise self._needed(operation)
         warnings = _texts(raw.get("warnings"))
         return Answer(raw["ok"], raw.get("result"), raw.get("error"), warnings)
+
+    def _limit(self, operation: str) -> float:
+        """The seconds that an operation is awaited; fewer where that has shown to be in vain."""
+        limit = self._configuration.max_wait
+        if self.operated.mute or operation in self.operated.unanswered:
+            return min(limit, self._configuration.seconds("response"))
+        return limit
+
+    @property
+    def _unflushed(self) -> str:
+        """What may be the matter where no operation is ever answered."""
+        if self.operated.answered:
+            return ""
+        return "; it has answered none so far: is each answer flushed with the end of its line?"
 
     async def _asked(
         self, link: Link, operation: str, arguments: Mapping[str, Any]

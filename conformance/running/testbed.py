@@ -15,6 +15,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import reason
 from conformance.harness.process import GRACE
 from conformance.harness.transports import AnyListener, listen, transport
+from conformance.harness.upper import Operated
 from conformance.running.patience import OFTEN, Patience
 from conformance.running.transcripts import Written
 from conformance.session import Session
@@ -40,6 +41,7 @@ class Testbed:
         """What test cases have found out about the IUT; see ``once``."""
         protocol = configuration.protocol
         self.patience = Patience(functools.cache(lambda name: presumes(name, protocol)))
+        self.operated = Operated()
         self.written = Written()
         self.busy = False
         """An instance is in use; where its address is fixed there can be no other beside it."""
@@ -118,7 +120,7 @@ class Testbed:
             await instance.stop()
 
     async def _start(self, program: str | None) -> Instance:
-        instance = Instance(self.configuration, self.transport)
+        instance = Instance(self.configuration, self.transport, operated=self.operated)
         if not self.configuration.command:
             # It is always the same program.
             before, self._by_hand = self._by_hand, instance

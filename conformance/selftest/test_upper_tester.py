@@ -10,7 +10,7 @@ import pytest
 
 from conformance.configuration import Configuration
 from conformance.definitions import protocols
-from conformance.harness.upper import Answer, UpperTester
+from conformance.harness.upper import Answer, Operated, UpperTester
 from conformance.verdicts import Inconclusive, NotExercised
 
 CONSUMER = protocols.role("runtime/buffer-consumer")
@@ -81,10 +81,35 @@ async def test_an_answer_that_is_not_json_is_not_waited_for() -> None:
 
 @pytest.mark.asyncio
 async def test_silence_and_what_is_not_offered() -> None:
-    with pytest.raises(Inconclusive, match=r"did not answer 'list' within 0\.2 s$"):
+    with pytest.raises(Inconclusive, match=r"did not answer 'list' within 0\.2 s; it has"):
         await asked()
     with pytest.raises(NotExercised, match="needs the upper tester's operation 'list'"):
         await asked({"ok": False, "offered": False})
+
+
+@pytest.mark.asyncio
+async def test_what_is_never_answered_is_not_waited_for_in_full_again() -> None:
+    """Of another operation neither, unless any has been answered in the run."""
+    configuration = Configuration(CONSUMER, timing={"response": 0.1}, max_wait=0.5)
+    operated = Operated()
+
+    async def asks(*lines: Any, operation: str = "list") -> str:
+        streams: Any = Streams(*lines)
+        upper = UpperTester(CONSUMER, configuration, {}, streams, operated)
+        try:
+            await upper(operation)
+        except Inconclusive as silent:
+            return str(silent)
+        finally:
+            await upper.close()
+        return ""
+
+    assert "within 0.5 s" in await asks()
+    assert "within 0.1 s" in await asks()
+    assert "within 0.1 s" in await asks(operation="get_value")
+    assert await asks({"ok": True}, operation="get_value") == ""
+    assert "within 0.5 s" in await asks(operation="set_value")
+    assert "flushed" not in await asks()
 
 
 @pytest.mark.asyncio

@@ -14,7 +14,7 @@ from conformance.connections import Connections, ended
 from conformance.definitions.keywords import equal, shown
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.running.patience import in_time
+from conformance.running.patience import SHARE, in_time
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.rpc_client.calls import Call, Waiting, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
@@ -275,13 +275,19 @@ class Caller(Connections):
     async def _ended(
         self, running: asyncio.Task[Answer], expected: str, own: float = 0.0
     ) -> Answer:
+        operated = self.session.instance.upper.operated
         seconds = own + 2 * self.session.instance.configuration.seconds("response")
+        seconds *= SHARE if operated.mute else 1
         self._once()
         try:
             with self.session.awaiting("the end of a call", seconds) as left:
                 return await in_time(asyncio.shield(running), left)
         except TimeoutError:
             self._once()
+            if not operated.answered:
+                # It may have ended, and what says so be held back.
+                operated.take("call", False)
+                raise Inconclusive(f"expected {expected}; no operation has been answered") from None
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
