@@ -13,7 +13,7 @@ the length of a body that it spells in its own way.
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import h11
@@ -112,8 +112,11 @@ def brief(value: Mapping[str, Any]) -> str:
 # To bytes
 
 
-def encode(value: Any) -> bytes:
-    """The bytes of a message in its decoded form. Raises ValueError where it cannot be one."""
+def encode(value: Any, spell: Callable[[str, str], str] = "{}: {}".format) -> bytes:
+    """The bytes of a message in its decoded form, with each header field spelt so.
+
+    Raises ValueError where it cannot be one.
+    """
     try:
         if "opcode" in value:
             return websocket.encode(value, content(value))
@@ -125,7 +128,7 @@ def encode(value: Any) -> bytes:
         body, headers = content(value), dict(value["headers"])
         if "content-length" in headers:
             headers["content-length"] = str(len(body))
-        lines = [first, *(f"{name}: {text}" for name, text in headers.items()), "", ""]
+        lines = [first, *(spell(name, text) for name, text in headers.items()), "", ""]
         chunked = headers.get("transfer-encoding", "").lower() == "chunked"
         return "\r\n".join(lines).encode("latin-1") + (chunks([body]) if chunked else body)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -1,6 +1,6 @@
 """What a robot makes of HTTP in all the spellings that a lab may use."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -63,14 +63,20 @@ async def _conversation(tester: LabTester, answers: Answers) -> Program:
     return await latest(tester)
 
 
+SPELLINGS: Mapping[str, Callable[[str, str], str]] = {
+    "lower": lambda name, text: f"{name.lower()}: {text}",
+    "upper": lambda name, text: f"{name.upper()}: {text}",
+    "spaces": lambda name, text: f"{name.title()}:{text} ",
+}
+
+
 @requirement("http.header-names")
-@pytest.mark.parametrize("spell", [str.lower, str.upper], ids=["lower", "upper"])
-async def test_header_names(iut: Iut, spell: Callable[[str], str]) -> None:
-    """Names of header fields may come in any case."""
+@pytest.mark.parametrize("spelling", ["lower", "upper", "spaces"])
+async def test_header_names(iut: Iut, spelling: str) -> None:
+    """Header fields may have their names in any case, and their values in any white space."""
 
     async def answers(asked: Exchange, value: Any) -> None:
-        spelt = {spell(name): text for name, text in value["headers"].items()}
-        await asked.answer({**value, "headers": spelt})
+        await asked.raw(encode(value, SPELLINGS[spelling]))
 
     await conversation(iut, answers)
 

@@ -1,5 +1,6 @@
 """Faults of the lab in HTTP, and in what it survives."""
 
+import re
 from typing import Any
 
 from conformance.codec import Frame
@@ -93,6 +94,17 @@ class OddHeadersUnread(Lab):
 
     async def take(self, frame: Frame, served: Served) -> bool:
         if b"cONTENT-lENGTH" in frame.raw:
+            self.respond(served, self.refusal(400))
+            return False
+        return await super().take(frame, served)
+
+
+@fault("one-space-before-values", violates="http.header-names", subtle=True)
+class OneSpaceBeforeValues(Lab):
+    """Reads the length of a body from the second character behind its colon on."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if re.search(rb"(?i)\ncontent-length:\S", frame.raw):
             self.respond(served, self.refusal(400))
             return False
         return await super().take(frame, served)

@@ -1,6 +1,7 @@
 """Faults of the robot in reading the answers of HTTP."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -146,6 +147,20 @@ class LowerCaseUnnamed(Robot):
     async def run(self, name: str, data: bytes) -> None:
         if self.named:
             await super().run(name, data)
+
+
+@fault("names-with-spaces", violates="http.header-names", subtle=True)
+class NamesWithSpaces(Robot):
+    """Takes all behind the colon and a space for the name of a program's file."""
+
+    async def ask(self, value: Any, patience: float) -> Frame | None:
+        answer = await super().ask(value, patience)
+        found = re.search(rb"\r\n(?i:filename):.([^\r]*)", answer.raw) if answer else None
+        self.read = found[1].decode() if found else ""
+        return answer
+
+    def name_of(self, headers: Mapping[str, str]) -> str:
+        return self.read
 
 
 class _NeedsLength(Caller):
