@@ -112,7 +112,12 @@ def brief(value: Mapping[str, Any]) -> str:
 # To bytes
 
 
-def encode(value: Any, spell: Callable[[str, str], str] = "{}: {}".format) -> bytes:
+def titled(name: str, text: str) -> str:
+    """A header field as most programs spell it: who knows no other spelling can talk, too."""
+    return f"{name.title()}: {text}"
+
+
+def encode(value: Any, spell: Callable[[str, str], str] = titled) -> bytes:
     """The bytes of a message in its decoded form, with each header field spelt so.
 
     Raises ValueError where it cannot be one.

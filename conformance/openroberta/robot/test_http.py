@@ -93,7 +93,7 @@ async def _in_chunks(iut: Iut, size: int) -> None:
         if asked.message.value["version"] == "1.0":
             raise NotExercised("this robot speaks HTTP/1.0, which has no chunks")
         top, _, body = encode(value).partition(b"\r\n\r\n")
-        lines = [line for line in top.split(b"\r\n") if b"content-length" not in line]
+        lines = [line for line in top.split(b"\r\n") if b"Content-Length" not in line]
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         coded = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", chunks(pieces)])
         await asked.raw(coded)

@@ -40,7 +40,7 @@ class LengthTooLong(Lab):
         data = encode(answer)
         if "Filename" in answer["headers"]:
             length = len(content(answer))
-            data = data.replace(b"length: %d\r" % length, b"length: %d\r" % (length + 1))
+            data = data.replace(b"Length: %d\r" % length, b"Length: %d\r" % (length + 1))
             served.write(data)
             served.stream.close()
         else:
@@ -77,12 +77,12 @@ class NoRest(Lab):
         return self.refusal(404)
 
 
-@fault("lower-case-headers-only", violates="http.header-names")
-class LowerCaseHeadersOnly(Lab):
-    """Does not find the length of a body unless it is spelt in lower or title case."""
+@fault("title-case-headers-only", violates="http.header-names")
+class TitleCaseHeadersOnly(Lab):
+    """Does not find the length of a body unless it is spelt Content-Length."""
 
     async def take(self, frame: Frame, served: Served) -> bool:
-        if b"CONTENT-LENGTH" in frame.raw:
+        if re.search(rb"(?i)\ncontent-length:", frame.raw) and b"Content-Length" not in frame.raw:
             self.respond(served, self.refusal(400))
             return False
         return await super().take(frame, served)

@@ -26,7 +26,7 @@ class _Raw(Caller):
 
 class _NoHost(_Raw):
     def altered(self, data: bytes) -> bytes:
-        return data.replace(b"host:", b"x-host:")
+        return data.replace(b"Host:", b"X-Host:")
 
 
 @fault("no-host", violates="http.messages")
@@ -78,8 +78,8 @@ class _Body(_Raw):
     def altered(self, data: bytes) -> bytes:
         head, _, body = data.partition(b"\r\n\r\n")
         changed = self.instead(body) if body else b""
-        length = b"content-length: %d" % len(body)
-        head = head.replace(length, b"content-length: %d" % len(changed))
+        length = b"Content-Length: %d" % len(body)
+        head = head.replace(length, b"Content-Length: %d" % len(changed))
         return head + b"\r\n\r\n" + changed
 
     def instead(self, body: bytes) -> bytes:
