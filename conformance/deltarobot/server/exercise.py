@@ -226,12 +226,18 @@ async def shows_curve(iut: Iut, session: Session, points: Sequence[Sequence[floa
     reverse = turned(points, shown)
     # Points that are lost are no matter of their numbers, and bytes in reverse are one of theirs.
     own = _FLOATS if reverse else _VALUES if len(shown) != len(points) else None
+    both = list(zip(points, shown, strict=False))
+    wrong = next((at for at, (one, other) in enumerate(both) if not same(one, other)), len(both))
     raise Violation(
-        f"a curve of {len(points)} points, {str(list(points))[:80]}",
-        f"{_REVERSE * reverse}{len(shown)} came, {str(shown)[:80]}",
+        f"a curve of {len(points)} points, from number {wrong + 1} on {_some(points[wrong:])}",
+        f"{_REVERSE * reverse}{len(shown)} came, from there on {_some(shown[wrong:])}",
         (await plain(iut)).about or own,
         came[-1].event,
     )
+
+
+def _some(points: Sequence[Sequence[float]]) -> str:
+    return str(list(points))[:80] if points else "none"
 
 
 async def comes_again(session: Session, name: str) -> None:
