@@ -198,7 +198,7 @@ class UpperTester:
                     self.operated.take(operation, False)
                     raise Inconclusive(
                         f"the upper tester did not answer '{operation}' within {limit:g} s"
-                        f"{self.instead or self._unflushed}"
+                        f"{self.instead or self.unflushed}"
                     )
                 await asyncio.wait({asked}, timeout=min(left, _AGAIN))
             raw = asked.result()
@@ -219,7 +219,7 @@ class UpperTester:
         return limit
 
     @property
-    def _unflushed(self) -> str:
+    def unflushed(self) -> str:
         """What may be the matter where no operation is ever answered."""
         if self.operated.answered:
             return ""

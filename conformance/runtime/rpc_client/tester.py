@@ -35,10 +35,9 @@ PROMPT = "conformance_prompt"
 class Caller(Connections):
     """A client that can be made to call."""
 
-    def __init__(self, session: Session, memory: dict[str, Any]) -> None:
-        """``memory`` is what tests have found out about the client in this run."""
+    def __init__(self, session: Session, iut: Iut) -> None:
         super().__init__(session)
-        self._memory = memory
+        self._iut, self._memory = iut, iut.memory
         self._running: list[asyncio.Task[Answer]] = []
         self._ids: Waiting = {}
         self._called: Counter[str] = Counter()
@@ -178,12 +177,26 @@ class Caller(Connections):
         """Whether anything does its operations, found out once in a run."""
         memory = self._memory
         if _OPERATED not in memory:
-            asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
-            await asyncio.wait({asking}, timeout=self.session.seconds("response"))
-            # It may be answered that it is not offered.
-            memory.setdefault(_OPERATED, asking.done())
-            await ended([asking])
+            memory.setdefault(_OPERATED, await self._notifies())
         return bool(memory[_OPERATED])
+
+    async def _notifies(self) -> bool:
+        """Whether an operation is answered that waits for nothing; also that it is not offered."""
+        asking = asyncio.create_task(self.session.operate("notify", method=PROMPT, params=[]))
+        await asyncio.wait({asking}, timeout=self.session.seconds("response"))
+        answered = asking.done()
+        await ended([asking])
+        return answered
+
+    async def _answers(self) -> bool:
+        """Whether any operation of another client is answered: the plainest call is one."""
+        async with calling(Iut(self._iut.testbed, "")) as other:
+            if await other._notifies():
+                return True
+            call = await other.call("method")
+            await call.respond(None, "result")
+            within = self.session.seconds("response")
+            return bool((await asyncio.wait({call.running}, timeout=within))[0])
 
     def _count(self, message: Message) -> None:
         """Take note of the id of a request. Raises Violation where it can have no response."""
@@ -284,10 +297,11 @@ class Caller(Connections):
                 return await in_time(asyncio.shield(running), left)
         except TimeoutError:
             self._once()
-            if not operated.answered:
+            if not operated.answered and not await self._iut.once("answers", self._answers):
                 # It may have ended, and what says so be held back.
                 operated.take("call", False)
-                raise Inconclusive(f"expected {expected}; no operation has been answered") from None
+                unflushed = self.session.instance.upper.unflushed
+                raise Inconclusive(f"expected {expected}{unflushed}") from None
             raise Violation(expected, f"it still waits after {seconds:g} s") from None
 
     async def succeeds(self, call: Call, result: Any, after: str = "its response") -> None:
@@ -365,7 +379,7 @@ def _outcome(running: asyncio.Task[Answer]) -> str:
 async def calling(iut: Iut) -> AsyncIterator[Caller]:
     """A session with a client whose calls are given up at its end."""
     async with connected(iut, "notify", method=PROMPT, params=[]) as session:
-        caller = Caller(session, iut.memory)
+        caller = Caller(session, iut)
         async with caller.accepting(iut):
             try:
                 yield caller
