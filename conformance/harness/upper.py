@@ -26,6 +26,7 @@ _SHOWN = 200  # characters of a line that is shown
 _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """How a line begins that is meant as an answer, in the order in which they are described."""
+_MUTE = 0.25  # of the time to react in, for one that has answered nothing when asked before
 _AGAIN = 0.25  # seconds between two looks at how long to wait
 _CLOSED = "the IUT closed its upper tester's stream"
 
@@ -213,10 +214,10 @@ class UpperTester:
 
     def _limit(self, operation: str) -> float:
         """The seconds that an operation is awaited; fewer where that has shown to be in vain."""
-        limit = self._configuration.max_wait
-        if self.operated.mute or operation in self.operated.unanswered:
-            return min(limit, self._configuration.seconds("response"))
-        return limit
+        limit, reacts = self._configuration.max_wait, self._configuration.seconds("response")
+        if self.operated.mute:
+            return min(limit, _MUTE * reacts)
+        return min(limit, reacts) if operation in self.operated.unanswered else limit
 
     @property
     def unflushed(self) -> str:
