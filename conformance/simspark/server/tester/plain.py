@@ -42,13 +42,18 @@ async def _of_names(iut: Iut) -> str:
     And whether that is the agent which is told so: where it was put is nobody once it has gone.
     """
     async with match(iut) as game:
-        watch, within = game.watch, game.watch.session.seconds("response")
+        watch = game.watch
         left, right = await game.placed()
+
+        async def goes(command: str) -> bool:
+            await watch.command(command)
+            return not await watch.never(right.free, watch.session.seconds("response"))
+
         await watch.command(f"(select {game.right})")
-        await watch.command("(repos)")
-        if await watch.never(right.free, within):
-            await watch.command(f"(repos {game.right})")
-            return "" if await watch.never(right.free, within) else "select.named"
+        if not await goes("(repos)"):
+            # It is selected where repos alone is for nobody, or is so by its name as well.
+            selected = await goes("(kill)") or not await goes(f"(repos {game.right})")
+            return "" if selected else "select.named"
         await game.put("Right", right)
         await game.left_goes(left, right)
     return ""
