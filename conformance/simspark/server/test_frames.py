@@ -188,10 +188,11 @@ async def test_lengths_of_more_than_a_byte(iut: Iut) -> None:
     """Texts of 255 to 65,536 bytes are taken in full, and what follows them is in step."""
     async with watching(iut) as watch:
         for goals, size in zip(itertools.count(1), (255, 256, 300, 32_768, 65_536), strict=False):
-            text = f"(score (left {goals})(right 0))".encode()
-            payload = text + b" " * (size - len(text))
-            data = size.to_bytes(4, "big") + payload
-            await _scores(watch, data, goals, 0, f"a message of {size} bytes")
+            # Its end counts as well: blanks there might be lost unseen.
+            end = f"(right {goals}))".encode()
+            text = f"(score (left {goals})".encode().ljust(size - len(end)) + end
+            data = size.to_bytes(4, "big") + text
+            await _scores(watch, data, goals, goals, f"a message of {size} bytes")
         await watch.obeys("long messages")
 
 

@@ -72,6 +72,17 @@ class LongLost(Decoder):
         return [frame for frame in super().feed(data) if len(frame.raw) <= ROOM]
 
 
+class LongCut(Decoder):
+    """Reads of a message only what there is room for."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        frames: list[Frame] = []
+        for frame in super().feed(data):
+            text = frame.raw[4:ROOM]
+            frames += Decoder().feed(len(text).to_bytes(4, "big") + text)
+        return frames
+
+
 class TwentyFourBits(SixteenBits):
     """Takes only the three lower bytes of a length for the length."""
 

@@ -37,6 +37,13 @@ class LongMessagesLost(Endpoint):
     Reader = decoders.LongLost
 
 
+@fault("long-messages-cut", violates="frame.length-prefix", subtle=True)
+class LongMessagesCut(Endpoint):
+    """Reads the first 16 kB of a message, and passes over the rest of it."""
+
+    Reader = decoders.LongCut
+
+
 @fault("sixteen-bits", violates="frame.length-prefix", subtle=True)
 class SixteenBits(Endpoint):
     """Takes only two bytes of a length that it reads for the length."""
