@@ -145,17 +145,29 @@ async def _plain(iut: Iut) -> Plain:
             return Plain("exercise.curve-structure")
         if len(points := curve.value["points"]) != len(_PLAIN):
             return Plain(_VALUES)
-        changed = set()
-        if upper.offers("progress"):
-            await upper("progress", **STATE)
-            left = session.left("response")
-            for what, name in MEANS.items():
-                latest = await _latest(session, name, STATE[what], left)
-                changed |= {name} if latest and not same(STATE[what], latest) else set()
+        changed = set(await _changed(session)) if upper.offers("progress") else set()
         if same(_PLAIN, points):
             return Plain("", frozenset(changed))
         floats = turned(_PLAIN, points) or changed == {*MEANS.values()}
         return Plain(_FLOATS if floats else _VALUES, frozenset(changed))
+
+
+async def _changed(session: Session) -> list[str]:
+    """The messages of progress that come with other numbers than are set, to the end of a while."""
+    await session.instance.upper("progress", **STATE)
+    wanted = {name: STATE[what] for what, name in MEANS.items()}
+    latest: dict[str, Any] = {}
+
+    def wrong() -> list[str]:
+        return [name for name in latest if not same(wanted[name], latest[name])]
+
+    left = session.left("response")
+    while len(latest) < len(wanted) or wrong():
+        message = await session.watch(*wanted, within=left)
+        if message is None:
+            break
+        latest[message.name] = [message.value[axis] for axis in "xyz"]
+    return wrong()
 
 
 async def seen(iut: Iut, session: Session, name: str, wanted: Sequence[Any]) -> None:
