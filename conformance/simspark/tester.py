@@ -83,9 +83,9 @@ async def asked(session: Session, operation: str) -> Answer:
 
     Raises Violation where the IUT has died meanwhile, or answers no more, as one does that hangs.
     """
-    mute, before = session.memory.setdefault("mute", set()), session.now
+    operated, before = session.instance.upper.operated, session.now
     answer = session.instance.upper(operation)
-    deadlines = 1 if operation in mute else 1 + int(LATE)
+    deadlines = 1 if operation in operated.unanswered else 1 + int(LATE)
     try:
         if not kept(session):
             return await answer
@@ -99,6 +99,6 @@ async def asked(session: Session, operation: str) -> Answer:
             not kept(session) or session.ended or waited < session.seconds("response")
         ):
             raise
-        mute.add(operation)
+        operated.take(operation, False)
         expected = f"it to answer the operation {operation!r}, as it did before"
         raise Violation(expected, f"no answer came for {waited:.0f} s") from none
