@@ -15,11 +15,12 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.harness.deadlines import Left
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.judging.judge import Finding
 from conformance.running.floods import ENOUGH
-from conformance.running.patience import Left, Names
+from conformance.running.patience import Names
 from conformance.running.testbed import Testbed
 from conformance.segmentation import Segmentation
 from conformance.session import Session

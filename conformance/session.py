@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.harness.deadlines import Left
 from conformance.harness.upper import Answer
-from conformance.running.patience import CLOSED, LESS_LATE, Left, Names
+from conformance.running.patience import CLOSED, LESS_LATE, Names
 from conformance.verdicts import Conclusion, Late, Violation
 from conformance.waiting import Wait, Waiting, Within
 from conformance.wire import IN_PIECES, Message

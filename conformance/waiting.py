@@ -9,19 +9,10 @@ from itertools import groupby, pairwise, takewhile
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.harness.deadlines import AGAIN, Left, counting, in_time
 from conformance.harness.instance import Instance
 from conformance.harness.links import Link
-from conformance.running.patience import (
-    AGAIN,
-    CLOSED,
-    LATE,
-    SHARE,
-    Left,
-    Names,
-    Patience,
-    counting,
-    in_time,
-)
+from conformance.running.patience import CLOSED, LATE, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
 from conformance.verdicts import Flooded, Violation
 from conformance.wire import Message, Wire

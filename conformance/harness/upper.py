@@ -18,6 +18,7 @@ from conformance.configuration import Configuration, expand
 from conformance.definitions.protocol import Role
 from conformance.harness import links
 from conformance.harness.children import Child, lent
+from conformance.harness.deadlines import Left, in_time
 from conformance.harness.links import Link
 from conformance.verdicts import Inconclusive, NotExercised
 
@@ -27,7 +28,6 @@ _WARNED = {"result", "warnings"}
 _MEANT = re.compile(rb'\s*\{\s*"id"\s*:\s*(\d{1,9})\s*,\s*"ok"\s*:')
 """How a line begins that is meant as an answer, in the order in which they are described."""
 _MUTE = 0.25  # of the time to react in, for one that has answered nothing when asked before
-_AGAIN = 0.25  # seconds between two looks at how long to wait
 _CLOSED = "the IUT closed its upper tester's stream"
 
 
@@ -166,14 +166,11 @@ class UpperTester:
             raise NotExercised(f"the hook {argv[0]!r} cannot be started: {error}") from error
         try:
             printed, complained = await links.pipe(stdout[0]), await links.pipe(stderr[0])
-            limit = self._limit(operation)
-            async with asyncio.timeout(limit):
-                out, err, code = await asyncio.gather(
-                    printed.read(), complained.read(), process.wait()
-                )
+            ended = asyncio.gather(printed.read(), complained.read(), process.wait())
+            out, err, code = await in_time(ended, self._left(operation))
         except TimeoutError:
-            self.operated.take(operation, False)
-            raise Inconclusive(f"the hook {argv[0]!r} did not end within {limit:g} s") from None
+            seconds = self._in_vain(operation)
+            raise Inconclusive(f"the hook {argv[0]!r} did not end within {seconds:g} s") from None
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -189,23 +186,14 @@ class UpperTester:
         return Answer(True, result)
 
     async def _line(self, link: Link, operation: str, arguments: Mapping[str, Any]) -> Answer:
-        began = time.monotonic()
-        asked = asyncio.ensure_future(self._asked(link, operation, arguments))
         try:
-            while not asked.done():
-                # Asked again and again, as others may be awaited in vain meanwhile.
-                limit = self._limit(operation)
-                if (left := began + limit - time.monotonic()) <= 0:
-                    self.operated.take(operation, False)
-                    raise Inconclusive(
-                        f"the upper tester did not answer '{operation}' within {limit:g} s"
-                        f"{self.instead or self.unflushed}"
-                    )
-                await asyncio.wait({asked}, timeout=min(left, _AGAIN))
-            raw = asked.result()
-        finally:
-            asked.cancel()
-            await asyncio.gather(asked, return_exceptions=True)
+            asked = self._asked(link, operation, arguments)
+            raw = await in_time(asked, self._left(operation))
+        except TimeoutError:
+            raise Inconclusive(
+                f"the upper tester did not answer '{operation}' within {self._in_vain(operation):g}"
+                f" s{self.instead or self.unflushed}"
+            ) from None
         self.operated.take(operation, True)
         if not raw["ok"] and raw.get("offered") is False:
             raise self._needed(operation)
@@ -218,6 +206,17 @@ class UpperTester:
         if self.operated.mute:
             return min(limit, _MUTE * reacts)
         return min(limit, reacts) if operation in self.operated.unanswered else limit
+
+    def _left(self, operation: str) -> Left:
+        """Counts them down from now on: others may be awaited in vain meanwhile."""
+        began = time.monotonic()
+        return lambda: began + self._limit(operation) - time.monotonic()
+
+    def _in_vain(self, operation: str) -> float:
+        """Take note that it was not answered; the seconds for which it was awaited."""
+        limit = self._limit(operation)
+        self.operated.take(operation, False)
+        return limit
 
     @property
     def unflushed(self) -> str:

@@ -10,10 +10,10 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
 
+from conformance.harness.deadlines import Left
 from conformance.running.floods import Floods
 from conformance.running.machine import Crowding
 
@@ -26,38 +26,10 @@ PLENTY = 10.0  # times as long as something has taken at most: what it surely ne
 REACTIONS = ("startup", "response", "program")
 """The declared timings within which something is awaited; others are periods of the IUT's own."""
 BUSY = 2.0  # times as long as alone: what a machine that others use may take without a word
-AGAIN = 0.25  # seconds between two looks at how long to wait
 TARDY = 0.1  # seconds by which the suite may be late, as all that it does takes some time
 LONGEST = 5.0  # times as long as declared that anything is waited for
 
-T = TypeVar("T")
 Names = tuple[str, ...]
-
-Left = Callable[[], float]
-"""The seconds that are left of a time in which something is awaited, asked again and again."""
-
-
-def counting(within: float | Left) -> Left:
-    """Counts down a window from now on, to which nothing is added unless it counts down already."""
-    if callable(within):
-        return within
-    until = time.monotonic() + within
-    return lambda: until - time.monotonic()
-
-
-async def in_time(awaited: Awaitable[T], left: Left) -> T:
-    """What comes of something. Raises TimeoutError, and gives it up, once no time is left."""
-    running = asyncio.ensure_future(awaited)
-    try:
-        while not running.done():
-            if (seconds := left()) <= 0:
-                raise TimeoutError
-            await asyncio.wait({running}, timeout=min(seconds, AGAIN))
-        return running.result()
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
 
 CLOSED = "the end of the stream"  # stands among the names of messages for what is no message
 

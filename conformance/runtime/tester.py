@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conformance.connections import ended
+from conformance.harness.deadlines import Left, in_time
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.running.patience import LATE, Left, in_time
+from conformance.running.patience import LATE
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Unreachable
 from conformance.waiting import Within

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from conformance import generation, mutex
 from conformance.definitions import locate, protocols
 from conformance.harness import memory
+from conformance.harness.deadlines import counting
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.running.patience import counting
 from conformance.runtime.memory import strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
 from conformance.runtime.memory.declared import LayoutError, declared

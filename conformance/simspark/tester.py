@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Collection
 from math import inf
 from typing import Any
 
+from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.judging.judge import Finding
-from conformance.running.patience import LATE, in_time
+from conformance.running.patience import LATE
 from conformance.session import Session
 from conformance.simspark.sexp import read
 from conformance.verdicts import Inconclusive, Violation

@@ -8,8 +8,8 @@ from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
 from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
+from conformance.harness.deadlines import Left
 from conformance.iut import Iut
-from conformance.running.patience import Left
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violation
 from conformance.wire import Message

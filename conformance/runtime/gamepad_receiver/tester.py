@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from conformance.harness import memory
+from conformance.harness.deadlines import Left
 from conformance.iut import Iut
-from conformance.running.patience import SHARE, Left
+from conformance.running.patience import SHARE
 from conformance.runtime.memory.buffer import Buffer, Image, bytes_of
 from conformance.runtime.memory.tester import ROBOT, Tester
 from conformance.runtime.shapes import notification

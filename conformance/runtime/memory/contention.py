@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.connections import ended
+from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
-from conformance.running.patience import in_time
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.runtime.tester import patience

@@ -6,8 +6,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
+from conformance.harness.deadlines import counting, in_time
 from conformance.harness.upper import Answer
-from conformance.running.patience import LATE, counting, in_time
+from conformance.running.patience import LATE
 from conformance.runtime.memory.buffer import Buffer, Image
 from conformance.runtime.memory.operations import Operation
 from conformance.runtime.memory.tester import Tester

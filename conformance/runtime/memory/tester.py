@@ -11,11 +11,11 @@ from typing import Any
 
 from conformance.definitions import locate
 from conformance.harness import memory
+from conformance.harness.deadlines import counting, in_time
 from conformance.harness.memory import Locked, NoObject, SharedObject
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.mutex import BrokenMutex
-from conformance.running.patience import counting, in_time
 from conformance.runtime.memory import catalog, lists
 from conformance.runtime.memory.bits import observed
 from conformance.runtime.memory.buffer import RELEASED, Buffer

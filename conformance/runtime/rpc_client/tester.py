@@ -12,9 +12,10 @@ from typing import Any
 
 from conformance.connections import Connections, ended
 from conformance.definitions.keywords import equal, shown
+from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
 from conformance.iut import Iut
-from conformance.running.patience import SHARE, in_time
+from conformance.running.patience import SHARE
 from conformance.runtime.codec import IDS, is_request
 from conformance.runtime.rpc_client.calls import Call, Waiting, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.definitions.keywords import equal, shown
-from conformance.running.patience import Left, counting
+from conformance.harness.deadlines import Left, counting
 from conformance.runtime.shapes import UPDATE, mark
 from conformance.runtime.tester import done
 from conformance.session import Session

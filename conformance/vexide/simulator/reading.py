@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.cases import check
-from conformance.running.patience import SHARE, Left
+from conformance.harness.deadlines import Left
+from conformance.running.patience import SHARE
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.tester import received

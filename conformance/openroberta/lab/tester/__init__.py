@@ -5,12 +5,12 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
+from conformance.harness.deadlines import counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
-from conformance.running.patience import counting
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Unreachable, Violation

@@ -7,12 +7,12 @@ from typing import Any
 
 from wsproto.utilities import generate_accept_token
 
+from conformance.harness.deadlines import Left, counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta.codec import UPGRADE, response
 from conformance.openroberta.naming import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
-from conformance.running.patience import Left, counting
 from conformance.session import Session
 from conformance.verdicts import (
     Conclusion,

@@ -8,9 +8,9 @@ from math import hypot, inf
 from typing import Any
 
 from conformance.cases import check
+from conformance.harness.deadlines import Left
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.running.patience import Left
 from conformance.segmentation import Segmentation
 from conformance.session import Session
 from conformance.simspark.codec import encode
