@@ -145,21 +145,21 @@ async def _plain(iut: Iut) -> Plain:
             return Plain("exercise.curve-structure")
         if len(points := curve.value["points"]) != len(_PLAIN):
             return Plain(_VALUES)
-        changed = set(await _changed(session)) if upper.offers("progress") else set()
+        changed = await _changed(session) if upper.offers("progress") else frozenset()
         if same(_PLAIN, points):
-            return Plain("", frozenset(changed))
+            return Plain("", changed)
         floats = turned(_PLAIN, points) or changed == {*MEANS.values()}
-        return Plain(_FLOATS if floats else _VALUES, frozenset(changed))
+        return Plain(_FLOATS if floats else _VALUES, changed)
 
 
-async def _changed(session: Session) -> list[str]:
+async def _changed(session: Session) -> frozenset[str]:
     """The messages of progress that come with other numbers than are set, to the end of a while."""
     await session.instance.upper("progress", **STATE)
     wanted = {name: STATE[what] for what, name in MEANS.items()}
     latest: dict[str, Any] = {}
 
-    def wrong() -> list[str]:
-        return [name for name in latest if not same(wanted[name], latest[name])]
+    def wrong() -> frozenset[str]:
+        return frozenset(name for name in latest if not same(wanted[name], latest[name]))
 
     left = session.left("response")
     while len(latest) < len(wanted) or wrong():

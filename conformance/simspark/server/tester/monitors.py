@@ -368,7 +368,6 @@ async def watching(
             yield watch
         except Violation as lost:
             if lost.event is None:
-                await iut.lay(
-                    lost, (KEEPS_SENDING, TOLD) if session.number > 1 else (KEEPS_SENDING,)
-                )
+                later = [TOLD] if session.number > 1 else []
+                await iut.lay(lost, [KEEPS_SENDING, *later])
             raise

@@ -1,6 +1,5 @@
 """The plainest exchange: monitors command, and are told of it; then a trainer names agents."""
 
-from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.simspark.server.tester.commands import executes_at_once, in_order
 from conformance.simspark.server.tester.match import match
@@ -17,8 +16,8 @@ from conformance.verdicts import Violation
 
 async def basis(iut: Iut) -> str:
     """What a server violates in it; else empty. Raises the Violation as well."""
-    async with iut.instance() as instance, watching(iut, instance) as watch:
-        violated = await _of_one(iut, instance, watch) or await _of_a_later(iut, instance, watch)
+    async with watching(iut) as watch:
+        violated = await _of_one(iut, watch) or await _of_a_later(iut, watch)
         if violated:
             return violated
         try:
@@ -59,7 +58,7 @@ async def _of_names(iut: Iut) -> str:
     return ""
 
 
-async def _of_one(iut: Iut, instance: Instance, watch: Watch) -> str:
+async def _of_one(iut: Iut, watch: Watch) -> str:
     """Whether further commands of a monitor have an effect, as the first ones of others have."""
     try:
         await executes_at_once(watch)
@@ -70,17 +69,17 @@ async def _of_one(iut: Iut, instance: Instance, watch: Watch) -> str:
         if not await watch.session.watch(*STATES, within=watch.session.left("response")):
             return KEEPS_SENDING
         # It let the game begin before: a later monitor has commanded nothing yet.
-        async with watching(iut, instance, begins=False) as later:
+        async with watching(iut, watch.session.instance, begins=False) as later:
             await later.settle()
         return COMMANDS
     return ""
 
 
-async def _of_a_later(iut: Iut, instance: Instance, watch: Watch) -> str:
+async def _of_a_later(iut: Iut, watch: Watch) -> str:
     """Whether the first command of a later monitor has an effect, of which that one is told."""
     before = watch.view.value("score_left")
     try:
-        async with watching(iut, instance, begins=False) as later:
+        async with watching(iut, watch.session.instance, begins=False) as later:
             await later.settle()
     except Violation:
         quiet = watch.session.seconds("quiet")
