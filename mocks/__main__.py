@@ -31,8 +31,11 @@ def main(argv: list[str]) -> int:
     words = argv[1:] if shown else argv
     program = "conformance mock" if shown else PROGRAM
     if not words or words[0].startswith("-"):
+        # A mock that plays needs no schemas, which take their time.
+        from conformance.definitions import protocols
+
         print(f"usage: {program} PROTOCOL/ROLE [--help | options]")
-        print(f"roles: {', '.join(deviations.roles())}")
+        print(f"roles: {', '.join(protocols.roles())}")
         return 0 if words[:1] in (["-h"], ["--help"]) else USAGE
     try:
         return _run(program, words[0], ["--judge", *words[1:]] if shown else words[1:])

@@ -160,13 +160,6 @@ def _chosen(role: str, kind: str, names: Iterable[str]) -> list[type[Any]]:
     return [peers[name] for name in wanted]
 
 
-def roles() -> list[str]:
-    """Every role of every protocol."""
-    from conformance.definitions import protocols
-
-    return protocols.roles()
-
-
 def role_module(role: str) -> ModuleType:
     """The module of a role. Raises UnknownName."""
     name = _module_name(role)
