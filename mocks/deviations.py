@@ -172,7 +172,9 @@ def role_module(role: str) -> ModuleType:
         if hasattr(module, "PEER"):
             return module
         raise UnknownName(f"{module.__file__}: PEER is missing, the class that plays {role}")
-    raise UnknownName(f"no mock plays {role!r}{_hint(role, roles())}")
+    from conformance.definitions import protocols
+
+    raise UnknownName(f"no mock plays {role!r}{_hint(role, protocols.roles())}")
 
 
 def _hint(name: str, known: list[str]) -> str:
