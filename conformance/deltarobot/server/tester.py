@@ -38,10 +38,10 @@ class ServerTester(Tester):
 
     async def served(self, session: Session) -> bool:
         """Whether a ping or exercise data come, by themselves or because an exercise begins."""
-        within: Within = session.left("ping", "response")
         upper = session.instance.upper
-        if "ping" not in session.instance.configuration.timing and upper.offers("exercise"):
-            within = "quiet"
+        # Who is not known to ping shows it by an exercise only.
+        idle = upper.offers("exercise") and not _pings(session)
+        within: Within = "quiet" if idle else session.left("ping", "response")
         await drained(session, 0)
         if await session.watch(*self.signs, within=within):
             return True
@@ -131,6 +131,13 @@ class ServerTester(Tester):
 
 
 TESTER = ServerTester()
+
+
+def _pings(session: Session) -> bool:
+    """Whether it is to ping, and does where it has been seen in an ordinary session."""
+    ordinary, _ = session.memory.get("ordinary", (None, None))
+    declared = "ping" in session.instance.configuration.timing
+    return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))
 
 
 def _last_word(session: Session) -> str | None:
