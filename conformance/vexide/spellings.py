@@ -28,6 +28,8 @@ UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
     # Some readers take names regardless of case: the version is the same either way.
     "similar": {"Version": 1, "versions": [2]},
     "unicode": {"ünïcode": "😀", "": []},
+    # Who counts braces, to see where a message ends, counts these.
+    "braces": {"x-text": "]}}{["},
     "long": {"x-long": "a" * 1000},
 }
 """Fields that no message has."""

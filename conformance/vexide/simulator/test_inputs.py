@@ -140,7 +140,7 @@ async def test_battery_is_emptied(iut: Iut) -> None:
 @requirement("sdcard.mounted")
 @pytest.mark.parametrize(
     "name",
-    ["card", "card with späces", "second", LONG_PATH],
+    ["card", "Card with späces, 100%25.d", "second", LONG_PATH],
     ids=["card", "späces", "second", "long"],
 )
 async def test_card_is_mounted(iut: Iut, name: str) -> None:
@@ -345,6 +345,8 @@ async def test_each_input(iut: Iut) -> None:
     """Each axis and each button of the latest Raw state is seen by its own name, and no other."""
     await require_form(iut, raw())
     moves: list[dict[str, int]] = [{"axis2": 31, "axis3": -64, "axis4": 97}]
+    # Not far from the middle, and with more than one button pressed.
+    moves += [{"axis2": 1, "axis4": -3, "button_l1": True, "button_up": True, "button_b": True}]
     moves += (dict.fromkeys(("axis2", "axis3", "axis4"), end) for end in (127, -127))
     moves += ({f"button_{name}": True} for name in BUTTONS if name != "all")
     async with opened(iut, program="probe") as session:

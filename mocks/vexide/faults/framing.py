@@ -215,6 +215,15 @@ class FullBuffer(Hanging):
         super().receive(data)
 
 
+@fault("braces-counted-in-texts", violates="handshake.unknown-fields", subtle=True)
+class BracesCountedInTexts(Session):
+    """Waits for as many closing braces as have been opened, those within texts among them."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.raw.count(b"{") == frame.raw.count(b"}"):
+            super().take(frame)
+
+
 @fault("first-version-in-the-text", violates="handshake.unknown-fields", subtle=True)
 class FirstVersionInTheText(Session):
     """Takes the first version in the text of a Handshake for its own, whatever it belongs to."""

@@ -87,6 +87,21 @@ class SerialInPieces(Simulator):
             super().send({"Serial": {**fields, "data": base64.b64encode(piece).decode()}})
 
 
+@variant("serial-held-while-disabled", of="serial.bytes-exact")
+class SerialHeldWhileDisabled(Simulator):
+    """Flushes what the program has written to serial channels while the robot is enabled only."""
+
+    def report(self) -> None:
+        robot = self.robot
+        held = [event for event in robot.events if name_of(event) == "Serial"]
+        if robot.competition["enabled"]:
+            held.clear()
+        for event in held:
+            robot.events.remove(event)
+        super().report()
+        robot.events.extend(held)
+
+
 @variant("probe-repeats", of="serial.bytes-exact")
 class ProbeRepeats(Simulator):
     """Runs a probe that writes all that it sees again and again, its last line in two events."""

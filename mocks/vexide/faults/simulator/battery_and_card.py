@@ -1,6 +1,7 @@
 """Faults of the simulator in battery and SD card."""
 
 import asyncio
+import urllib.parse
 from typing import Any
 
 from mocks.deviations import fault
@@ -168,6 +169,15 @@ class CardPathCut(Simulator):
     def mount(self, content: dict[str, Any]) -> None:
         root = content["root"]
         super().mount({"root": root and root[:127]})
+
+
+@fault("card-path-as-a-url", violates="sdcard.mounted", subtle=True)
+class CardPathAsAUrl(Simulator):
+    """Takes what stands behind a percent sign in the path of a card for the code of a character."""
+
+    def mount(self, content: dict[str, Any]) -> None:
+        root = content["root"]
+        super().mount({**content, "root": root and urllib.parse.unquote(root)})
 
 
 @fault("card-in-memory", violates="sdcard.mounted", subtle=True)

@@ -100,6 +100,30 @@ class AxesClipped(Simulator):
         super().control((kind, state))
 
 
+@fault("dead-zone", violates="controller.raw-replaces-uuid", subtle=True)
+class DeadZone(Simulator):
+    """Takes an axis that is hardly moved for one at rest."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "Raw":
+            axes = {n: v for n, v in state.items() if n.startswith("axis") and abs(v) < 5}
+            state = {**state, **dict.fromkeys(axes, 0)}
+        super().control((kind, state))
+
+
+@fault("one-button-at-a-time", violates="controller.raw-replaces-uuid", subtle=True)
+class OneButtonAtATime(Simulator):
+    """Knows of the first button only of those that are pressed together."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "Raw":
+            pressed = [n for n, v in state.items() if n.startswith("button") and v is True]
+            state = {**state, **dict.fromkeys(pressed[1:], False)}
+        super().control((kind, state))
+
+
 @fault("one-button-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class OneButtonUnseen(Simulator):
     """Does not show the program that the button sel is pressed."""
