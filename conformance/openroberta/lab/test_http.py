@@ -100,16 +100,17 @@ async def test_closing(iut: Iut) -> None:
     """A robot that closes each connection after its answer gets that answer, and its end."""
     async with playing(iut) as tester:
         robot = tester.robot()
-        for version in ("1.0", "1.1"):
+        for version, asks in (("1.0", "close"), ("1.1", "close"), ("1.1", "Close")):
             told = robot.object("register", "battery")
-            value = request("POST", naming.PUSHCMD, {"Connection": "close"}, told)
+            value = request("POST", naming.PUSHCMD, {"Connection": asks}, told)
             session = await tester.connection()
             await session.send({**value, "version": version})
             ended = await session.until_closed("response")
             if not (ended or session.received):
                 expected = "a register without its battery to be refused"
                 raise Violation(expected, "it is held", "refuses.battery")
-            check(ended, "the connection to be closed, as was asked", "it stays open")
+            expected = f"the connection to be closed, as was asked by Connection: {asks}"
+            check(ended, expected, "it stays open")
         await served(tester, tester.robot(), "connections that were closed")
 
 
@@ -161,6 +162,30 @@ async def test_chunked_request(iut: Iut) -> None:
         if await tester.offers("pair"):
             await tester.user("pair", token=robot.token)
             await session.expect("Repeat", within="response")
+
+
+@requirement("robustness.expectations")
+async def test_expectation(iut: Iut) -> None:
+    """A robot that holds its data object back until the lab wants it is told to go on."""
+    async with playing(iut) as tester:
+        told = tester.robot().object("register", "token")
+        value = request("POST", naming.PUSHCMD, {"Expect": "100-continue"}, told)
+        head, line, body = encode(value).partition(b"\r\n\r\n")
+        session = await tester.connection()
+        await session.send_bytes(head + line)
+
+        async def answers() -> bool:
+            return session.size > 0 or session.ended
+
+        prompted = await session.shows(answers, "what an expectation brings", "response")
+        if session.received or session.ended:
+            return  # it is refused as it is
+        await session.send_bytes(body)
+        message = await session.expect(requirement="refuses.token")
+        if message.value["version"] == "1.0":
+            raise NotExercised("it answers by HTTP/1.0, which knows no expectations")
+        expected = "100 Continue, or an answer, before the body is sent that was announced"
+        check(prompted, expected, "nothing came until it was", message.event)
 
 
 @requirement("robustness.other-methods")

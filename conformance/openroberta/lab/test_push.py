@@ -93,7 +93,7 @@ async def test_commands(iut: Iut) -> None:
 NAMED = (
     ("7.900", "Robi", False),
     ("0.1", 'Gr\u00f6\u00dfe "2" \\', False),
-    ("8.25", "the B\u00e4r of the second table from the left", True),
+    ("8.25", "the B\u00e4r \U0001f43b of the second table from the left", True),
     ("6.5", "C3", False),
 )
 """Voltages and names, and whether what is beyond ASCII is written as escapes, or as it is."""

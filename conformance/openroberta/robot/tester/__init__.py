@@ -27,7 +27,7 @@ PATIENT = ("startup", "response")
 """The same of a robot that may begin anew."""
 SILENT = "run.silent"
 """What a robot violates that pushes while its program runs: what it asks next is not told apart."""
-_ENDS = ("/download", "/pushcmd")  # of the paths for programs, and for everything else
+_PARTS = ("/download", "/pushcmd")  # of the paths for programs, and for everything else
 _MOST = 1000  # connections that are followed
 _LONG = 3600.0  # seconds; a session ends before
 _FILE = b"PK\x05\x06" + bytes(18)  # an empty archive
@@ -173,8 +173,8 @@ class LabTester:
 
     def _strayed(self, names: tuple[str, ...], start: int) -> Exchange | None:
         """What was asked at a wrong path instead, if it evidently was."""
-        ends = _ENDS[0] if "DownloadRequest" in names else _ENDS[1]
-        return next((other for other in self.others[start:] if other.strays_to(ends)), None)
+        part = _PARTS[0] if "DownloadRequest" in names else _PARTS[1]
+        return next((other for other in self.others[start:] if other.strays_to(part)), None)
 
     async def watch(self, *names: str, within: float | Left) -> Exchange | None:
         """The next request that a test answers, with one of these names, within a window."""
@@ -357,7 +357,7 @@ class LabTester:
             self.asked.append(asked)
         else:
             self.others.append(asked)
-            self._astray = self._astray or (asked.at if asked.strays_to(*_ENDS) else None)
+            self._astray = self._astray or (asked.at if asked.strays_to(*_PARTS) else None)
         self._news.set()
         match asked.name:
             case "TlsHello":

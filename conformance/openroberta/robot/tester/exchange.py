@@ -66,12 +66,15 @@ class Exchange:
         said = asked["headers"].get("connection", "").lower()
         return "close" in said or (asked["version"] == "1.0" and "keep" not in said)
 
-    def strays_to(self, *ends: str) -> bool:
-        """Whether it is asked at a wrong path with one of these ends, and not to look only."""
+    def strays_to(self, *parts: str) -> bool:
+        """Whether it is asked at a wrong path, and not to look only.
+
+        It is where the path has one of these parts, or what comes there is a robot's data object.
+        """
         asked = self.message.value
         if self.name != "Request" or asked["method"] in naming.LOOKING:
             return False
-        return bool(asked["path"].rstrip("/").lower().endswith(ends))
+        return "cmd" in self.data or any(part in asked["path"].lower() for part in parts)
 
     def follows(self, before: "Exchange") -> bool:
         """Whether it is asked as the answer before was lost; then that is given again.

@@ -257,6 +257,15 @@ class BodiesInLatin1(Lab):
         return await super().push(json.loads(read), served)
 
 
+@fault("pairs-of-escapes-lost", violates="push.seen", subtle=True)
+class PairsOfEscapesLost(Lab):
+    """Makes two letters of one that JSON writes as a pair of escapes."""
+
+    def told(self, robot: KnownRobot, data: Mapping[str, Any]) -> None:
+        letters = ("??" if ord(letter) > 0xFFFF else letter for letter in data["brickname"])
+        super().told(robot, {**data, "brickname": "".join(letters)})
+
+
 @fault("battery-of-the-latest", violates="push.seen", subtle=True)
 class BatteryOfTheLatest(_Mistaking):
     """Shows the battery of the robot that was linked last."""

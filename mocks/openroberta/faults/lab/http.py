@@ -126,6 +126,30 @@ class OldClientsWait(Lab):
         return value["version"] == "1.0" or super().keeps(value)
 
 
+@fault("close-in-lower-case-only", violates="http.persistence", subtle=True)
+class CloseInLowerCaseOnly(Lab):
+    """Keeps a connection open whose robot asked for its end in other letters than close."""
+
+    def keeps(self, value: Any) -> bool:
+        asked = value["headers"].get("connection", "")
+        return super().keeps(value) or asked.lower() == "close" != asked
+
+
+class _Unprompting(Served):
+    """Waits for a body, and does not say so."""
+
+    def frames(self, data: bytes) -> list[Frame]:
+        return self._decoder.feed(data)
+
+
+@fault("expectations-unmet", violates="robustness.expectations")
+class ExpectationsUnmet(Lab):
+    """Waits for the body of a request that waits for 100 Continue."""
+
+    def served(self, stream: Stream) -> Served:
+        return _Unprompting(stream)
+
+
 @fault("third-request-unanswered", violates="http.persistence", subtle=True)
 class ThirdRequestUnanswered(Lab):
     """Answers two requests of a connection, and keeps it open."""

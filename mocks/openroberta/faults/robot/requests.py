@@ -160,6 +160,14 @@ class PushesWithASlash(Robot):
         return super().post(f"{path}/" if pushes else path, data)
 
 
+@fault("token-behind-paths", violates="http.paths", subtle=True)
+class TokenBehindPaths(Robot):
+    """Has its token in the path, as services like it often do."""
+
+    def post(self, path: str, data: dict[str, Any]) -> Any:
+        return super().post(f"{path}/{data['token']}", data)
+
+
 @fault("no-content-type", violates="robustness.content-type")
 class NoContentType(Robot):
     """Does not say that it sends JSON."""
