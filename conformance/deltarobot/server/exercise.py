@@ -7,7 +7,7 @@ from typing import Any
 from conformance.deltarobot.floats import same, turned
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import CURRENT, DESIRED, POSITION, curve
-from conformance.deltarobot.server.tester import EXERCISE, TESTER, drained
+from conformance.deltarobot.server.tester import EXERCISE, drained, is_served
 from conformance.harness.deadlines import Left
 from conformance.iut import Iut
 from conformance.session import Session
@@ -43,16 +43,16 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     Raises NotExercised where that is not possible, Violation of exercise.curve-first where nothing
     of it comes.
     """
-    present, first = _served(session), None
+    present, first = is_served(session), None
     await do(session, "exercise", curve=[list(point) for point in curve])
     began, left = session.now, session.left("exercise", "response")
     if not present:
         # Too short a time asks for it once more only.
         soon = max(session.pace(_BEGINNING, left()), session.seconds("quiet"))
         first = await _first(session, session.left(soon))
-    if first is None and (present or not _served(session)):
+    if first is None and (present or not is_served(session)):
         first = await _first(session, left)
-    if first is None and not present and _served(session) and not session.ended:
+    if first is None and not present and is_served(session) and not session.ended:
         # It may not have had our handshake by then: what a late client is sent is open.
         await do(session, "exercise", curve=[list(point) for point in curve])
         began = session.now
@@ -60,14 +60,10 @@ async def begin(session: Session, curve: Sequence[Sequence[float]] = SQUARE) -> 
     if first is not None:
         session.took(_BEGINNING, session.now - began)
         return first
-    if session.ended and not _served(session):
+    if session.ended and not is_served(session):
         await session.unharmed("the beginning of an exercise")
         raise Inconclusive("the server closed the connection before it served anything")
     raise Violation("the exercise to show", "no message about it came", "exercise.curve-first")
-
-
-def _served(session: Session) -> bool:
-    return any(message.name in TESTER.signs for message in session.received)
 
 
 async def present(session: Session) -> None:

@@ -124,7 +124,7 @@ class ServerTester(Tester):
                 return not (process and process.gone)
         return False
 
-    async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:
+    async def nextis_served(self, iut: Iut, session: Session, after: str) -> None:
         await session.close()
         try:
             async with following(iut, session.instance, after) as another:
@@ -244,11 +244,12 @@ async def _following(
 
 async def _turned_away(session: Session) -> bool:
     """Whether a server ends a session that is not its first before it serves that."""
-    await session.turned_away(lambda: bool(_refusal(session)) or _is_served(session))
+    await session.turned_away(lambda: bool(_refusal(session)) or is_served(session))
     return bool(_refusal(session))
 
 
-def _is_served(session: Session) -> bool:
+def is_served(session: Session) -> bool:
+    """Whether the server has shown in this session that it serves it."""
     return any(message.name in TESTER.signs for message in session.received)
 
 
@@ -256,6 +257,6 @@ def _refusal(session: Session) -> str:
     """How a server has ended a session that is not its first and that it never served; or empty."""
     reason = _last_word(session)
     ended = session.ended or reason is not None
-    if session.number == 1 or not ended or _is_served(session):
+    if session.number == 1 or not ended or is_served(session):
         return ""
     return "the server ended the session" + (f", saying {reason!r}" if reason else "")

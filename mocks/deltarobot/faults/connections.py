@@ -3,7 +3,7 @@
 import os
 from typing import Any, ClassVar
 
-from conformance.codec import Frame
+from conformance.codec import Decoder, Frame
 from conformance.deltarobot.codec import UNKNOWN, message
 from mocks.deltarobot.client import Client
 from mocks.deltarobot.exercise import State, Vector
@@ -223,6 +223,44 @@ class LaterNoCurve(Server):
     def send_curve(self, curve: list[Vector]) -> None:
         if self.number == 1:
             super().send_curve(curve)
+
+
+@fault("curve-for-one-client", violates="exercise.curve-first", subtle=True)
+class CurveForOneClient(Server):
+    """Sends the curve of an exercise to one of the clients that are there, its progress to all."""
+
+    there: ClassVar[list[Server]] = []
+
+    def welcome(self) -> None:
+        self.there.append(self)
+        super().welcome()
+
+    def closed(self) -> None:
+        if self in self.there:
+            self.there.remove(self)
+        super().closed()
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        if self.there[0] is self:
+            super().send_curve(curve)
+
+
+@fault("one-buffer-for-all", violates="frame.segmentation", subtle=True)
+class OneBufferForAll(Server):
+    """Puts together what comes from all clients that are there at the same time."""
+
+    there: ClassVar[set[Server]] = set()
+    buffer: ClassVar[list[Decoder]] = []
+
+    def make_decoder(self) -> Decoder:
+        if not self.there:
+            self.buffer[:] = [self.Reader()]
+        self.there.add(self)
+        return self.buffer[0]
+
+    def closed(self) -> None:
+        self.there.discard(self)
+        super().closed()
 
 
 @fault("later-no-progress", violates="progress.continuous", subtle=True)
