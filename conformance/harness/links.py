@@ -17,7 +17,7 @@ from conformance.exits import WrongUsage
 from conformance.harness import unread
 
 CHUNK = 256 * 1024
-_NARROW, _SEGMENT = 4096, 128  # bytes received ahead, and in a segment, where few are to be
+_NARROW, _SEGMENT = 1024, 128  # bytes received ahead, and in a segment, where few are to be
 _TABLES = {False: ("tcp", "tcp6"), True: ("udp", "udp6")}  # below /proc/net, by datagrams or not
 _LISTENS = "0A"  # the state of a socket that listens, as the tables of TCP have it
 _AT_ONCE = struct.pack("ii", 1, 0)  # linger: not at all, which makes the end a reset

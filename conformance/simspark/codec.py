@@ -25,6 +25,8 @@ TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
 
 _TOO_MANY = "the length counts {} bytes too many: the text has ended before"
 _TOO_FEW = "the length counts too few bytes: the text goes on behind it"
+_CUT = "the length counts too many bytes: {} are there of the text, and then the next message, {}"
+_NEXT = re.compile(rb"\0[\0-\xff]{3}\(")  # a message begins, of less than 16 MiB
 _PREFIX, _TEXT, _ASCII = "frame.length-prefix", "text.s-expressions", "text.ascii"
 
 ENVIRONMENT_KEYS = frozenset(
@@ -174,6 +176,9 @@ def _frame(raw: bytes, following: bytes) -> Frame:
     except SexpError as error:
         if following == b")":
             return Frame(raw, error=_TOO_FEW, requirement=_PREFIX)
+        if cut := _NEXT.search(payload):
+            why = _CUT.format(cut.start(), _shown(payload, cut.start()))
+            return Frame(raw, error=why, requirement=_PREFIX)
         requirement = _TEXT if error.ascii else _ASCII
         return Frame(
             raw,

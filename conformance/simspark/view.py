@@ -45,6 +45,11 @@ class View:
         """A number of the game state; None where it is not known."""
         return number(self.state.get(key))
 
+    @property
+    def clock(self) -> float:
+        """The time of the game; 0 where it is not known."""
+        return self.value("time") or 0.0
+
     def parameter(self, name: str, otherwise: float) -> float:
         """A number of the environment."""
         found = number(self.environment.get(name))

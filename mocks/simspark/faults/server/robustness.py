@@ -193,3 +193,30 @@ class UnreadStopsAll(Server):
     def cycle(self) -> None:
         if not any(monitor.stream.behind for monitor in self.monitors):
             super().cycle()
+
+
+@fault("dies-of-a-gone-selection", violates="robustness.several-clients", subtle=True)
+class DiesOfAGoneSelection(Server):
+    """Dies of a command for the selected agent once that has gone."""
+
+    left: Robot | None = None
+
+    def agent_left(self, agent: Agent) -> None:
+        if agent.robot is self.world.selected:
+            self.left = agent.robot
+        super().agent_left(agent)
+
+    def named_or_selected(self, command: list[Any]) -> Robot:
+        if self.left and not self.world.selected and command[1:] == []:
+            decoders.die()
+        return super().named_or_selected(command)
+
+
+@fault("dies-of-the-removed", violates="robustness.several-clients", subtle=True)
+class DiesOfTheRemoved(Server):
+    """Dies of an effector of an agent whose robot was removed."""
+
+    def effect(self, agent: Agent, expression: Any) -> None:
+        if agent.robot and agent.robot not in self.world.robots:
+            decoders.die()
+        super().effect(agent, expression)

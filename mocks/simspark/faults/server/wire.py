@@ -127,3 +127,12 @@ class OneLengthTurnedRound(Server):
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
         return data[3::-1] + data[4:] if connection.sent == 9 else data
+
+
+@fault("forgets-what-does-not-fit", violates="frame.length-prefix", subtle=True)
+class ForgetsWhatDoesNotFit(Server):
+    """Sends of a message only the first half where its connection does not take all at once."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        return data[: len(data) // 2] if connection.stream.behind else data
