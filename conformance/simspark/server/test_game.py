@@ -36,7 +36,7 @@ async def test_every_play_mode(iut: Iut) -> None:
 
 @requirement("play-mode.case")
 async def test_case_of_play_modes(iut: Iut) -> None:
-    """A name in letters of another case is unknown, and changes nothing."""
+    """A name in letters of another case, or with one more or less, is unknown: nothing changes."""
     async with watching(iut) as watch:
         modes = watch.view.play_modes
         for stays in modes[:1] + [mode for mode in modes[1:] if mode == "PlayOn"]:
@@ -45,7 +45,7 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             wrong = [
                 text
                 for mode in others
-                for text in (mode.lower(), mode.upper(), mode.swapcase())
+                for text in (mode.lower(), mode.upper(), mode.swapcase(), mode[:-1], f"{mode}s")
                 if text not in modes
             ]
             index = watch.view.value("play_mode")
@@ -112,14 +112,14 @@ async def test_kick_off_by_a_coin(iut: Iut) -> None:
 
 @requirement("time.set")
 async def test_time(iut: Iut) -> None:
-    """The time is what it was set to, forwards and back, whole or not, and 0."""
+    """The time is what it was set to, forwards and back, whole or not, and 0; in either half."""
     async with watching(iut) as watch:
         half = watch.view.parameter("RuleHalfTime", 300.0)
         for time in (round(0.5 * half, 2), round(0.25 * half, 2), int(0.7 * half) + 0.93, 0):
             short: list[str] = []
 
             def there(view: View, time: float = time, short: list[str] = short) -> bool:
-                behind = time - (view.value("time") or 0)
+                behind = time - view.clock
                 if 0.01 < behind < 1:
                     short.append(view.state["time"])
                 return -5 < behind <= 0.01
@@ -136,6 +136,15 @@ async def test_time(iut: Iut) -> None:
                 all(text.isdecimal() for text in short),
                 f"the time {time:g} at once",
                 f"first came {', '.join(short[:3])}",
+            )
+        # Some begin the second half with a time of 0.
+        if await _second_half(watch) and watch.view.clock > half:
+            time = 1.5 * half
+            await watch.command(f"(time {time:g})")
+            await watch.until(
+                lambda view: -5 < time - view.clock <= 0.01,
+                f"show the time {time:g} in the second half",
+                now=lambda view: f"it is {view.state.get('time')}",
             )
 
 
@@ -169,17 +178,30 @@ async def test_score_stays(iut: Iut) -> None:
 
 @requirement("score.set")
 async def test_score_of_the_second_half(iut: Iut) -> None:
-    """The score is that of the same teams once they may have changed their sides."""
+    """The score stays, and is that of the same teams once they may have changed their sides."""
     async with watching(iut) as watch:
-        await watch.play()
-        await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
-        quiet = watch.session.seconds("quiet")
-        if not await watch.never(lambda view: view.value("half") == 2, quiet):
-            with contextlib.suppress(Violation):
-                await watch.play()
-        # Where the game is over or interrupted by then, commands may have no effect.
-        if watch.view.play_mode == "PlayOn":
+        await _scores(watch, 2, 1, "(score (left 2)(right 1))")
+        if await _second_half(watch):
+            score = watch.view.value("score_left"), watch.view.value("score_right")
+            stays = sorted(score, key=str) == [1, 2]
+            check(
+                stays, "the score 2 to 1 in the second half, too", f"it is {score[0]} to {score[1]}"
+            )
             await _scores(watch, 4, 5, "(score (left 4)(right 5))")
+
+
+async def _second_half(watch: Watch) -> bool:
+    """Let the first half end; whether play goes on in the second one.
+
+    Where the game is over or interrupted by then, commands may have no effect.
+    """
+    await watch.play()
+    await watch.command(f"(time {watch.view.parameter('RuleHalfTime', 300.0) + 1})")
+    quiet = watch.session.seconds("quiet")
+    if not await watch.never(lambda view: view.value("half") == 2, quiet):
+        with contextlib.suppress(Violation):
+            await watch.play()
+    return watch.view.play_mode == "PlayOn"
 
 
 async def _scores(watch: Watch, left: int, right: int, command: str) -> None:
@@ -212,7 +234,7 @@ def _kicks(view: View, what: str) -> bool:
 
 def _clock(watch: Watch) -> tuple[float, float]:
     """The time of the game, and ours."""
-    return watch.view.value("time") or 0.0, watch.session.now
+    return watch.view.clock, watch.session.now
 
 
 def _lasted(watch: Watch, began: tuple[float, float]) -> float:
@@ -315,7 +337,7 @@ async def test_end_of_a_half(iut: Iut) -> None:
         check(not early, "the first half to last", f"it ended 5 s before {half:g} s")
         await watch.command(f"(time {half - 0.1})")
         await watch.until(
-            lambda view: ended(view) or (view.value("time") or 0) > half + 1,
+            lambda view: ended(view) or view.clock > half + 1,
             "show the time go on to the end of the half",
             requirement="time.set",
             within=watch.session.seconds("response") + 1.5,
@@ -329,5 +351,9 @@ async def test_end_of_a_half(iut: Iut) -> None:
             now = later.view.value("half")
         quiet = watch.session.seconds("quiet")
         if await watch.never(lambda view: view.value("half") == now, quiet):
-            came = f"it is {watch.view.value('half')}, and {now} for a monitor that has come later"
+            told = watch.view.value("half")
+            if told != 1:
+                came = f"it was {now}, and {told} for one that had been there"
+                raise Violation(f"half {told} for a later monitor", came, "state.complete")
+            came = f"it is {told}, and {now} for a monitor that has come later"
             raise Violation("a new half to be told when it begins", came, "state.partial")

@@ -10,6 +10,7 @@ from conformance.simspark.server.tester.commands import A_FEW, executes_at_once
 from conformance.simspark.server.tester.monitors import told_alike, watching
 from conformance.simspark.tester import for_long, in_one_session
 from conformance.simspark.view import STATES
+from conformance.verdicts import Violation
 
 INTRODUCTION = 3  # messages that a monitor is sent first
 COMING = (11, 12, 13)  # goals that are set as another monitor comes
@@ -49,14 +50,29 @@ async def test_introduction(iut: Iut, statement: str) -> None:
 async def test_state_for_a_later_monitor(iut: Iut) -> None:
     """A monitor that comes later is sent the state of the game as it is by then."""
     async with iut.instance() as instance, watching(iut, instance) as first:
+        time = round(0.3 * first.view.parameter("RuleHalfTime", 300.0))
+        await first.command(f"(time {time})")
         await first.obeys("another monitor", "score.set")
-        now = first.view.value("score_left"), first.view.value("score_right")
+        now = first.view
         async with watching(iut, instance, begins=False) as later:
-            told = later.view.value("score_left"), later.view.value("score_right")
+            told = later.view
+            for key in ("score_left", "score_right", "half", "play_mode"):
+                check(
+                    told.value(key) == now.value(key),
+                    f"{key} {now.state.get(key)} in the first state for a later monitor",
+                    f"it was {told.state.get(key)}",
+                )
+            if told.play_mode != now.play_mode:
+                one, other = (
+                    f"play_mode {v.state['play_mode']} is {v.play_mode}" for v in (now, told)
+                )
+                raise Violation(
+                    f"that {one} for all", f"{other} for a later one", "state.play-mode"
+                )
             check(
-                told == now,
-                f"the score {now[0]:g} to {now[1]:g} in the first state for a later monitor",
-                f"it was {told[0]} to {told[1]}",
+                told.clock >= now.clock,
+                f"the time {now.state.get('time')} in the first state for a later monitor",
+                f"it was {told.state.get('time')}",
             )
 
 

@@ -47,6 +47,15 @@ class AnyCase(Server):
         super().do_play_mode([command[0], by_lower.get(str(command[-1]).lower(), "")])
 
 
+@fault("beginnings-of-play-modes", violates="play-mode.case", subtle=True)
+class BeginningsOfPlayModes(Server):
+    """Takes the beginning of a name for the first play mode that begins so."""
+
+    def do_play_mode(self, command: list[Any]) -> None:
+        begun = [mode for mode in PLAY_MODES if mode.startswith(str(command[-1]))]
+        super().do_play_mode([command[0], *begun[:1]])
+
+
 @fault("left-kicks-off-once", violates="kick-off.left", subtle=True)
 class LeftKicksOffOnce(Server):
     """Gives the left team one kick-off only."""
@@ -160,6 +169,16 @@ class TimeOnlyForwards(Server):
         self.world.time = max(before, self.world.time)
 
 
+@fault("time-within-a-half", violates="time.set", subtle=True)
+class TimeWithinAHalf(Server):
+    """Sets the time to what is left of it beyond whole halves."""
+
+    def do_time(self, command: list[Any]) -> None:
+        super().do_time(command)
+        if self.world.half == 2:
+            self.world.time %= self.half_time()
+
+
 @fault("score-in-order", violates="score.set", subtle=True)
 class ScoreInOrder(Server):
     """Takes the first of two scores for the left team's."""
@@ -216,3 +235,14 @@ class ScoreChangesSides(Server):
         if self.world.half == 2:
             goals = self.world.score
             goals["left"], goals["right"] = goals["right"], goals["left"]
+
+
+@fault("score-of-a-half", violates="score.set", subtle=True)
+class ScoreOfAHalf(Server):
+    """Begins the second half without goals."""
+
+    def judge_half(self) -> None:
+        half = self.world.half
+        super().judge_half()
+        if self.world.half != half:
+            self.world.score = dict.fromkeys(self.world.score, 0)

@@ -261,38 +261,6 @@ class StateWithoutScores(Server):
         return [pair for pair in super().full_state() if not pair.startswith("(score")]
 
 
-class _Greets(Server):
-    """Knows in which states it greets a monitor."""
-
-    greeting = False
-
-    def welcome(self, monitor: Monitor) -> None:
-        self.greeting = True
-        super().welcome(monitor)
-        self.greeting = False
-
-
-@fault("first-score-for-later-monitors", violates="state.complete", subtle=True)
-class FirstScoreForLaterMonitors(_Greets):
-    """Sends every monitor the score of the beginning first."""
-
-    def full_state(self) -> list[str]:
-        pairs = super().full_state()
-        if not self.greeting:
-            return pairs
-        return [f"{pair.split()[0]} 0)" if "score" in pair else pair for pair in pairs]
-
-
-@fault("no-mode-for-late-monitors", violates="state.complete", subtle=True)
-class NoModeForLateMonitors(_Greets):
-    """Leaves the play mode out of what it sends a monitor first, after four seconds."""
-
-    def full_state(self) -> list[str]:
-        late = self.greeting and self.world.now > 4
-        pairs = super().full_state()
-        return [pair for pair in pairs if not (late and pair.startswith("(play_mode"))]
-
-
 @fault("changes-without-time", violates="state.partial", subtle=True)
 class ChangesWithoutTime(Server):
     """Leaves out the time where something else has changed."""
