@@ -73,6 +73,8 @@ class World:
     robots: list[Robot] = field(default_factory=list)
     teams: dict[str, str] = field(default_factory=dict)
     """By side, left and right, the name of the team."""
+    sides: tuple[str, str] = ("left", "right")
+    """In the order in which teams are put on them."""
     selected: Robot | None = None
     now: float = 0.0
     time: float = 0.0
@@ -126,7 +128,7 @@ class World:
         """Give a robot its number (0: the lowest that is free) and side; False if it cannot be."""
         side = next((side for side, name in self.teams.items() if name == team), "")
         if not side:
-            side = next((side for side in ("left", "right") if side not in self.teams), "")
+            side = next((side for side in self.sides if side not in self.teams), "")
         free = [n for n in range(1, 12) if self.find(n, side) is None]
         unum = unum or (free[0] if free else 0)
         if not side or unum not in free:

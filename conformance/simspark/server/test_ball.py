@@ -6,6 +6,7 @@ import pytest
 
 from conformance.cases import check, compared, requirement
 from conformance.iut import Iut
+from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.match import Match, match
 from conformance.simspark.server.tester.monitors import (
     CLOSE,
@@ -14,6 +15,7 @@ from conformance.simspark.server.tester.monitors import (
     places_of_balls,
     watching,
 )
+from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, Violation
 
@@ -186,12 +188,12 @@ async def test_ball_is_put_and_pushed(iut: Iut, order: str) -> None:
 
 async def _starts(watch: Watch, place: Place, command: str) -> None:
     """Raise Violation unless the ball starts from a place, up along y and down along x."""
-    told, within = watch.view.value("time") or 0.0, 0.0
+    told, within = watch.view.clock, 0.0
 
     def there(view: View) -> bool:
         """Whether it is as near as it can be by then: states may be far apart."""
         nonlocal told, within
-        before, told = told, view.value("time") or 0.0
+        before, told = told, view.clock
         within = 0.6 + hypot(-1, 2) * max(0.0, told - before)
         return place.taken(view, within)
 
@@ -357,11 +359,8 @@ async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
         if not effective:
             what = "dropBall has no effect after the end of the game"
             raise Inconclusive(what) from none
-    await watch.until(
-        lambda view: not outside.taken(view, CLOSE),
-        f"show the ball back on the field, which was dropped at {outside}",
-        now=places_of_balls,
-    )
+    to = f"show the ball back on the field, which was dropped at {outside}"
+    await watch.until(lambda view: not outside.taken(view, CLOSE), to, now=places_of_balls)
     ball = watch.view.ball()
     if ball is not None:
         bound = width + 2 * watch.radius + 0.05
@@ -370,7 +369,7 @@ async def _drop_beyond(game: Match, side: int, effective: bool) -> None:
 
 @requirement("drop-ball.players-away")
 async def test_players_move_away(iut: Iut) -> None:
-    """Players near the ball are moved away from it, those of both teams."""
+    """Players near the ball are moved away from it, those of both teams, or right where it is."""
     async with match(iut) as game:
         watch = game.watch
         place = watch.place(0.2, 0.45)
@@ -382,13 +381,19 @@ async def test_players_move_away(iut: Iut) -> None:
         await game.put("Left", Place(place.x - step, place.y))
         await game.put("Right", Place(place.x, place.y + step))
         await watch.settle()
-        await watch.command("(dropBall)")
 
         def away(view: View) -> bool:
             return place.around(view, 0.65 * radius) <= near
 
-        await watch.until(
-            away,
-            f"show nothing but the ball within {radius:g} m of it",
-            now=lambda view: f"{len(place.around(view, 0.65 * radius) - near)} nodes are there",
-        )
+        drop = encode(expressions("(dropBall)"))
+        # Who stands right where the ball is leaves it in no direction of its own.
+        pos = f"(pos {place.x} {place.y} {watch.radius})"
+        there = (f"(ball {pos}(vel 0 0 0))", f"(agent {game.left}{pos})")
+        for commands in (drop, b"".join(encode(expressions(text)) for text in there) + drop):
+            await watch.session.send_bytes(commands)
+            await watch.until(
+                away,
+                f"show nothing but the ball within {radius:g} m of it",
+                now=lambda view: f"{len(place.around(view, 0.65 * radius) - near)} nodes are there",
+            )
+            await watch.settle()

@@ -87,7 +87,7 @@ async def test_several_in_one_write(iut: Iut) -> None:
         await watch.session.send_bytes(_score(1, 1) + together + _score(5, 6))
         await _shows(watch, 5, 6, "the last of several messages in one write")
         await watch.until(
-            lambda view: (view.value("time") or 0) >= 7,
+            lambda view: view.clock >= 7,
             "show the time, which was set by the third of several messages in one write",
         )
 

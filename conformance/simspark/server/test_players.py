@@ -11,28 +11,38 @@ from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
     ENOUGH,
     PERCEPTORS,
+    apart,
     name_of,
     passed_over,
     playing,
 )
 from conformance.simspark.server.tester.match import BESIDE, match, stays
-from conformance.verdicts import NotExercised
+from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
 
 @requirement("agents.sides")
 async def test_sides(iut: Iut) -> None:
-    """Two teams are on two sides, and another agent of a team is on the side of its team."""
-    async with match(iut) as game:
-        for team, first in (("Lefts", game.agents["Left"]), ("Rights", game.agents["Right"])):
-            side = name_of(first)
-            if side is None:
-                raise NotExercised("agents are not told on which side they are")
-            async with playing(iut, first.instance, team) as another:
+    """Two teams are on two sides, and another agent of a team is on the side of its team.
+
+    The names of the teams begin alike and come against the alphabet.
+    """
+    teams = ("Rights", "Reds")
+    async with (
+        iut.instance() as instance,
+        playing(iut, instance, teams[0]) as one,
+        playing(iut, instance, teams[1]) as other,
+    ):
+        first, second = name_of(one), name_of(other)
+        if first is None or second is None:
+            raise NotExercised("agents are not told on which side they are")
+        apart(first, second)
+        for team, side in zip(teams, (first.team, second.team), strict=True):
+            async with playing(iut, instance, team) as another:
                 came = name_of(another)
             check(
-                came is not None and came.team == side.team,
-                f"another agent of a team on its side, {side.team}",
+                came is not None and came.team == side,
+                f"another agent of a team on its side, {side}",
                 f"it is told that it is {came}",
             )
 
@@ -46,6 +56,20 @@ async def test_agent_is_put(iut: Iut, along: float, across: float) -> None:
             place = game.watch.vacant(along, across)
             await game.put(team, place)
             along, across = -along + 0.1, across - 0.1
+
+
+@requirement("move-agent.pos")
+async def test_one_that_comes_again_is_put(iut: Iut) -> None:
+    """Where an agent has gone, and another has come under its name, that one is put somewhere."""
+    async with match(iut) as game:
+        gone, name = game.agents["Left"], game.left
+        await gone.close()
+        await game.watch.full("when an agent goes", more=False, requirement="full.node-removed")
+        with contextlib.suppress(Inconclusive):
+            # Its number may be kept for it, which the specification does not say.
+            async with playing(iut, gone.instance, game.called["Left"], name.unum) as again:
+                if name_of(again) == name:
+                    await game.put("Left", game.watch.vacant(-0.45, 0.35))
 
 
 @requirement("move-agent.pos")
@@ -109,8 +133,9 @@ async def test_the_right_agent_is_moved(iut: Iut) -> None:
         await game.put("Right", elsewhere, "move-agent.right-one")
         await stays(game.watch, left, "the left agent", "the right one was moved")
         await game.watch.until(right.free, "show nobody where the right agent was")
-        await game.watch.command(f"(agent {game.nobody('Left')}(pos {right.x} {right.y} 0.4))")
-        await stays(game.watch, left, "the agent 1", "another number was to be moved")
+        for nobody in game.others("Left"):
+            await game.watch.command(f"(agent {nobody}(pos {right.x} {right.y} 0.4))")
+        await stays(game.watch, left, "the left agent", "all other numbers were to be moved")
         check(right.free(game.watch.view), "no agent to be moved", "one was")
 
 
@@ -182,8 +207,12 @@ async def test_battery(iut: Iut) -> None:
 async def test_several_operations(iut: Iut) -> None:
     """All operations of one command are applied: the agent is elsewhere, and its battery is set."""
     async with match(iut) as game:
-        place = game.watch.vacant(-0.5, 0.4)
-        command = f"(agent {game.left}(battery 55)(pos {place.x} {place.y} 0.4))"
-        await game.watch.command(command)
-        await game.watch.until(place.taken, f"show the agent at {place} after {command}")
-        await _battery_is(game.agents["Left"], 55, command)
+        for level, operations in (
+            (55, "(battery 55)(pos {0.x} {0.y} 0.4)"),
+            (66, "(move {0.x} {0.y} 0.4 0)(battery 66)"),
+        ):
+            place = game.watch.vacant(-0.5, 0.4)
+            command = f"(agent {game.left}{operations.format(place)})"
+            await game.watch.command(command)
+            await game.watch.until(place.taken, f"show the agent at {place} after {command}")
+            await _battery_is(game.agents["Left"], level, command)

@@ -6,6 +6,7 @@ from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.simspark.server.tester.agents import playing
 from conformance.simspark.server.tester.match import leaves, match, stays
+from conformance.simspark.tester import expressions
 from conformance.simspark.view import View
 
 # Removing
@@ -30,7 +31,8 @@ async def test_kill(iut: Iut, team: str) -> None:
     async with match(iut) as game:
         places = dict(zip(("Left", "Right"), await game.placed(), strict=True))
         await game.select_the_other(team)
-        await leaves(game.watch, places.pop(team), f"(kill {game.names[team]})", "the agent")
+        command = f"(kill {game.names[team].reversed})"
+        await leaves(game.watch, places.pop(team), command, "the agent")
         [(other, place)] = places.items()
         await stays(game.watch, place, f"the agent of {other}", "another was removed")
         await game.agents[team].close()
@@ -108,6 +110,27 @@ async def test_select_while_another_goes(iut: Iut) -> None:
         await game.watch.command(f"(select {game.right})")
         await game.left_goes(left, right)
         await leaves(game.watch, right, "(repos)", "the selected agent")
+
+
+@requirement("robustness.several-clients")
+async def test_select_one_that_goes(iut: Iut) -> None:
+    """A server survives commands for a selected agent that has gone, and acts of a removed one."""
+    async with match(iut) as game:
+        watch = game.watch
+        await watch.command(f"(kill {game.right})")
+        await watch.obeys("an agent is removed", "kill.named")
+        for text in ("(he1 1)", "(say hello)", "(beam -2 1 0)"):
+            await game.agents["Right"].send(expressions(text))
+        await watch.obeys("effectors of an agent whose robot was removed")
+        await game.agents["Right"].close()
+        await watch.obeys("an agent has gone whose robot was removed")
+        await watch.command(f"(select {game.left})")
+        await game.agents["Left"].close()
+        await watch.full("when an agent goes", more=False, requirement="full.node-removed")
+        for text in ("(repos)", "(kill)", "(select)"):
+            await watch.command(text)
+            await watch.obeys(f"{text} once the selected agent has gone")
+        await watch.session.unharmed("commands for an agent that has gone")
 
 
 @requirement("select.next")

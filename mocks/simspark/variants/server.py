@@ -142,6 +142,15 @@ class NamelessGameState(Server):
         return re.sub(r" ?\((unum|team) [^)]*\)", "", super().perceive_game(agent, robot))
 
 
+@variant("first-team-on-the-right", of="agents.sides")
+class FirstTeamOnTheRight(Server):
+    """Puts the first team on the right."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.world.sides = "right", "left"
+
+
 @variant("deaf-robots", of="agents.heard")
 class DeafRobots(Server):
     """Has robots without ears."""

@@ -25,7 +25,7 @@ _MOMENT = 0.002  # seconds in which what has come already is read
 
 ENOUGH = 100  # groups of perceptors after which what has not been told is not expected any more
 TURNED = 5.0  # degrees by which a hinge must turn to have been moved
-_LAST = 11  # the greatest number that a player can have
+LAST = 11  # the greatest number that a player can have
 _STILL = 3  # positions alike that are told one after the other of a hinge that has stopped
 _MISSED = 4  # agents without perceptors, after which the next ones do not wait long
 
@@ -78,7 +78,7 @@ def next_number(iut: Iut, instance: Instance) -> int:
     """
     numbers = iut.memory.setdefault("numbers", WeakKeyDictionary())
     server = instance if iut.configuration.command else iut.testbed
-    numbers[server] = numbers.get(server, 0) % _LAST + 1
+    numbers[server] = numbers.get(server, 0) % LAST + 1
     return int(numbers[server])
 
 
@@ -206,10 +206,15 @@ async def fresh(agent: Session) -> Message:
 def angles(message: Message) -> dict[str, float]:
     """The degrees of all hinge perceptors in a group of perceptors, by name."""
     found = {}
-    for told in (parts(perceptor) for perceptor in message.value if perceptor[:1] == ["HJ"]):
+    for told in hinges(message):
         with contextlib.suppress(KeyError, ValueError):
             found[told["n"]] = float(told["ax"])
     return found
+
+
+def hinges(message: Message) -> list[dict[str, str]]:
+    """What each hinge perceptor in a group of perceptors tells."""
+    return [parts(perceptor) for perceptor in message.value if perceptor[:1] == ["HJ"]]
 
 
 def hinge(message: Message, name: str) -> float | None:
@@ -238,6 +243,13 @@ async def hinge_angle(iut: Iut, agent: Session) -> float:
     found = await hinge_angles(agent, name, 1)
     if found:
         return found[0]
+    for message in agent.received:
+        for told in hinges(message):
+            if told.get("n") == name and "ax" in told:
+                came = f"its position comes as {told['ax']:.40}, which is no number"
+                raise Violation(
+                    f"the hinge {name} in degrees", came, "agents.joints", message.event
+                )
     raise NotExercised(
         f"the robot has no hinge {name}; declare --set 'hinge=EFFECTOR PERCEPTOR', "
         "and --set scene=FILE where it needs another"

@@ -8,6 +8,7 @@ from conformance.cases import check
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark.server.tester.agents import (
+    LAST,
     TEAMS,
     Name,
     apart,
@@ -18,6 +19,8 @@ from conformance.simspark.server.tester.agents import (
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
 from conformance.verdicts import Violation
 
+OWN = ("Lefts", "Rights")
+"""How the teams call themselves, in the order in which they come."""
 BESIDE = 0.8  # metres from where it was put that an agent may be by then, for it may fall over
 
 
@@ -29,6 +32,8 @@ class Match:
     agents: dict[str, Session]
     names: dict[str, Name]
     """By team, as trainers call it: Left and Right."""
+    called: dict[str, str]
+    """By the same, how the teams call themselves."""
 
     @property
     def left(self) -> Name:
@@ -92,8 +97,12 @@ class Match:
         await self.watch.command(f"(select {self.names[other]})")
 
     def nobody(self, team: str) -> Name:
-        """A player of a team that there is not."""
-        return Name(self.names[team].unum % 11 + 1, team)
+        """A player of a team that there is not, whose number has digits of one that there is."""
+        return Name(1 if self.names[team].unum != 1 else LAST, team)
+
+    def others(self, team: str) -> list[Name]:
+        """All players of a team that there are not."""
+        return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
 
 
 @contextlib.asynccontextmanager
@@ -104,9 +113,9 @@ async def match(iut: Iut) -> AsyncIterator[Match]:
     """
     async with iut.instance() as instance, watching(iut, instance) as watch:
         unum = next_number(iut, instance)
-        async with playing(iut, instance, "Lefts", unum) as one:
+        async with playing(iut, instance, OWN[0], unum) as one:
             await watch.full("when an agent comes", more=True, requirement="full.node-added")
-            async with playing(iut, instance, "Rights", unum) as other:
+            async with playing(iut, instance, OWN[1], unum) as other:
                 await watch.full(
                     "when another agent comes", more=True, requirement="full.node-added"
                 )
@@ -122,8 +131,13 @@ async def _begun(watch: Watch, unum: int, one: Session, other: Session) -> Match
     await watch.settle()
     await watch.play()
     await watch.put_ball(watch.place(0.6, -0.8))
-    agents = {name.team: agent for name, agent in zip(names, (one, other), strict=True)}
-    return Match(watch, agents, {name.team: name for name in names})
+    teams = [name.team for name in names]
+    return Match(
+        watch,
+        dict(zip(teams, (one, other), strict=True)),
+        dict(zip(teams, names, strict=True)),
+        dict(zip(teams, OWN, strict=True)),
+    )
 
 
 async def leaves(watch: Watch, place: Place, command: str, whose: str) -> None:

@@ -100,7 +100,7 @@ class Watch:
         without, first = [-inf] * len(parts), [inf] * len(parts)
 
         def all_came(view: View) -> bool:
-            time = view.value("time") or 0.0
+            time = view.clock
             for number, holds in enumerate(parts):
                 if first[number] == inf:
                     of = first if holds(view) else without

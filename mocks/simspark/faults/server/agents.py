@@ -60,6 +60,14 @@ class HingesOnce(Server):
         return text if agent.cycles == 1 else text.replace("(HJ ", "(XJ ")
 
 
+@fault("angles-with-commas", violates="agents.joints", subtle=True)
+class AnglesWithCommas(Server):
+    """Writes the angles of hinges with a comma."""
+
+    def perceive_hinges(self, robot: Robot) -> list[str]:
+        return [hinge.replace(".", ",") for hinge in super().perceive_hinges(robot)]
+
+
 @fault("hinges-of-the-first", violates="agents.joints", subtle=True)
 class HingesOfTheFirst(Server):
     """Tells the positions of the hinges to the first agent only."""
@@ -117,6 +125,16 @@ class WordsCutShort(Server):
 
     def say(self, robot: Robot, text: str) -> None:
         super().say(robot, text[:8])
+
+
+@fault("echoes", violates="agents.heard", subtle=True)
+class Echoes(Server):
+    """Lets agents hear again and again what was ever said."""
+
+    def tell_agents(self) -> None:
+        said = list(self.said)
+        super().tell_agents()
+        self.said += said
 
 
 @fault("only-ones-own-words", violates="agents.heard", subtle=True)

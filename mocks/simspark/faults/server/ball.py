@@ -1,5 +1,6 @@
 """Faults of the server in a trainer's commands about the ball."""
 
+from math import nan
 from typing import Any
 
 from mocks.deviations import fault
@@ -181,3 +182,15 @@ class SpinStays(Server):
         spin = self.world.ball.spin
         super().ball_vel(vel)
         self.world.ball.spin = spin
+
+
+@fault("away-in-no-direction", violates="nodes.transform", subtle=True)
+class AwayInNoDirection(Server):
+    """Divides by nothing where it moves a player away who is right where the ball is."""
+
+    def move_players_away(self) -> None:
+        ball = self.world.ball
+        for robot in self.world.robots:
+            if (robot.x, robot.y) == (ball.x, ball.y):
+                robot.place(nan, nan, robot.z)
+        super().move_players_away()

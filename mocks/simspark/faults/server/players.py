@@ -112,6 +112,15 @@ class FirstOperation(Server):
         super().do_agent(command[:4])
 
 
+@fault("move-alone", violates="move-agent.several-operations", subtle=True)
+class MoveAlone(Server):
+    """Applies no other operation of a command that has a move."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        alone = [item for item in command if item[0] in ("unum", "team", "move")]
+        super().do_agent([command[0], *alone] if "move" in parameters(command) else command)
+
+
 @fault("battery-stays", violates="move-agent.battery")
 class BatteryStays(Server):
     """Does not set the battery."""

@@ -1,0 +1,47 @@
+"""Faults of the server in which agent it takes for the one that a trainer names."""
+
+from typing import Any
+
+from mocks.deviations import fault
+from mocks.simspark.agent_port import Agent
+from mocks.simspark.robot import Robot
+from mocks.simspark.server import Server
+from mocks.simspark.settings import Settings
+
+
+@fault("numbers-of-one-digit", violates="move-agent.right-one", subtle=True)
+class NumbersOfOneDigit(Server):
+    """Takes the first digit of the number of an agent that it is to move for all of it."""
+
+    def do_agent(self, command: list[Any]) -> None:
+        super().do_agent(
+            [[*item[:1], item[1][:1]] if item[:1] == ["unum"] else item for item in command]
+        )
+
+
+@fault("names-of-the-first", violates="move-agent.pos", subtle=True)
+class NamesOfTheFirst(Server):
+    """Knows by a name the first agent that had it, also when that has gone and another has come."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.first: dict[tuple[int, str], Robot] = {}
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        super().initialise(agent, robot, values)
+        self.first.setdefault((robot.unum, robot.side), robot)
+
+    def named(self, given: dict[str, list[Any]]) -> Robot:
+        robot = super().named(given)
+        return self.first[robot.unum, robot.side]
+
+
+@fault("names-in-order", violates="kill.named", subtle=True)
+class NamesInOrder(Server):
+    """Takes the first of two parameters of kill for the number, and the second for the team."""
+
+    def do_kill(self, command: list[Any]) -> None:
+        given = command[1:]
+        if len(given) == 2:
+            given = [[key, *item[1:]] for key, item in zip(("unum", "team"), given, strict=True)]
+        super().do_kill([command[0], *given])
