@@ -20,6 +20,7 @@ from conformance.runtime.memory.operations import again, offered, run
 from conformance.runtime.memory.samples import filling, sample
 from conformance.runtime.memory.tester import memory_tester
 from conformance.runtime.memory.writing import Writing, writes_whole
+from conformance.verdicts import Violation
 
 WRITING = Writing(
     "set_value",
@@ -82,14 +83,14 @@ async def test_mutex_is_free_afterwards(iut: Iut) -> None:
             for operation in known:
                 await run(tester, buffer, operation)
                 await buffer.look()
-            for arguments in wrong:
-                await tester.ask("get_value", **buffer.arguments, **arguments)
-                await buffer.look()
-            for arguments in values:
-                await tester.ask("set_value", **buffer.arguments, **arguments)
-                await buffer.look()
-            for arguments in wrong:
-                await tester.ask("set_value", **buffer.arguments, **arguments, value=1)
+            odd = [("get_value", arguments) for arguments in wrong]
+            odd += [("set_value", {"value": 1, **arguments}) for arguments in (*values, *wrong)]
+            for name, arguments in odd:
+                try:
+                    await tester.ask(name, **buffer.arguments, **arguments)
+                except Violation as ended:
+                    ended.requirement = ended.requirement or "robustness.odd-operations"
+                    raise
                 await buffer.look()
             await tester.ask("list")
             await buffer.look()

@@ -61,6 +61,8 @@ async def test_get_value_after_set_value(iut: Iut) -> None:
                 sensed = (await buffer.look())[f"read.params.{name}"]
                 wanted = sample(buffer.peripheral[name], 10)
                 await set_value(buffer, name, not sensed if name == "grip" else wanted)
+                now = await buffer.look()
+                now.holds({f"read.params.{name}": sensed}, "operations.nothing-else")
                 await reads(buffer, name, sensed)
 
 
@@ -112,7 +114,7 @@ async def test_bit_of_a_clamped_value(iut: Iut) -> None:
     async with memory_tester(iut) as tester:
         buffer = await tester.make("arm")
         await buffer.put({"control.write": 0})
-        await set_value(buffer, "speed", 1000)
+        await set_value(buffer, "speed", 1000, "catalog.clamped")
         (await buffer.look()).holds({"control.write": buffer.bits(["speed"])})
 
 

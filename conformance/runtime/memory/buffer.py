@@ -96,6 +96,8 @@ class Buffer:
         self.layout = layout
         self.object = opened
         self.name = opened.name
+        self.told: dict[str, Any] = {}
+        """What the IUT has told of its parameters, rightly, the last time."""
         self._latest = b""
 
     def place(self, field: str) -> str:
@@ -117,13 +119,16 @@ class Buffer:
         return {"buffer": self.name, "type": self.peripheral.name}
 
     def kept(self) -> None:
-        """Raise Violation of lifecycle.kept unless the name still stands for the same object."""
+        """Raise Violation unless the name still stands for the same object.
+
+        Its owner keeps it, and no consumer unlinks it.
+        """
         inode = memory.inode(self.name)
         if inode != self.object.inode:
             raise Violation(
                 f"{self.name} to stay the same object (inode {self.object.inode})",
                 "it is gone" if inode is None else f"it is another one (inode {inode})",
-                "lifecycle.kept",
+                "lifecycle.kept" if self.tester.owns else "lifecycle.never-unlinks",
             )
 
     def shared(self) -> None:

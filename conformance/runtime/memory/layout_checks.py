@@ -6,7 +6,7 @@ All other tests of a buffer rest on it, so it is checked whenever an IUT gives a
 from collections.abc import Mapping
 
 from conformance import mutex
-from conformance.runtime.memory.catalog import OTHER, Parameter, Peripheral
+from conformance.runtime.memory.catalog import MOST, OTHER, Parameter, Peripheral
 from conformance.runtime.memory.declared import fits
 from conformance.runtime.memory.layout import BITMAPS, Layout, width
 from conformance.verdicts import Violation
@@ -30,7 +30,7 @@ def check_layout(layout: Layout, peripheral: Peripheral, access: bool = True) ->
                 raise Violation(
                     f"{field.name}, a {kind}, to have {wanted} bytes",
                     f"it has {field.size} at offset {field.offset}",
-                    _about(param),
+                    _about(param, field.size),
                 )
 
 
@@ -50,10 +50,12 @@ def _apart(layout: Layout, peripheral: Peripheral) -> None:
         )
 
 
-def _about(param: Parameter) -> str:
-    if param.kind == OTHER:
-        return "catalog.other-types"
-    return "catalog.types" if param.count is None else "catalog.arrays"
+def _about(param: Parameter, size: int) -> str:
+    # As many values as there should be, each of a wrong size, are no wrong array.
+    count = param.count or 1
+    if size % count or (count > 1 and size == width(param.type)):
+        return "catalog.arrays"
+    return "catalog.other-types" if param.kind == OTHER else "catalog.types"
 
 
 def _control(layout: Layout, peripheral: Peripheral) -> None:
@@ -63,7 +65,7 @@ def _control(layout: Layout, peripheral: Peripheral) -> None:
         raise Violation(
             f"{peripheral.name} ({told}) to have {'a' if smart else 'no'} device control block",
             f"it has {'one' if layout.control else 'none'}",
-            "catalog.device-id",
+            "catalog.device-id" if smart or peripheral.delay is None else "catalog.ignored-keys",
         )
     if smart:
         needed = -(-len(peripheral.params) // 8)
@@ -93,7 +95,7 @@ def _members(layout: Layout, peripheral: Peripheral, block: str) -> None:
         raise Violation(
             f"the {block} block of {peripheral.name} to have {_listed(expected)}",
             f"it has {_listed(came)}",
-            f"format.{block}-block",
+            f"format.{block}-block" if len(peripheral.params) <= MOST else "catalog.no-limit",
         )
 
 

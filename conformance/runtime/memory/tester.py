@@ -161,6 +161,9 @@ class Tester:
             if (name := arguments.get("buffer")) in self._invalid:
                 expected = f"the valid bit of {name} to be set when its peripheral connected"
                 raise Violation(expected, "it was not", "lifecycle.created-valid")
+            for buffer in self.buffers:
+                if buffer.name == name:
+                    buffer.kept()
             expected = f"the operation '{operation}' to succeed"
             raise Violation(expected, f"it failed: {answer.why}")
         return answer

@@ -143,8 +143,8 @@ class MissingBoundOf16Bits(Consumer):
     """Takes the upper bound of an integer, if it is missing and there is a lower one, for 32767."""
 
     def clamp(self, param: Parameter, value: Any, warnings: list[str]) -> Any:
-        if param.lower != float("-inf") and param.kind == INTEGER:
-            param = replace(param, upper=min(param.upper, 32767))
+        if param.lower != float("-inf") and param.upper == float("inf") and param.kind == INTEGER:
+            param = replace(param, upper=32767)
         return super().clamp(param, value, warnings)
 
 
