@@ -175,7 +175,7 @@ async def test_nothing_after_it(iut: Iut) -> None:
 
 REASONS = {
     "long": "The exercise is finished. " * 40,
-    "odd": "one\r\ntwo\0 Auf Wiederh\xf6ren \xff",
+    "odd": "100 %s%n%d\r\ntwo\0 Auf Wiederh\xf6ren \xff",
 }
 
 

@@ -15,6 +15,7 @@ from conformance.verdicts import Conclusion, Inconclusive, NotExercised, Violati
 from conformance.wire import Message
 
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.25, 0.0, -2.0], "desired": [0.5, -0.5, 0.25]}
+SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
 MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 ABOUT = {
     POSITION: "progress.position",
@@ -193,6 +194,17 @@ async def _latest(session: Session, name: str, wanted: Sequence[Any], left: Left
         if same(wanted, latest):
             break
     return latest
+
+
+async def stays(session: Session, name: str, wanted: Sequence[Any]) -> None:
+    """Raise Violation where a vector that was set and seen comes otherwise again, unasked."""
+    for _ in range(2):
+        left = session.left("exercise", "response")
+        message = await session.watch(name, within=left)
+        came = [message.value[axis] for axis in "xyz"] if message else wanted
+        if message and not same(wanted, came):
+            expected = f"{name} to stay {list(wanted)}"
+            raise Violation(expected, f"{came} came behind that", event=message.event)
 
 
 async def stopped(session: Session) -> None:

@@ -19,6 +19,7 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.server.exercise import (
     A_CURVE,
     MEANS,
+    SECOND,
     SQUARE,
     STATE,
     begin,
@@ -31,6 +32,7 @@ from conformance.deltarobot.server.exercise import (
     running,
     seen,
     shows_curve,
+    stays,
     stopped,
 )
 from conformance.deltarobot.server.tester import drained
@@ -329,13 +331,10 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
             await comes_again(session, name)
 
 
-SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
-
-
 async def _told(iut: Iut, what: str) -> None:
     """What the application sets comes in the message that is for it, and so does a change.
 
-    So it does in the next exercise.
+    So it does in the next exercise, in which nothing comes of the one before.
     """
     async with opened(iut) as session:
         for states in ((STATE, SECOND), (SECOND, STATE)):
@@ -343,6 +342,7 @@ async def _told(iut: Iut, what: str) -> None:
             for state in states:
                 await do(session, "progress", **state)
                 await seen(iut, session, MEANS[what], state[what])
+        await stays(session, MEANS[what], STATE[what])
 
 
 @requirement("progress.position")

@@ -132,6 +132,16 @@ class DiesOfReason(Session):
         super().peer_ends(value)
 
 
+@fault("reason-as-format", violates="end.received", subtle=True)
+class ReasonAsFormat(Session):
+    """Dies of a reason with a percent sign, as it logs that in the place of a format."""
+
+    def peer_ends(self, value: Any) -> None:
+        if "%" in value["reason"]:
+            die()
+        super().peer_ends(value)
+
+
 @fault("dies-of-abrupt-ends", violates="end.abrupt")
 class DiesOfAbruptEnds(Session):
     """Dies if the peer goes without a word."""

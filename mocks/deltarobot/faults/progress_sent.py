@@ -307,3 +307,21 @@ class PassesCurvesOn(Server):
 
     def foreign_curve(self, value: Any) -> None:
         self.send(value)
+
+
+@fault("exercise-before-goes-on", violates="progress.position", subtle=True)
+class ExerciseBeforeGoesOn(Server):
+    """Tells the last position of an exercise while the next one runs, too: its timer goes on."""
+
+    latest: Vector | None = None
+    before: Vector | None = None
+
+    def begin(self, curve: list[Vector]) -> None:
+        self.before = self.latest
+        super().begin(curve)
+
+    def send_position(self, position: Vector) -> None:
+        self.latest = position
+        super().send_position(position)
+        if self.before is not None:
+            super().send_position(self.before)
