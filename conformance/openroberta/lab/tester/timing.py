@@ -3,7 +3,6 @@
 from conformance.openroberta.lab.tester import RobotsTester
 from conformance.openroberta.lab.tester.exchange import EARLIEST, LATEST
 
-PATIENCE = 3  # times `response` after which what is late does not come at all
 _FLOOR = 0.25  # seconds by which anything may be late on a busy machine
 
 
@@ -21,7 +20,8 @@ def at_most(tester: RobotsTester, timing: str) -> tuple[float, float]:
     """
     high = LATEST[timing] * tester.seconds(timing)
     tester.iut.worth(high, timing)
-    return high + _FLOOR, high + PATIENCE * tester.seconds("response")
+    late = tester.iut.testbed.patience.late
+    return high + _FLOOR, high + (1 + late) * tester.seconds("response")
 
 
 def after(tester: RobotsTester, timing: str) -> float:
