@@ -8,14 +8,16 @@ import ast
 import contextlib
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
 _MOST = 64 << 10  # bytes of a body that is read in another form than JSON
+_GZIP = b"\x1f\x8b"  # how that begins
 _MARK = "\ufeff"  # the byte order mark
 _COMMA = re.compile(r",\s*}\s*$")  # no JSON, but Python and many others take it
-_WRONG = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
+_WRONG = (zlib.error, ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 
 
 def json_object(data: bytes) -> dict[str, Any] | None:
@@ -39,6 +41,9 @@ def meant(data: bytes) -> tuple[dict[str, Any] | None, str]:
 
 def _readings(data: bytes) -> Iterator[tuple[Any, str]]:
     """What the bytes may stand for, each with the form that it then has. Raises one of `_WRONG`."""
+    if data.startswith(_GZIP):
+        plain = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST)
+        yield _parsed(plain.decode())[0], "compressed by gzip"
     try:
         text, form = data.decode("utf-8"), ""
     except UnicodeDecodeError as wrong:

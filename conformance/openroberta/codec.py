@@ -31,6 +31,8 @@ _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a meth
 _WRONG = "http.messages"
 _LAB = re.compile("^https?://[^/?]*", re.IGNORECASE)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_HEAD_ENDS = re.compile(rb"\n\r?\n")
+_ONCE = (b"content-length", b"content-type")  # header fields of which a message has one at most
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
 
@@ -291,11 +293,27 @@ class _Message:
         behind, _ = self._http.trailing_data
         value, wrong = naming.with_body(head, body)
         raw = bytes(self._raw[: len(self._raw) - len(behind)])
-        about = "http.json" if wrong else None
-        return Frame(raw, naming.name_of(value), value, wrong or None, about), bytes(behind)
+        ill_formed = _ill_formed(raw)
+        about = _WRONG if ill_formed else "http.json" if wrong else None
+        error = ill_formed or wrong or None
+        return Frame(raw, naming.name_of(value), value, error, about), bytes(behind)
 
     def _wrong(self, error: str) -> Frame:
         return Frame(bytes(self._raw), error=error, requirement=_WRONG)
+
+
+def _ill_formed(raw: bytes) -> str:
+    """What HTTP forbids in the head of a message that can be read all the same; else empty."""
+    first, *fields = _HEAD_ENDS.split(raw.lstrip(b"\r\n"), maxsplit=1)[0].split(b"\n")
+    if not all(line.endswith(b"\r") for line in (first, *fields)):
+        return "lines were expected to end with CR and LF; one ends with LF alone"
+    if any(line.startswith((b" ", b"\t")) for line in fields):
+        return "each header field was expected in one line; one goes on in the next"
+    names = [line.partition(b":")[0].lower() for line in fields]
+    if {b"content-length", b"transfer-encoding"} <= set(names):
+        return "Content-Length or Transfer-Encoding was expected; both came"
+    twice = next((name.decode() for name in _ONCE if names.count(name) > 1), "")
+    return f"{twice} was expected once; it came {names.count(twice.encode())} times" * bool(twice)
 
 
 def _expecting(response: bool) -> h11.Connection:

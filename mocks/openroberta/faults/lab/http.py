@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta.codec import Decoder, content, encode, response
+from conformance.openroberta.codec import Decoder, chunks, content, encode, response
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.lab import Lab
@@ -45,6 +45,18 @@ class LengthTooLong(Lab):
             served.stream.close()
         else:
             served.write(data)
+
+
+@fault("length-of-chunks", violates="http.messages", subtle=True)
+class LengthOfChunks(Lab):
+    """Sends programs in chunks, and announces their length as well."""
+
+    def respond(self, served: Served, answer: Any) -> None:
+        data = encode(answer)
+        if "Filename" in answer["headers"]:
+            head, line, body = data.partition(b"\r\n\r\n")
+            data = head + b"\r\nTransfer-Encoding: chunked" + line + chunks([body])
+        served.write(data)
 
 
 @fault("plain-text", violates="http.json")

@@ -36,6 +36,19 @@ class NoHost(Robot):
     caller_type = _NoHost
 
 
+class _LineFeeds(_Raw):
+    def altered(self, data: bytes) -> bytes:
+        head, line, body = data.partition(b"\r\n\r\n")
+        return (head + line).replace(b"\r\n", b"\n") + body
+
+
+@fault("lines-end-with-lf", violates="http.messages", subtle=True)
+class LinesEndWithLf(Robot):
+    """Ends the lines of its requests as those of a text."""
+
+    caller_type = _LineFeeds
+
+
 class _LongLength(_Raw):
     def altered(self, data: bytes) -> bytes:
         # Behind the third request its connection ends before its body is whole.
