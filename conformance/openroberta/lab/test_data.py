@@ -11,7 +11,7 @@ from conformance.openroberta import strategies
 from conformance.openroberta.codec import encode, request
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import EARLIEST, Exchange, refusal, refused
-from conformance.openroberta.lab.tester.robot import Robot
+from conformance.openroberta.lab.tester.robot import Robot, new_token
 from conformance.openroberta.lab.tester.timing import after, at_most
 from conformance.openroberta.naming import PUSHCMD
 from conformance.openroberta.values import same
@@ -154,8 +154,14 @@ async def test_exit_value_at_registration(iut: Iut) -> None:
 @requirement("robustness.extra-members")
 async def test_extra_members(iut: Iut) -> None:
     """Members that the protocol does not have do not matter, whatever their values."""
-    extra = {"runtimeversion": "2.0", "subtype": None, "response": {"a": [1, {}]}, "": ""}
+    extra: dict[str, Any] = {
+        "runtimeversion": "2.0",
+        "subtype": None,
+        "response": {"a": [1, {}]},
+        "": "",
+    }
     extra["log"] = "nothing new. " * 300
+    extra["last"] = {"cmd": "push", "token": new_token(), "battery": None}
     async with playing(iut) as tester:
         robot = tester.robot(**extra)
         exchange = await robot.register()
@@ -182,12 +188,12 @@ async def test_any_robot(iut: Iut, told: dict[str, str]) -> None:
 async def test_json_in_another_spelling(iut: Iut) -> None:
     """JSON is read with white space in it, in any order, and in UTF-8 or escaped."""
     async with playing(iut) as tester:
-        robot = tester.robot(brickname="Gr\u00f6\u00dfe \u673a")
+        robot = tester.robot(brickname="Gr\u00f6\u00dfe \u673a 1/2")
         told = robot.object("register")
         spelt = [(name, json.dumps(told[name], ensure_ascii=False)) for name in reversed(told)]
         fields = [f'  "{name}" :\t{said}' for name, said in spelt]
         body = "{\r\n" + ",\n".join(fields) + "\n}\n"
-        body = body.replace("\u00f6", "\\u00F6")
+        body = body.replace("\u00f6", "\\u00F6").replace("/", "\\/")
         value = request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())
         session = await tester.connection()
         await session.send_bytes(encode(value))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from conformance.codec import Frame
 from mocks.deviations import fault
 from mocks.openroberta.http import Served
 from mocks.openroberta.known_robot import KnownRobot, Step, give
@@ -177,6 +178,28 @@ class ShortObjectsOnly(Lab):
 
     def missing(self, data: Mapping[str, Any]) -> list[str]:
         return [*super().missing(data), *(["x"] if len(str(data)) > 1000 else [])]
+
+
+@fault("members-of-members", violates="robustness.extra-members", subtle=True)
+class MembersOfMembers(Lab):
+    """Takes a member of a member for one of the object itself."""
+
+    async def pushcmd(self, value: Any, served: Served) -> Any:
+        told = dict(value.get("json", {}))
+        for member in value.get("json", {}).values():
+            told |= member if isinstance(member, dict) else {}
+        return await super().pushcmd({**value, "json": told}, served)
+
+
+@fault("escaped-slashes-refused", violates="http.json", subtle=True)
+class EscapedSlashesRefused(Lab):
+    """Reads no JSON in which a slash is escaped, as some programs write all of them."""
+
+    async def take(self, frame: Frame, served: Served) -> bool:
+        if b"\\/" in frame.raw:
+            self.respond(served, self.malformed())
+            return self.keeps(frame.value)
+        return await super().take(frame, served)
 
 
 @fault("ascii-names-only", violates="http.json", subtle=True)
