@@ -1,5 +1,6 @@
 """Other spellings of the same JSON, characters that a text may hold, and unknown fields."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,9 @@ UNKNOWN_FIELDS: dict[str, dict[str, Any]] = {
     "unicode": {"ünïcode": "😀", "": []},
     # Who counts braces, to see where a message ends, counts these.
     "braces": {"x-text": "]}}{["},
+    # Who looks for the end of a text may take its last quote for one that is escaped.
+    "backslash": {"x-path": "C:\\"},
+    "deep": {"x-tree": json.loads("[" * 20 + "]" * 20)},
     "long": {"x-long": "a" * 1000},
 }
 """Fields that no message has."""

@@ -14,12 +14,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.commands import BUTTONS, START, competition, motor, raw, touch
-from conformance.vexide.simulator.plain import (
-    opened,
-    require_form,
-    shows,
-    visible_program,
-)
+from conformance.vexide.simulator.plain import opened, require_form, shows, visible_program
 from conformance.vexide.simulator.reading import (
     NO_GAMEPAD,
     blank,
@@ -64,11 +59,17 @@ async def test_touch(iut: Iut, when: str) -> None:
 
 async def _sees_touch(session: Session, wanted: str) -> None:
     said = await probed(session, "touch", lambda line: line == wanted)
-    if said == "nothing":
+    # One that reports touches may have lost this one.
+    if said == "nothing" and not await _reports_touches(session):
         raise NotExercised(
             "the program 'probe' reports no touch; let it write lines such as `touch Pressed 10 20`"
         )
     check(said == wanted, f"the program to see the touch {wanted}", f"it saw {said}")
+
+
+async def _reports_touches(session: Session) -> bool:
+    await session.send(touch(30, 40, "Pressed"))
+    return await probed(session, "touch", lambda line: line != "nothing") != "nothing"
 
 
 # Battery
@@ -140,7 +141,7 @@ async def test_battery_is_emptied(iut: Iut) -> None:
 @requirement("sdcard.mounted")
 @pytest.mark.parametrize(
     "name",
-    ["card", "Card with späces, 100%25.d", "second", LONG_PATH],
+    ["card", "Card with späces, 100%25\\.d", "second", LONG_PATH],
     ids=["card", "späces", "second", "long"],
 )
 async def test_card_is_mounted(iut: Iut, name: str) -> None:
@@ -369,19 +370,20 @@ async def _inputs(session: Session, wanted: set[str]) -> None:
 
 
 @requirement("controller.uuid-replaces-raw")
-async def test_uuid_replaces_raw(iut: Iut) -> None:
+@pytest.mark.parametrize("when", ["setup", "running"])
+async def test_uuid_replaces_raw(iut: Iut, when: str) -> None:
     """After a UUID the raw state is gone: with no such gamepad there is none, or one at rest."""
     await require_form(iut, raw())
+    gamepad, gone = {"ControllerUpdate": {"UUID": NO_GAMEPAD}}, ("none", "axis1=0")
     async with opened(iut, program="probe") as session:
-        await start(session, raw(axis1=65))
-        await _axis(session, "65", requirement=LATEST)
-        await session.send({"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        said = await probed(session, "controller", lambda line: line in ("none", "axis1=0"))
-        check(
-            said in ("none", "axis1=0"),
-            "the program to see no controller or one at rest",
-            f"it saw {said}",
-        )
+        if when == "setup":
+            await start(session, raw(axis1=65), gamepad)
+        else:
+            await start(session, raw(axis1=65))
+            await _axis(session, "65", requirement=LATEST)
+            await session.send(gamepad)
+        said = await probed(session, "controller", lambda line: line in gone)
+        check(said in gone, "the program to see no controller or one at rest", f"it saw {said}")
 
 
 async def _axis(session: Session, value: str, requirement: str | None = None) -> None:

@@ -142,9 +142,10 @@ async def test_mode_after_ready(iut: Iut) -> None:
 @explore(commands=strategies.setups(), cuts=generation.cuts())
 async def test_any_setup(iut: Iut, commands: list[Any], cuts: list[int]) -> None:
     """Any sequence of sensible setup commands, however it is cut, lets the program run."""
-    program = await visible_program(iut)
 
     async def play(cut: Segmentation | None) -> None:
+        # One by one they take longer, and are to come before Ready as they do together.
+        program = await (visible_program if cut else slow_program)(iut)
         async with opened(iut, program=program) as session:
             await shake_hands(session)
             given = [adapted(session, command) for command in await taken(iut, *commands)]
@@ -317,7 +318,8 @@ async def test_start_after_a_while(iut: Iut) -> None:
     program = await visible_program(iut)
     async with opened(iut, program=program) as session:
         await make_ready(session, motor(session, 1), requirement=SETUP)
-        await session.watch("Exited", within="response")
+        early = await session.watch("Exited", within="response")
+        absent(early, "no Exited of a program that was not started")
         await session.send(START)
         check(
             await shows(iut, session),

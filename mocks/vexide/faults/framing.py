@@ -1,5 +1,6 @@
 """Faults of either peer in cutting the stream into lines and in reading what stands in them."""
 
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -221,6 +222,26 @@ class BracesCountedInTexts(Session):
 
     def take(self, frame: Frame) -> None:
         if frame.raw.count(b"{") == frame.raw.count(b"}"):
+            super().take(frame)
+
+
+@fault("quote-behind-a-backslash", violates="handshake.unknown-fields", subtle=True)
+class QuoteBehindABackslash(Session):
+    """Takes each quote behind a backslash for one within the text, also where that is escaped."""
+
+    def take(self, frame: Frame) -> None:
+        outside = re.sub(rb'"(?:\\"|[^"])*+"?', b"", frame.raw)
+        if outside.count(b"{") == outside.count(b"}"):
+            super().take(frame)
+
+
+@fault("eight-deep", violates="handshake.unknown-fields", subtle=True)
+class EightDeep(Session):
+    """Does not see a message in which more than eight values stand one within the other."""
+
+    def take(self, frame: Frame) -> None:
+        steps = ((byte in b"{[") - (byte in b"}]") for byte in frame.raw)
+        if max(itertools.accumulate(steps), default=0) <= 8:
             super().take(frame)
 
 

@@ -193,6 +193,15 @@ class RawSurvivesUuidWhileRunning(Simulator):
             super().control(content)
 
 
+@fault("uuid-of-setup-lost", violates="controller.uuid-replaces-raw", subtle=True)
+class UuidOfSetupLost(Simulator):
+    """Drops the UUID of a gamepad that comes before the program runs."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "Raw" or self.started:
+            super().control(content)
+
+
 @fault("controller-read-as-pair", violates="encoding.externally-tagged", subtle=True)
 class ControllerReadAsPair(Simulator):
     """Reads a ControllerUpdate as a pair of controllers only, and closes upon any other."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.vexide.robot import Robot
 from mocks.vexide.simulator import Simulator
 
 
@@ -51,3 +52,35 @@ class TouchLostDisabled(Simulator):
         super().compete(content)
         if not content["enabled"]:
             self.robot.touch = None
+
+
+class Untouched(Robot):
+    """A robot whose program says nothing of the display until that is touched."""
+
+    def serial(self, channel: int, data: bytes) -> None:
+        if self.touch is not None or not data.startswith(b"touch"):
+            super().serial(channel, data)
+
+
+@fault("touch-ignored-disabled", violates="touch.registered", subtle=True)
+class TouchIgnoredDisabled(Simulator):
+    """Ignores a touch that comes while the robot is disabled; its program tells of touches only."""
+
+    def build(self) -> Robot:
+        return Untouched()
+
+    def touch(self, content: dict[str, Any]) -> None:
+        if self.robot.competition["enabled"]:
+            super().touch(content)
+
+
+@fault("touch-of-setup-lost", violates="touch.registered", subtle=True)
+class TouchOfSetupLost(Simulator):
+    """Runs its program as if nothing had touched before, and that tells of touches only."""
+
+    def build(self) -> Robot:
+        return Untouched()
+
+    def execute(self) -> None:
+        self.robot.touch = None
+        super().execute()
