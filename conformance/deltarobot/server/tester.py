@@ -124,7 +124,7 @@ class ServerTester(Tester):
                 return not (process and process.gone)
         return False
 
-    async def nextis_served(self, iut: Iut, session: Session, after: str) -> None:
+    async def next_is_served(self, iut: Iut, session: Session, after: str) -> None:
         await session.close()
         try:
             async with following(iut, session.instance, after) as another:
