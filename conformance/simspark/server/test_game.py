@@ -57,7 +57,7 @@ async def test_case_of_play_modes(iut: Iut) -> None:
             )
             check(
                 stayed,
-                f"the play mode to stay {stays} after {wrong[0]}, {wrong[1]} and so on",
+                f"the play mode to stay {stays} after {', '.join(wrong[:5])} and so on",
                 f"it became {watch.view.play_mode}",
             )
 
@@ -137,8 +137,15 @@ async def test_time(iut: Iut) -> None:
                 f"the time {time:g} at once",
                 f"first came {', '.join(short[:3])}",
             )
+        goes_on = await _second_half(watch)
+        await watch.settle()
+        check(
+            watch.view.value("half") != 1 or watch.view.clock > half - 1,
+            f"the time {half + 1:g}, or the second half",
+            f"it is {watch.view.state.get('time')}, and the first half",
+        )
         # Some begin the second half with a time of 0.
-        if await _second_half(watch) and watch.view.clock > half:
+        if goes_on and watch.view.clock > half:
             time = 1.5 * half
             await watch.command(f"(time {time:g})")
             await watch.until(
