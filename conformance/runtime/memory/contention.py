@@ -8,6 +8,7 @@ from typing import Any
 from conformance.connections import ended
 from conformance.harness.deadlines import in_time
 from conformance.harness.upper import Answer
+from conformance.running.patience import SHARE
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.tester import Tester
 from conformance.runtime.tester import patience
@@ -26,7 +27,8 @@ async def often(
 ) -> None:
     """Have an operation run with each of these arguments, and take note of the answers.
 
-    Raises Inconclusive where it ceases to answer.
+    Raises Inconclusive where it ceases to answer. One that gives all of some up after a long while
+    would take minutes for the others, and show no more.
     """
     upper, configuration = tester.session.instance.upper, tester.iut.configuration
     # Fifty programs that are started at once may all take long.
@@ -34,6 +36,7 @@ async def often(
     patient = configuration.max_wait if hook else patience(tester.session)
     left = iter(given)
     while some := [*itertools.islice(left, _AT_ONCE)]:
+        began, before = tester.session.now, len(answered)
         asked = [asyncio.create_task(upper(operation, **buffer.arguments, **more)) for more in some]
         try:
             answered += [
@@ -47,6 +50,9 @@ async def often(
             ) from None
         finally:
             await ended(asked)
+        slow = tester.session.now - began > SHARE * patient
+        if slow and not any(answer.ok for answer in answered[before:]):
+            return
 
 
 def some_succeed(operation: str, answers: Sequence[Answer]) -> None:
