@@ -49,6 +49,8 @@ class Testbed:
         """It ends a connection that comes too soon after another, and takes a later one."""
         self.held: list[Session] = []
         """The sessions that tests hold at the moment."""
+        self.endings = contextlib.ExitStack()
+        """What is left to do at the end of the run, when there is no instance any more."""
         self._finding: dict[str, asyncio.Lock] = {}
         self._tried: set[str] = set()
         self._listeners: dict[str, AnyListener] = {}
@@ -75,6 +77,7 @@ class Testbed:
         await self._ahead.close()
         for listener in self._listeners.values():
             await listener.close()
+        self.endings.close()
 
     async def once(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
         """What the first test case that asks has found out about the IUT, under this name.

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -365,13 +365,19 @@ class Tester:
 
     def tidy(self) -> None:
         """Remove all objects that this one or its IUT has made."""
-        for name in self.names:
-            memory.remove(name)
+        _remove(self.names)
 
     def close(self) -> None:
         for buffer in self.buffers:
             buffer.object.close()
         self.tidy()
+        # Another instance may make anew what it does not find any more.
+        self.iut.testbed.endings.callback(_remove, self.names)
+
+
+def _remove(names: Collection[str]) -> None:
+    for name in names:
+        memory.remove(name)
 
 
 @contextlib.asynccontextmanager

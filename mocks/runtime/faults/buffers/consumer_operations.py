@@ -150,14 +150,19 @@ class ShortArraysRepeated(Consumer):
         return await super().set_value(buffer, name, value)
 
 
+def _short() -> list[str]:
+    """The names of files that are too short to be buffers."""
+    files = [path for path in FOLDER.glob("rt-arm-*") if path.is_file()]
+    return sorted(path.name for path in files if path.stat().st_size < 96)
+
+
 @fault("foreign-objects-end-it", violates="robustness.foreign-objects")
 class ForeignObjectsEndIt(Consumer):
     """Lists nothing where any object is too short to be a buffer."""
 
     async def list(self) -> list[str]:
-        for path in FOLDER.glob("rt-arm-*"):
-            if path.stat().st_size < 96:
-                raise ValueError(f"{path.name} is not a buffer")
+        if short := _short():
+            raise ValueError(f"{short[0]} is not a buffer")
         return await super().list()
 
 
@@ -166,8 +171,8 @@ class ListsUpToAnOddOne(Consumer):
     """Ends its list at the first object that is too short to be a buffer."""
 
     async def list(self) -> list[str]:
-        short = [path.name for path in FOLDER.glob("rt-arm-*") if path.stat().st_size < 96]
-        return [name for name in await super().list() if not short or name < min(short)]
+        short = _short()
+        return [name for name in await super().list() if not short or name < short[0]]
 
 
 @fault("folders-end-it", violates="robustness.foreign-objects", subtle=True)
