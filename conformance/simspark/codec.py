@@ -26,7 +26,6 @@ TOO_DEEP, TRUNCATED = "TooDeep", "Truncated"
 _TOO_MANY = "the length counts {} bytes too many: the text has ended before"
 _TOO_FEW = "the length counts too few bytes: the text goes on behind it"
 _CUT = "the length counts too many bytes: {} are there of the text, and then the next message, {}"
-_OF_ASCII = bytes(byte if byte < 0x80 else ord("?") for byte in range(256))
 _NEXT = re.compile(rb"\0[\0-\xff]{3}\(")  # a message begins, of less than 16 MiB
 _PREFIX, _TEXT, _ASCII = "frame.length-prefix", "text.s-expressions", "text.ascii"
 
@@ -180,12 +179,12 @@ def _frame(raw: bytes, following: bytes) -> Frame:
         if cut := _NEXT.search(payload):
             why = _CUT.format(cut.start(), _shown(payload, cut.start()))
             return Frame(raw, error=why, requirement=_PREFIX)
-        why = f"{error} of the text {_shown(payload, error.offset)}"
-        if error.ascii:
-            return Frame(raw, error=why, requirement=_TEXT)
-        # Where only its characters are wrong, it is clear what it says.
-        clear = _whole(payload.translate(_OF_ASCII))
-        return Frame(raw, name_of(clear) if clear else None, clear or None, why, _ASCII)
+        requirement = _TEXT if error.ascii else _ASCII
+        return Frame(
+            raw,
+            error=f"{error} of the text {_shown(payload, error.offset)}",
+            requirement=requirement,
+        )
     if deepest > DEEP:
         return Frame(raw, TOO_DEEP, {"depth": deepest, "bytes": len(payload)})
     if value and isinstance(value[0], list) and value[0][:1] in (["RSG"], ["RDS"]):

@@ -48,8 +48,8 @@ class Connection(Session):
         self.write(data)
 
     def take(self, frame: Frame) -> None:
-        if frame.error is not None:
-            self._owner.misread(self, frame.error)
+        if frame.name is None:
+            self._owner.misread(self, str(frame.error))
         else:
             self.heed(frame)
 
