@@ -18,8 +18,7 @@ from conformance.simspark.view import STATES, View
 from conformance.verdicts import NotExercised, Violation
 
 MANY = 22
-"""Connections that come and go: as many as a match has players. And messages in one write, of which
-a server may take one a cycle."""
+"""Connections that come and go, as many as a match has players; and messages in one write."""
 HELD = 300_000  # bytes: more than a system keeps of small segments that nobody reads
 FULLS = 100  # times that the full scene graph is asked for, to come to so many
 
@@ -353,7 +352,10 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
 
 @requirement("robustness.slow-monitor")
 async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
-    """Others are served on while more is due to a monitor than its system keeps for it."""
+    """Others are served on while more is due to a monitor than its system keeps; that comes whole.
+
+    A server may leave out what has become old, or give the monitor up, within a message as well.
+    """
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
         watch = await others.enter_async_context(watching(iut, instance))
@@ -371,7 +373,7 @@ async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
                     break
             await watch.obeys(what)
             await _served(agent, what)
-        # It may leave out what has become old, or end the connection; what comes is whole.
+        await slow.finish()
         late, left = View(), slow.left("response")
         while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):
             late.take(message.value)

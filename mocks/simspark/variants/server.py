@@ -9,6 +9,7 @@ from conformance.codec import Frame
 from conformance.simspark.scene import number
 from mocks.deviations import variant
 from mocks.simspark.agent_port import Agent
+from mocks.simspark.connection import Connection
 from mocks.simspark.monitor_port import HEADER_FULL, Monitor
 from mocks.simspark.robot import BY_EFFECTOR, PARTS, Robot
 from mocks.simspark.server import Server
@@ -149,6 +150,19 @@ class FirstTeamOnTheRight(Server):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.world.sides = "right", "left"
+
+
+@variant("gives-up-who-does-not-read", of="robustness.slow-monitor")
+class GivesUpWhoDoesNotRead(Server):
+    """Ends the connection of a client that takes no more, within a message."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        data = super().written(text, connection)
+        if not connection.stream.behind:
+            return data
+        connection.write(data[: len(data) // 2])
+        connection.close()
+        return b""
 
 
 @variant("deaf-robots", of="agents.heard")
