@@ -352,7 +352,7 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
 
 @requirement("robustness.slow-monitor")
 async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
-    """Others are served on while a monitor takes no more; it gets whole messages, or is given up."""
+    """Others are served while a monitor takes no more; it gets whole messages, or is given up."""
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
         watch = await others.enter_async_context(watching(iut, instance))
