@@ -1,6 +1,7 @@
 """Motors and ports: what is configured reports, and acts as it was configured."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
+from conformance.vexide.codec import name_of
 from conformance.vexide.commands import START, competition, motor
 from conformance.vexide.simulator.plain import (
     Driving,
@@ -20,6 +22,7 @@ from conformance.vexide.tester import received
 from conformance.wire import Message
 
 _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
+"""What shows that a motor has got a voltage, or already does something with it."""
 LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
 MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
 STEADY = 5  # updates in a row that show it: two devices on one port would report by turns
@@ -76,24 +79,22 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
 async def _report(session: Session, known: Driving) -> None:
     """Each of these ports reports that its motor is driven, and not only that there is one."""
     left: set[object] = set(known.reporting)
-    reported: set[object] = set()
+    told: dict[object, str] = {}
     time, asked = known.left(session), session.now
     while left and (update := await session.watch("DeviceUpdate", within=time)):
-        number = smart(update.value["DeviceUpdate"]["port"])
-        reported.add(number)
+        number, state = smart(update.value["DeviceUpdate"]["port"]), _motor(update)
+        kind = name_of(update.value["DeviceUpdate"]["status"])
+        told[number] = "only the state at rest" if state else f"a status of {kind!r:.40}, no Motor,"
         # What a program of its own does to its motors is not known.
-        driven = known.program is None or _is_driven(update.value["DeviceUpdate"]["status"])
+        driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
             left.discard(number)
             session.took(MOVES, session.now - asked)
-    lacking = [number for number in known.reporting if number in left]
-    resting = [number for number in lacking if number in reported]
-    silent = [number for number in lacking if number not in reported]
-    came = [
-        f"{what} came for {_list(ports)}"
-        for what, ports in (("none", silent), ("only the state at rest", resting))
-        if ports
-    ]
+    lacking: dict[str, list[int]] = {}
+    for number in known.reporting:
+        if number in left:
+            lacking.setdefault(told.get(number, "none"), []).append(number)
+    came = [f"{what} came for {_list(ports)}" for what, ports in lacking.items()]
     expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
     check(not left, expected, "; ".join(came))
 
@@ -140,16 +141,17 @@ async def _driven(iut: Iut, *ports: int) -> None:
         await session.watch("Exited")
 
 
-def _is_driven(status: object) -> bool:
-    """Whether a motor with this state has got a voltage, or already does something with it."""
+def _motor(update: Message) -> dict[str, Any]:
+    """The state of a motor that an update tells; empty where it is of something else."""
+    status = update.value["DeviceUpdate"]["status"]
     state = status.get("Motor") if isinstance(status, dict) else None
-    return isinstance(state, dict) and any(state.get(name) for name in _DRIVEN)
+    return state if isinstance(state, dict) else {}
 
 
 def _turning(updates: list[Message]) -> bool:
     """Whether a motor was in another place in the last of these than before, and not at rest."""
-    motors = [update.value["DeviceUpdate"]["status"].get("Motor") for update in updates[-2:]]
-    if None in motors or len(motors) < 2:
+    motors = [_motor(update) for update in updates[-2:]]
+    if not all(motors) or len(motors) < 2:
         return False
     before, last = motors
     return bool(last["velocity"]) and last["position"] != before["position"]
@@ -201,8 +203,8 @@ async def _gains_more(session: Session, light: int, heavy: int) -> None:
         if update is None:
             break
         number = smart(update.value["DeviceUpdate"]["port"])
-        state = update.value["DeviceUpdate"]["status"].get("Motor", {})
-        if number in fastest:
+        state = _motor(update)
+        if state and number in fastest:
             seen.add(number)
             fastest[int(str(number))] = max(fastest[int(str(number))], abs(state["velocity"]))
         gains = len(seen) == 2 and fastest[light] > MUCH * fastest[heavy] and fastest[light] > 0

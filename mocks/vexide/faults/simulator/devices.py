@@ -191,6 +191,15 @@ class BrakeModeLowerCase(Altering, Simulator):
             motor["brake_mode"] = motor["brake_mode"].lower()
 
 
+@fault("kinds-in-lower-case", violates="devices.update-on-change", subtle=True)
+class KindsInLowerCase(Altering, Simulator):
+    """Writes the kind of a device in lower case: the update is of no motor."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "DeviceUpdate":
+            content["status"] = {kind.lower(): state for kind, state in content["status"].items()}
+
+
 @fault("inertia-ignored", violates="motor.inertia")
 class InertiaIgnored(Simulator):
     """Takes every motor for one without a load."""
