@@ -79,12 +79,14 @@ async def test_motor_goes_on_reporting(iut: Iut) -> None:
 async def _report(session: Session, known: Driving) -> None:
     """Each of these ports reports that its motor is driven, and not only that there is one."""
     left: set[object] = set(known.reporting)
-    told: dict[object, str] = {}
+    told: dict[str, str] = {}
     time, asked = known.left(session), session.now
     while left and (update := await session.watch("DeviceUpdate", within=time)):
-        number, state = smart(update.value["DeviceUpdate"]["port"]), _motor(update)
+        port, state = update.value["DeviceUpdate"]["port"], _motor(update)
+        number = port if smart(port) is None else smart(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
-        told[number] = "only the state at rest" if state else f"a status of {kind!r:.40}, no Motor,"
+        what = "only the state at rest" if state else f"a status of {kind!r:.40}, no Motor,"
+        told[str(number)] = what
         # What a program of its own does to its motors is not known.
         driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
@@ -93,13 +95,15 @@ async def _report(session: Session, known: Driving) -> None:
     lacking: dict[str, list[int]] = {}
     for number in known.reporting:
         if number in left:
-            lacking.setdefault(told.get(number, "none"), []).append(number)
+            lacking.setdefault(told.pop(str(number), "none"), []).append(number)
     came = [f"{what} came for {_list(ports)}" for what, ports in lacking.items()]
+    others = told.keys() - {str(number) for number in known.reporting}
+    came += [f"updates of {_list(sorted(others)[:5])} came"] if others else []
     expected = f"a DeviceUpdate of a driven motor for each of {_list(known.reporting)}"
     check(not left, expected, "; ".join(came))
 
 
-def _list(ports: Iterable[int]) -> str:
+def _list(ports: Iterable[object]) -> str:
     return ", ".join(map(str, ports))
 
 
