@@ -8,6 +8,7 @@ from typing import Protocol as Interface
 
 from conformance.codec import Decoder, Frame, Prompting
 from conformance.definitions.protocol import MessageType, Protocol
+from conformance.definitions.schemas import SchemaError
 
 MOST = 100  # findings kept of one role in a session; a peer that breaks every message needs no more
 
@@ -99,6 +100,8 @@ class Judge:
         shared = () if conversation is None else (conversation,)
         self._oracle: Oracle | None = None if fragment else protocol.oracle.Oracle(*shared)
         self._exercised: dict[str, set[str]] = {role: set() for role in self._judged}
+        self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
+        """By kind of message, what is wrong with each of the first ones that do not fit."""
         self._known: dict[str, int | None] = {}
         """By sender, the event of its latest message that the protocol knows."""
         self._ending: set[str] = set()
@@ -222,7 +225,13 @@ class Judge:
     def _schema(self, known: MessageType, value: Any) -> Iterator[Finding]:
         default = self._protocol.schema_requirement
         schema = self._protocol.schemas.schema(known.schema)
-        errors, marks = schema.check(value)
+        wrong = self._wrong.setdefault(known, [])
+        if len(wrong) < MOST or not schema.is_wrong(value):
+            errors, marks = schema.check(value)
+            wrong += [errors] if errors else []
+        else:
+            # To explain each would take longer than who sends them needs for the next.
+            errors, marks = wrong[-1], set()
         self._exercised[known.sender] |= marks | {default}
         # Where the whole message is known to follow another convention, one finding says so.
         dialect = getattr(self._protocol.oracle, "dialect", None)

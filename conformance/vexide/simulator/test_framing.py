@@ -26,6 +26,7 @@ from conformance.vexide.simulator.reading import (
     holds,
     motors_reported,
     probed,
+    smart,
 )
 from conformance.vexide.simulator.tester import (
     ENDS,
@@ -381,9 +382,11 @@ async def _not_driven(session: Session, known: Driving, silent: set[int]) -> set
     left, asked = known.left(session), session.now
     missing = set(known.reporting).difference(motors_reported(session))
     while missing - silent:
-        if not await session.watch("DeviceUpdate", within=left, presumes=UPDATES):
+        update = await session.watch("DeviceUpdate", within=left, presumes=UPDATES)
+        if not update:
             break
-        before, missing = missing, missing.difference(motors_reported(session))
-        if missing != before:
+        number = smart(update.value["DeviceUpdate"]["port"])
+        if number in missing:
+            missing.remove(number)
             session.took(MOVES, session.now - asked)
     return missing
