@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from conformance import configuration
 from conformance.codec import Decoder
 from conformance.configuration import Configuration, KnownFailure
 from conformance.definitions import locate, protocols
+from conformance.definitions.schemas import Schema, SchemaError
 from conformance.harness.links import AddressError, parse_address
 from conformance.judging.captures import Capture, Event
 from conformance.judging.connections import judge_capture
@@ -212,6 +214,25 @@ def test_findings_are_bounded_and_told_once() -> None:
 
     assert judged(b"hello\n") == 1
     assert judged(b'{"Unknown?": 0}\n') == MOST
+
+
+def test_what_does_not_fit_is_explained_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    explained = Counter[str]()
+    explain = Schema.explain
+
+    def counting(schema: Schema, value: object) -> tuple[list[SchemaError], set[str]]:
+        explained["times"] += 1
+        return explain(schema, value)
+
+    monkeypatch.setattr(Schema, "explain", counting)
+    judge = Judge(VEXIDE, ["simulator"])
+    for number in range(2 * MOST):
+        line = b'{"Serial": {"channel": "%d", "data": ""}}\n' % number
+        for frame in judge.decode("simulator", line):
+            judge.frame(number, "simulator", frame)
+    assert explained["times"] == MOST
+    told = (f'Serial.channel: an integer was expected, "{number}" came' for number in range(9))
+    assert set(told) <= {finding.message for finding in judge.findings}
 
 
 def test_fragment_has_no_order() -> None:
