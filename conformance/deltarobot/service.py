@@ -19,6 +19,8 @@ from conformance.wire import Message
 _LONG = unknown(0xF321, "ff" * 0x1_8FF0)
 """The lower bytes of its length are negative numbers to who takes bytes for signed."""
 
+_ORDINARY = "ordinary"  # under which the run remembers it
+
 REASON = "bye"
 """The usual reason of our end of transmission."""
 
@@ -51,13 +53,19 @@ def _shown(iut: Iut, session: Session) -> Session:
 
 async def ordinary(iut: Iut) -> Session:
     """A session as it usually is, from its beginning to its end."""
-    session, _ = await iut.once("ordinary", lambda: _ordinary(iut))
+    session, _ = await iut.once(_ORDINARY, lambda: _ordinary(iut))
     return _shown(iut, session)
 
 
 async def habits(iut: Iut) -> Habits:
     """What the IUT does in an ordinary session."""
-    _, found = await iut.once("ordinary", lambda: _ordinary(iut))
+    _, found = await iut.once(_ORDINARY, lambda: _ordinary(iut))
+    return found
+
+
+def seen(tested: Iut | Session) -> tuple[Session | None, Habits | None]:
+    """An ordinary session and what it has shown, as far as one was held in this run."""
+    found: tuple[Session | None, Habits | None] = tested.memory.get(_ORDINARY, (None, None))
     return found
 
 
@@ -169,7 +177,7 @@ async def script(iut: Iut) -> list[Any]:
 
 async def serves(iut: Iut, session: Session, after: str) -> None:
     """Raise Violation unless the IUT shows, by a new message, that it serves this session."""
-    _, known = iut.memory.get("ordinary", (None, None))
+    _, known = seen(iut)
     if (known is None or known.serves) and await tester.of(session).served(session):
         return
     # Not before: one that serves a single client at a time has no plain session beside this one.

@@ -312,8 +312,10 @@ def _ill_formed(raw: bytes) -> str:
     names = [line.partition(b":")[0].lower() for line in fields]
     if {b"content-length", b"transfer-encoding"} <= set(names):
         return "Content-Length or Transfer-Encoding was expected; both came"
-    twice = next((name.decode() for name in _ONCE if names.count(name) > 1), "")
-    return f"{twice} was expected once; it came {names.count(twice.encode())} times" * bool(twice)
+    for name in _ONCE:
+        if (times := names.count(name)) > 1:
+            return f"{name.decode()} was expected once; it came {times} times"
+    return ""
 
 
 def _expecting(response: bool) -> h11.Connection:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS, end, pong
-from conformance.deltarobot.service import closes_upon, habits, kept, serves
+from conformance.deltarobot.service import closes_upon, habits, kept, seen, serves
 from conformance.deltarobot.tester import Form, Tester
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
@@ -139,7 +139,7 @@ TESTER = ServerTester()
 
 def _pings(session: Session) -> bool:
     """Whether it is to ping, and does where it has been seen in an ordinary session."""
-    ordinary, _ = session.memory.get("ordinary", (None, None))
+    ordinary, _ = seen(session)
     declared = "ping" in session.instance.configuration.timing
     return declared and (ordinary is None or any(m.name == "Ping" for m in ordinary.received))
 

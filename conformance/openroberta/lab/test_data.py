@@ -159,9 +159,9 @@ async def test_extra_members(iut: Iut) -> None:
         "subtype": None,
         "response": {"a": [1, {}]},
         "": "",
+        "log": "nothing new. " * 300,
+        "last": {"cmd": "push", "token": new_token(), "battery": None},
     }
-    extra["log"] = "nothing new. " * 300
-    extra["last"] = {"cmd": "push", "token": new_token(), "battery": None}
     async with playing(iut) as tester:
         robot = tester.robot(**extra)
         exchange = await robot.register()

@@ -370,6 +370,7 @@ async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
                     break
             await watch.obeys(what)
             await _served(agent, what)
+        # Whoever gives it up need not end a message; all others come whole, up to the latest state.
         await slow.finish()
         late, left = View(), slow.left("response")
         while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):

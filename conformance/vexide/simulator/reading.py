@@ -44,6 +44,11 @@ EXECUTION = (
 """Events by which a running program shows."""
 
 
+def serial_text(session: Session) -> str:
+    """What the probe program has written so far."""
+    return serial_bytes(session).decode("utf-8", "replace")
+
+
 def motors_reported(session: Session) -> Iterator[object]:
     """The numbers of the Smart ports that DeviceUpdates have named, in either form."""
     for message in received(session, "DeviceUpdate"):
@@ -174,7 +179,7 @@ async def probed(session: Session, kind: str, accept: Callable[[str], bool]) -> 
 
     ended = False
     while True:
-        text = serial_bytes(session).decode("utf-8", "replace")
+        text = serial_text(session)
         # As long as more may come, a line without its end may be a piece of one.
         lines = (text if ended else text[: text.rfind("\n") + 1]).splitlines()
         said = [line.removeprefix(f"{kind} ") for line in lines if line.startswith(f"{kind} ")]
@@ -203,7 +208,7 @@ async def lost_at_start(session: Session) -> str:
     await probed(session, "competition", lambda said: said != "nothing")
     wanted = PROBED - session.instance.configuration.unsupported.keys()
     while True:
-        lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
+        lines = serial_text(session).splitlines()
         if not (lacking := wanted - {line.split(" ")[0] for line in lines}):
             return ""
         if not await session.watch("Serial", within="response"):

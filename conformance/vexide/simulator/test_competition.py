@@ -10,7 +10,7 @@ from conformance.session import Session
 from conformance.verdicts import Inconclusive, Violation
 from conformance.vexide.commands import START, competition
 from conformance.vexide.simulator.plain import opened
-from conformance.vexide.simulator.reading import probed, serial_bytes
+from conformance.vexide.simulator.reading import probed, serial_text
 from conformance.vexide.simulator.tester import shake_hands, start
 
 DEFAULT = {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False}
@@ -95,28 +95,27 @@ async def test_competition_changes_after_a_while(iut: Iut) -> None:
 
 async def _sees_mode(session: Session, mode: dict[str, Any]) -> None:
     wanted = _told(mode)
-    said = await probed(session, "competition", lambda line: line.split() == wanted.split())
-    if said.split() == wanted.split():
+    said = await probed(session, "competition", lambda line: line.split() == wanted)
+    if said.split() == wanted:
         return
     if not mode["enabled"] and await _held_back(session, mode):
         raise Inconclusive(
             "what the program writes while the robot is disabled comes once it is enabled"
         )
-    raise Violation(f"the program to see {wanted}", f"it saw {said}")
+    raise Violation(f"the program to see {' '.join(wanted)}", f"it saw {said}")
 
 
-def _told(mode: dict[str, Any]) -> str:
+def _told(mode: dict[str, Any]) -> list[str]:
     """The words in which the probe program says that it sees a mode."""
-    words = {
-        name: str(value) if name == "mode" else str(value).lower() for name, value in mode.items()
-    }
-    return " ".join(f"{name}={word}" for name, word in words.items())
+    return [
+        f"{name}={value if name == 'mode' else str(value).lower()}" for name, value in mode.items()
+    ]
 
 
 async def _held_back(session: Session, mode: dict[str, Any]) -> bool:
     """Whether that it has seen this mode comes with what it writes of one that is enabled."""
     behind = {**mode, "enabled": True}
     await session.send(competition(**behind))
-    await probed(session, "competition", lambda line: line.split() == _told(behind).split())
-    lines = serial_bytes(session).decode("utf-8", "replace").splitlines()
-    return any(line.split() == ["competition", *_told(mode).split()] for line in lines)
+    await probed(session, "competition", lambda line: line.split() == _told(behind))
+    said = ["competition", *_told(mode)]
+    return any(line.split() == said for line in serial_text(session).splitlines())

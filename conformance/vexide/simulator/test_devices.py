@@ -85,8 +85,8 @@ async def _report(session: Session, known: Driving) -> None:
         port, state = update.value["DeviceUpdate"]["port"], _motor(update)
         number = port if smart(port) is None else smart(port)
         kind = name_of(update.value["DeviceUpdate"]["status"])
-        what = "only the state at rest" if state else f"a status of {kind!r:.40}, no Motor,"
-        told[str(number)] = what
+        other = f"a status of {kind!r:.40}, no Motor,"
+        told[str(number)] = "only the state at rest" if state else other
         # What a program of its own does to its motors is not known.
         driven = known.program is None or any(state.get(name) for name in _DRIVEN)
         if driven and number in left:
@@ -95,7 +95,7 @@ async def _report(session: Session, known: Driving) -> None:
     lacking: dict[str, list[int]] = {}
     for number in known.reporting:
         if number in left:
-            lacking.setdefault(told.pop(str(number), "none"), []).append(number)
+            lacking.setdefault(told.get(str(number), "none"), []).append(number)
     came = [f"{what} came for {_list(ports)}" for what, ports in lacking.items()]
     others = told.keys() - {str(number) for number in known.reporting}
     came += [f"updates of {_list(sorted(others)[:5])} came"] if others else []
