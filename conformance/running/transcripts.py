@@ -203,7 +203,9 @@ def _around(place: int, sizes: Sequence[int], most: int) -> set[int]:
 def _size(event: Event) -> int:
     """About how many bytes of the file an event takes."""
     times = _DECODED if event.message or event.messages else 1
-    return times * len(event.data or b"") + _LINE
+    # What an operation was given, or has answered, may be as long as a message.
+    beside = len(str(event.details)) if event.details else 0
+    return times * len(event.data or b"") + beside + _LINE
 
 
 def _with_gaps(events: Sequence[Event], kept: Sequence[int]) -> tuple[list[Event], dict[int, int]]:

@@ -190,10 +190,11 @@ def test_less_is_kept_of_what_has_passed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("flooded", [False, True])
 def test_a_transcript_has_a_bound_whatever_is_wrong_in_it(tmp_path: Path, flooded: bool) -> None:
-    """What a message is decoded into takes its room in the file as well as its bytes."""
+    """What a message is decoded into, and what an operation is given, takes room as bytes do."""
     session, last = _talkative(), Finding("framing.json-lines", "x", 1999)
     decoded = captures.Event(0.0, "simulator", b"(a)" * 2000, "Expressions", [["a"]] * 2000)
-    session.events, session.flooded = [decoded] * 2000, flooded
+    asked = captures.Event(0.0, None, event="start", details={"arguments": {"name": "x" * 200_000}})
+    session.events, session.flooded = [asked, decoded] * 1000, flooded
     session.judge = SimpleNamespace(findings=[last])
     kept = Transcripts(tmp_path, "test", "purpose", "framing.json-lines", Written())
     size = (tmp_path / kept.of((session,)).path).stat().st_size
