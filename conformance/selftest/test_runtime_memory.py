@@ -1,5 +1,6 @@
 """The runtime's shared memory: catalogs, golden images, layouts, and mutexes of two processes."""
 
+import asyncio
 import ctypes
 import json
 import os
@@ -9,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,13 +22,14 @@ from conformance.definitions import locate, protocols
 from conformance.harness import memory
 from conformance.harness.deadlines import counting
 from conformance.harness.memory import Locked, NoObject, SharedObject
-from conformance.runtime.memory import strategies
+from conformance.runtime.memory import lists, strategies
 from conformance.runtime.memory.catalog import CatalogError, Parameter, Peripheral, load
 from conformance.runtime.memory.declared import LayoutError, declared
 from conformance.runtime.memory.layout import PLANS, Field, planned
 from conformance.runtime.memory.samples import filling, sample
 from conformance.selftest.driving import Place
 from conformance.selftest.standing import ask, ended, mock
+from conformance.verdicts import Hindered
 
 FOLDER = locate.folder("captures", "runtime") or Path()
 CATALOGS = sorted((FOLDER / "catalogs").glob("*.yaml"))
@@ -363,3 +366,19 @@ def test_a_buffer_that_another_program_keeps_locked(place: Place, type_: str) ->
     assert done.verdict("lifecycle.listed") == "inconclusive"
     # Where other runs are under way, theirs may be the one that is named.
     assert ", which another program has locked" in done.reason("lifecycle.listed")
+
+
+def test_a_folder_that_another_run_has_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is done there without the lock, whoever holds it, and however long."""
+    monkeypatch.setattr(memory, "FOLDER", tmp_path)
+    iut: Any = SimpleNamespace(left=counting, configuration=SimpleNamespace(max_wait=0.05))
+
+    async def tries() -> None:
+        async with lists.folder(iut, shared=True), lists.folder(iut, shared=True):
+            with pytest.raises(Hindered):
+                async with lists.folder(iut, shared=False):
+                    pytest.fail("it was not for itself")
+
+    asyncio.run(tries())

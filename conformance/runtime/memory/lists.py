@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.layout import Layout
+from conformance.verdicts import Hindered
 
 NAME = "lists"  # in what the tests of a run have found out
 AGAIN = 3  # times at most
@@ -45,7 +46,7 @@ class Lists:
 
 @contextlib.asynccontextmanager
 async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
-    """Within the block the folder of all objects is locked, if it is free in time.
+    """Within the block the folder of all objects is locked. Raises Hindered if it is not in time.
 
     It is the folder itself that is, so that nothing is left in it, and no lock behind its holder.
     """
@@ -53,14 +54,21 @@ async def folder(iut: Iut, shared: bool) -> AsyncIterator[None]:
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     left = iut.left(iut.configuration.max_wait)
     try:
-        while left() > 0:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(place, how | fcntl.LOCK_NB)
-                break
+        while not _locks(place, how):
+            if left() <= 0:
+                raise Hindered(f"another run on this machine had {memory.FOLDER} for itself")
             await asyncio.sleep(_POLL)
         yield
     finally:
         os.close(place)
+
+
+def _locks(place: int, how: int) -> bool:
+    try:
+        fcntl.flock(place, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def waits_for(template: str, layouts: Mapping[str, Layout | None], own: Collection[str]) -> str:
