@@ -156,6 +156,11 @@ def inode(name: str) -> int | None:
         return None
 
 
+def leave(name: str, data: bytes) -> None:
+    """Make an object with these bytes, as a process that has died may have left it."""
+    _path(name).write_bytes(data)
+
+
 def remove(name: str) -> None:
     """Unlink an object, if it is still there."""
     with contextlib.suppress(OSError, NoObject):

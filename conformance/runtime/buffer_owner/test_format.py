@@ -7,7 +7,7 @@ from conformance.runtime.memory.bits import is_bitmap
 from conformance.runtime.memory.buffer import Buffer
 from conformance.runtime.memory.held_mutex import waits_for_mutex
 from conformance.runtime.memory.operations import offered
-from conformance.runtime.memory.tester import memory_tester, new_uid
+from conformance.runtime.memory.tester import Tester, memory_tester, new_uid
 from conformance.verdicts import Inconclusive, Violation
 
 _MANY = 20  # peripherals
@@ -43,19 +43,30 @@ async def test_one_buffer_each(iut: Iut) -> None:
             "a buffer for each peripheral",
             f"there are {', '.join(buffer.name for buffer in every)}",
         )
-        # A UID of more than 64 bits it need not take.
-        answer = await tester.ask("connect", type="arm", uid=str(uid + 2**80))
-        told = answer.result.get("buffer") if isinstance(answer.result, dict) else None
-        if answer.ok and isinstance(told, str):
-            tester.names.add(told)
-            expected = f"another buffer for a UID that differs from {uid} in its 81st bit"
-            check(told != first.name, expected, f"both have {told[:80]}")
+        # UIDs of more than 64 bits it need not take. They begin alike, or end alike.
+        for type_, one, other in (
+            ("arm", uid, uid + 2**80),
+            ("limit-switch", 2**87 + uid, 2**87 + (uid ^ 1)),
+        ):
+            names = [await _named(tester, type_, each) for each in (one, other)]
+            expected = f"another buffer for the {type_} {other} than for the {type_} {one}"
+            check(None in names or names[0] != names[1], expected, f"both have {names[0]}")
         before = {buffer.name: await buffer.fill() for buffer in every}
         await tester.tested("set_data", **second.arguments, values={"angle": 0.25, "touched": True})
         await tester.tested("set_read", **second.arguments, params=["speed"])
         await tester.with_uid("disconnect", uid, type="panel")
         for buffer in (first, fourth):
             (await buffer.look()).only(before[buffer.name], ())
+
+
+async def _named(tester: Tester, type_: str, uid: int) -> str | None:
+    """The name of the buffer of a peripheral, if that can be connected."""
+    answer = await tester.ask("connect", type=type_, uid=str(uid))
+    told = answer.result.get("buffer") if isinstance(answer.result, dict) else None
+    if not (answer.ok and isinstance(told, str)):
+        return None
+    tester.names.add(told)
+    return told[:80]
 
 
 @requirement("buffers.many")

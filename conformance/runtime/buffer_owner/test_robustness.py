@@ -3,9 +3,10 @@
 from typing import Any
 
 from conformance.cases import check, requirement
+from conformance.harness import memory
 from conformance.iut import Iut
 from conformance.runtime.memory.operations import OTHER_LENGTHS, as_far_as_it_goes
-from conformance.runtime.memory.tester import memory_tester
+from conformance.runtime.memory.tester import memory_tester, new_uid
 
 ODD: dict[str, tuple[str, dict[str, Any]]] = {
     "an unknown parameter": ("set_data", {"values": {"angle": 0.5, "nowhere": 1}}),
@@ -53,6 +54,24 @@ async def test_unknown_parameter_to_read(iut: Iut) -> None:
         expected = f"{buffer.place('control.read')} to be 0 or {bits:#x}"
         check(image["control.read"] in (0, bits), expected, f"it is {image['control.read']:#x}")
         await tester.tested("set_data", **buffer.arguments, values={"angle": 0.5})
+
+
+@requirement("robustness.left-behind")
+async def test_left_behind(iut: Iut) -> None:
+    """Where an owner that died has left a buffer, the next one makes one that works."""
+    uid = new_uid()
+    async with memory_tester(iut) as tester:
+        buffer = await tester.connect("arm", uid)
+        left = (await buffer.fill()).data
+    async with memory_tester(iut) as tester:
+        tester.names.add(buffer.name)
+        memory.leave(buffer.name, left)
+        answer = await tester.with_uid("connect", uid, type="arm")
+        expected = f"a peripheral to be connected whose buffer {buffer.name} was left behind"
+        check(answer.ok, expected, f"it failed: {answer.why}")
+        again = await tester.connect("arm", uid)
+        await tester.tested("set_data", **again.arguments, values={"angle": 0.25})
+        (await again.look()).holds({"read.params.angle": 0.25})
 
 
 @requirement("robustness.odd-operations")

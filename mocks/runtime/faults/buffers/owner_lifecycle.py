@@ -6,7 +6,7 @@ from typing import Any
 
 from mocks.deviations import fault
 from mocks.runtime.buffer_owner import Owner
-from mocks.runtime.memory.mapped import Mapped
+from mocks.runtime.memory.mapped import FOLDER, Mapped
 from mocks.runtime.memory.peer import Buffer
 
 
@@ -40,6 +40,27 @@ class UidsOf64Bits(Owner):
 
     def name(self, type_: str, uid: str) -> str:
         return super().name(type_, str(int(uid) % 2**64))
+
+
+@fault("names-of-31-characters", violates="buffers.one-each", subtle=True)
+class NamesOf31Characters(Owner):
+    """Cuts the name of a buffer to what fits into 32 bytes with a NUL."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return super().name(type_, uid)[:31]
+
+
+@fault("only-if-new", violates="robustness.left-behind", subtle=True)
+class OnlyIfNew(Owner):
+    """Names a buffer by its type and UID alone, and fails where there is one of that name."""
+
+    def name(self, type_: str, uid: str) -> str:
+        return f"rt-{type_}-{uid}"
+
+    def create(self, name: str, type_: str) -> Buffer:
+        if (FOLDER / name).exists():
+            raise ValueError(f"{name} exists")
+        return super().create(name, type_)
 
 
 @fault("sixteen-peripherals", violates="buffers.many", subtle=True)

@@ -26,6 +26,14 @@ class TwoPadsTwoObjects(Sender):
         super().write(data + b"\x81\xa8gamepads\x80" if b"\xa11" in data else data)
 
 
+@fault("cut-at-512-bytes", violates="encoding.messagepack", subtle=True)
+class CutAt512Bytes(Sender):
+    """Puts a message into a buffer of 512 bytes, and sends what fits."""
+
+    def write(self, data: bytes) -> None:
+        super().write(data[:512])
+
+
 @fault("keys-as-bytes", violates="encoding.strings")
 class KeysAsBytes(Sender):
     """Writes the keys of a message as bins."""
