@@ -9,7 +9,7 @@ from conformance.deltarobot.messages import MAGIC
 from conformance.deltarobot.service import announced, unharmed
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Violation
+from conformance.verdicts import Conclusion, Inconclusive, Violation
 
 
 async def refused(iut: Iut, session: Session, what: str, requirement: str | None = None) -> None:
@@ -71,11 +71,12 @@ async def dropped(iut: Iut, session: Session, what: str) -> None:
 
 
 async def twice_as_long_as_a_silent_peer_is_kept(
-    iut: Iut, look: Callable[[], Awaitable[None]]
+    iut: Iut, session: Session, look: Callable[[], Awaitable[None]]
 ) -> None:
     """Look again and again while a peer that says nothing is dropped, and as long once more.
 
-    Where it is kept for as long as a test may wait, that is enough.
+    Where it is kept for as long as a test may wait, that is enough. Raises Violation where the
+    session ends with the time for a handshake, which it has had.
     """
     async with iut.session() as silent:
         dropping = asyncio.ensure_future(_closes(iut, silent, "silent"))
@@ -83,16 +84,29 @@ async def twice_as_long_as_a_silent_peer_is_kept(
             while not dropping.done():
                 await look()
                 await asyncio.wait({dropping}, timeout=silent.seconds("quiet"))
+            await look()
+        except Conclusion:
+            if session.ended and await dropping and _as_old(silent, session):
+                expected = "the session to go on when the time for the handshake is over"
+                came = f"the {session.role.name} ended it then, as it does without a handshake"
+                wrong = Violation(expected, came, "handshake.patient", len(session.events) - 1)
+                raise wrong.shown_in(session) from None
+            raise
         finally:
             dropping.cancel()
             await asyncio.wait({dropping})
-        await look()
         enough = 2 * silent.now if dropping.result() else 0
         # It may end its sessions by itself: of so long a one that decides nothing.
         with contextlib.suppress(Inconclusive):
             while silent.now < enough:
                 await asyncio.sleep(silent.seconds("quiet"))
                 await look()
+
+
+def _as_old(silent: Session, session: Session) -> bool:
+    """Whether both sessions were ended after the same time."""
+    ages = [max(event.at for event in each.theirs) for each in (silent, session)]
+    return max(ages) - min(ages) < silent.seconds("quiet")
 
 
 async def _closes(iut: Iut, session: Session, peer: str) -> bool:

@@ -73,6 +73,9 @@ class Tester(ABC):
     def attend(self, session: Session, since: int) -> None:  # noqa: B027
         """From now on do what a peer has to do all the time, also for what came ``since``."""
 
+    async def settle(self, session: Session) -> None:  # noqa: B027
+        """Wait until the IUT has read the handshake, where that shows."""
+
     async def prompt(self, session: Session) -> None:  # noqa: B027
         """Give the IUT a reason to show whether it serves."""
 

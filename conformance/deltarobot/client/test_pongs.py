@@ -91,7 +91,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
         async def look() -> None:
             await serves(iut, session, f"{session.now:.1f} s of it")
 
-        await twice_as_long_as_a_silent_peer_is_kept(iut, look)
+        await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)
 
 
 @requirement("pong.each")

@@ -64,6 +64,10 @@ class ClientTester(Tester):
     script: ClassVar = _script()
     asks = True
 
+    async def settle(self, session: Session) -> None:
+        # What it has not read when it closes the connection makes that a reset.
+        await self.served(session)
+
     async def prompt(self, session: Session) -> None:
         await session.send(ping(fresh_number()))
 

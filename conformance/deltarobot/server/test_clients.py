@@ -12,7 +12,7 @@ from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import OF_EACH_SIZE, PROGRESS
 from conformance.deltarobot.server.exercise import SQUARE, do, is_curve, present
 from conformance.deltarobot.server.tester import EXERCISE, following, is_served
-from conformance.deltarobot.service import goes_on, taken
+from conformance.deltarobot.service import goes_on, serves, taken
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
@@ -77,9 +77,14 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         await second.send_bytes(whole)
         await first.send_bytes(whole[half:])
         after = "a whole message of the second client between two halves of one of the first"
-        for session in (second, first):
-            try:
-                await goes_on(iut, session, after)
-            except Violation as wrong:
-                wrong.shown_in(session)
-                raise
+        try:
+            for session in (first, second):
+                await serves(iut, session, after)
+            await goes_on(iut, second, after)
+            if first.ended:
+                expected = "one client's session to go on when that of another has ended"
+                raise Violation(expected, "the server closed the connection", "end.received")
+            await goes_on(iut, session := first, after)
+        except Violation as wrong:
+            wrong.shown_in(session)
+            raise

@@ -26,7 +26,7 @@ from conformance.deltarobot.service import announced, lives_on, ordinary, serves
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.verdicts import Inconclusive, Unreachable, Violation
+from conformance.verdicts import Hindered, Inconclusive, Unreachable, Violation
 from conformance.wire import Message
 
 _STEADY = 0.05  # how far from a line, in parts of their range, random numbers do not all lie
@@ -71,7 +71,7 @@ async def test_pings_of_a_long_session(iut: Iut) -> None:
                 raise Inconclusive(f"the server ended the session after {session.now:.1f} s")
             await next_ping(session)
 
-        await twice_as_long_as_a_silent_peer_is_kept(iut, look)
+        await twice_as_long_as_a_silent_peer_is_kept(iut, session, look)
 
 
 @requirement("ping.sent")
@@ -159,6 +159,8 @@ async def test_waits_for_the_client(iut: Iut, order: tuple[Any, ...]) -> None:
             absent(early, "nothing before the client's magic and version")
             if message is order[0]:
                 await session.send(message)
+        if session.now > patience:
+            raise Hindered(f"half of a client's {patience:g} s took {session.now:.1f} s")
         await shake_hands(session, order[1])
         if order[0] is VERSION and await session.until_closed(session.seconds("quiet")):
             raise Inconclusive("it takes no version before the magic (handshake.either-order)")

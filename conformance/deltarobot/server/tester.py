@@ -37,6 +37,11 @@ class ServerTester(Tester):
     def attend(self, session: Session, since: int) -> None:
         session.answer("Ping", lambda message: pong(message.value["number"]), since)
 
+    async def settle(self, session: Session) -> None:
+        # Its application may know no client before, and have none to end the connection of.
+        if _pings(session):
+            await session.watch("Ping", within=session.left("ping", "response"))
+
     async def served(self, session: Session) -> bool:
         """Whether a ping or exercise data come, by themselves or because an exercise begins."""
         upper = session.instance.upper

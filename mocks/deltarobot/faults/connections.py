@@ -291,3 +291,12 @@ class FirstCurveEver(Client):
         if not self.seen:
             self.seen.extend(value["points"])
             super().curve(value)
+
+
+@fault("one-ends-all", violates="end.received", subtle=True)
+class OneEndsAll(Server):
+    """Ends the sessions of all clients when one of them has said that it goes."""
+
+    def peer_ends(self, value: Any) -> None:
+        super().peer_ends(value)
+        self.machine.shut_down("a client has gone")

@@ -285,3 +285,11 @@ class ImpatientBetween(Session):
         super().handshake(frame)
         if not self.shaken:
             self.later(self.patience / 4, self.out_of_patience)
+
+
+@fault("time-goes-on", violates="handshake.patient", subtle=True)
+class TimeGoesOn(Session):
+    """Ends each session when the time for its handshake is over, which has come long since."""
+
+    def out_of_patience(self) -> None:
+        self.refuse(f"no handshake within {self.patience:g} s")
