@@ -157,6 +157,11 @@ class Instance:
                 self.values[port_name] = address.rpartition(":")[2]
                 self.values.setdefault("url", f"http://{address}")
 
+    @property
+    def address(self) -> str:
+        """Where an IUT of one channel listens."""
+        return self._addresses[""]
+
     def _free_port(self) -> int:
         """One that nobody else is given until this instance has been stopped."""
         try:

@@ -31,7 +31,7 @@ _BEGINS = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]")  # the characters of a meth
 _WRONG = "http.messages"
 _LAB = re.compile("^https?://[^/?]*", re.IGNORECASE)
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_HEAD_ENDS = re.compile(rb"\n\r?\n")
+_HOST = re.compile(rb"(\[[^\]]*\]|[^\s:/?#@\[\]]*)(:[0-9]*)?")
 _ONCE = (b"content-length", b"content-type")  # header fields of which a message has one at most
 
 UPGRADE = {"connection": "Upgrade", "upgrade": "websocket"}
@@ -220,6 +220,8 @@ class _Message:
         self._head: h11.Request | h11.Response | None = None
         self._body = bytearray()
         self._prompted = False
+        self._at = 0  # where the next head begins: interim answers may come before the last one
+        self._ill_formed = ""
 
     def feed(self, data: bytes) -> tuple[Frame | None, bytes]:
         """Take the next bytes; the message if they complete it, and what lies behind it."""
@@ -271,6 +273,8 @@ class _Message:
                 event = self._http.next_event()
             except h11.RemoteProtocolError as error:
                 return self._wrong(f"no HTTP message: {error}"), b""
+            if isinstance(event, h11.Request | h11.Response | h11.InformationalResponse):
+                self._look_at_head()
             if isinstance(event, h11.Request | h11.Response):
                 self._head = event
             elif isinstance(event, h11.InformationalResponse):
@@ -288,23 +292,29 @@ class _Message:
             return Frame(bytes(self._raw[:200]), naming.OVERSIZED, {"bytes": len(self._raw)}), b""
         return None, b""
 
+    def _look_at_head(self) -> None:
+        assert self._http is not None
+        behind, _ = self._http.trailing_data
+        ends = len(self._raw) - len(behind)
+        self._ill_formed = self._ill_formed or _ill_formed(bytes(self._raw[self._at : ends]))
+        self._at = ends
+
     def _complete(self, head: dict[str, Any], body: bytes) -> tuple[Frame, bytes]:
         assert self._http is not None
         behind, _ = self._http.trailing_data
         value, wrong = naming.with_body(head, body)
         raw = bytes(self._raw[: len(self._raw) - len(behind)])
-        ill_formed = _ill_formed(raw)
-        about = _WRONG if ill_formed else "http.json" if wrong else None
-        error = ill_formed or wrong or None
+        about = _WRONG if self._ill_formed else "http.json" if wrong else None
+        error = self._ill_formed or wrong or None
         return Frame(raw, naming.name_of(value), value, error, about), bytes(behind)
 
     def _wrong(self, error: str) -> Frame:
         return Frame(bytes(self._raw), error=error, requirement=_WRONG)
 
 
-def _ill_formed(raw: bytes) -> str:
+def _ill_formed(head: bytes) -> str:
     """What HTTP forbids in the head of a message that can be read all the same; else empty."""
-    first, *fields = _HEAD_ENDS.split(raw.lstrip(b"\r\n"), maxsplit=1)[0].split(b"\n")
+    first, *fields, _ = head.lstrip(b"\r\n").split(b"\n")
     if not all(line.endswith(b"\r") for line in (first, *fields)):
         return "lines were expected to end with CR and LF; one ends with LF alone"
     if any(line.startswith((b" ", b"\t")) for line in fields):
@@ -315,6 +325,12 @@ def _ill_formed(raw: bytes) -> str:
     for name in _ONCE:
         if (times := names.count(name)) > 1:
             return f"{name.decode()} was expected once; it came {times} times"
+    for line in fields:
+        name, _, text = line.partition(b":")
+        if name.lower() == b"host" and not _HOST.fullmatch(text.strip()):
+            return (
+                f"a name and a port were expected as Host; {text.strip().decode('latin-1')!r} came"
+            )
     return ""
 
 

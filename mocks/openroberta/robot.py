@@ -8,6 +8,7 @@ Its motors and sensors are numbers. Updates are fetched and thrown away.
 import argparse
 import asyncio
 import base64
+import gzip
 import secrets
 from collections import deque
 from collections.abc import Mapping
@@ -154,7 +155,8 @@ class Robot:
 
     def headers(self) -> dict[str, str]:
         close = {"Connection": "close"} if self.settings.close else {}
-        return {"host": self.caller.host, "User-Agent": "toybot/1.0", **close}
+        known = {"User-Agent": "toybot/1.0", "Accept-Encoding": "gzip"}
+        return {"host": self.caller.host, **known, **close}
 
     async def ask(self, value: Any, patience: float) -> Frame | None:
         return await self.caller.ask(value, patience)
@@ -172,10 +174,15 @@ class Robot:
         if answer is None or answer.name != "File":
             await self.disturbed("")
             return
-        data = self.received(content(answer.value))
+        data = self.received(self.plain(answer.value))
         name = self.name_of(answer.value["headers"])
         self.keep(name, data)
         await self.run(name, data)
+
+    def plain(self, answer: Any) -> bytes:
+        """The program in an answer, which may have come compressed."""
+        compressed = answer["headers"].get("content-encoding") == "gzip"
+        return gzip.decompress(content(answer)) if compressed else content(answer)
 
     def received(self, data: bytes) -> bytes:
         return data

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.cases import check, explore, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import strategies
-from conformance.openroberta.codec import encode, request
+from conformance.openroberta.codec import encode
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import EARLIEST, Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot, new_token
@@ -194,7 +194,7 @@ async def test_json_in_another_spelling(iut: Iut) -> None:
         fields = [f'  "{name}" :\t{said}' for name, said in spelt]
         body = "{\r\n" + ",\n".join(fields) + "\n}\n"
         body = body.replace("\u00f6", "\\u00F6").replace("/", "\\/")
-        value = request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())
+        value = tester.request("POST", PUSHCMD, {"content-type": "application/json"}, body.encode())
         session = await tester.connection()
         await session.send_bytes(encode(value))
         refused = await refusal(session)

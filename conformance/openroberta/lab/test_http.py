@@ -6,7 +6,7 @@ from functools import partial
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
-from conformance.openroberta.codec import chunks, encode, request
+from conformance.openroberta.codec import chunks, encode
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.openroberta.lab.tester.exchange import Exchange, refusal, refused
 from conformance.openroberta.lab.tester.robot import Robot
@@ -57,7 +57,7 @@ async def test_header_names(iut: Iut) -> None:
     async with playing(iut) as tester:
         for spell in SPELLINGS:
             robot = tester.robot()
-            value = request("POST", naming.PUSHCMD, {}, robot.object("register"))
+            value = tester.request("POST", naming.PUSHCMD, {}, robot.object("register"))
             spelt = ", ".join(repr(spell(*field)) for field in value["headers"].items())
             session = await tester.connection()
             await session.send_bytes(encode(value, spell))
@@ -102,7 +102,7 @@ async def test_closing(iut: Iut) -> None:
         robot = tester.robot()
         for version, asks in (("1.0", "close"), ("1.1", "close"), ("1.1", "Close")):
             told = robot.object("register", "battery")
-            value = request("POST", naming.PUSHCMD, {"Connection": asks}, told)
+            value = tester.request("POST", naming.PUSHCMD, {"Connection": asks}, told)
             session = await tester.connection()
             await session.send({**value, "version": version})
             ended = await session.until_closed("response")
@@ -145,9 +145,11 @@ async def test_chunked_request(iut: Iut) -> None:
         robot = tester.robot()
         # Who knows no chunks is not to take them for a further request.
         fields = {"transfer-encoding": "chunked", "connection": "close"}
-        value = request("POST", naming.PUSHCMD, fields, {})
+        value = tester.request("POST", naming.PUSHCMD, fields, {})
         head = encode({name: part for name, part in value.items() if name != "json"})
-        body = encode(request("POST", "/", {}, robot.object("register"))).partition(b"\r\n\r\n")[2]
+        body = encode(tester.request("POST", "/", {}, robot.object("register"))).partition(
+            b"\r\n\r\n"
+        )[2]
         session = await tester.connection()
         await session.send_bytes(
             head.removesuffix(b"0\r\n\r\n") + chunks([body[:40], body[40:41], body[41:]])
@@ -169,7 +171,7 @@ async def test_expectation(iut: Iut) -> None:
     """A robot that holds its data object back until the lab wants it is told to go on."""
     async with playing(iut) as tester:
         told = tester.robot().object("register", "token")
-        value = request("POST", naming.PUSHCMD, {"Expect": "100-continue"}, told)
+        value = tester.request("POST", naming.PUSHCMD, {"Expect": "100-continue"}, told)
         head, line, body = encode(value).partition(b"\r\n\r\n")
         session = await tester.connection()
         await session.send_bytes(head + line)

@@ -4,7 +4,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import UPGRADE, request
+from conformance.openroberta.codec import UPGRADE
 from conformance.openroberta.lab.tester import RobotsTester, playing
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Violation
@@ -88,7 +88,7 @@ async def test_over_websocket(iut: Iut, known: bool) -> None:
 
 async def upgraded(tester: RobotsTester, path: str) -> Session:
     session = await tester.connection()
-    await session.send(request("GET", path, {**UPGRADE, **KEY}))
+    await session.send(tester.request("GET", path, {**UPGRADE, **KEY}))
     message = await session.expect(within="response")
     if message.name != "SensorUpgraded":
         raise Violation("a websocket to be opened", f"{message.name} came", event=message.event)

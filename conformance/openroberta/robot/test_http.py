@@ -1,5 +1,7 @@
 """What a robot makes of HTTP in all the spellings that a lab may use."""
 
+import gzip
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.iut import Iut
-from conformance.openroberta.codec import chunks, encode, response
+from conformance.openroberta.codec import chunks, content, encode, response
 from conformance.openroberta.robot.tester import PROGRAM, LabTester, playing
 from conformance.openroberta.robot.tester.exchange import NAME, Exchange
 from conformance.openroberta.robot.tester.programs import latest
@@ -97,6 +99,22 @@ async def _in_chunks(iut: Iut, size: int) -> None:
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         coded = b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", chunks(pieces)])
         await asked.raw(coded)
+
+    await conversation(iut, answers)
+
+
+@requirement("robustness.compressed")
+async def test_compressed(iut: Iut) -> None:
+    """A program comes compressed where the robot says that it takes it so."""
+
+    async def answers(asked: Exchange, value: Any) -> None:
+        if asked.name == "DownloadRequest":
+            taken = asked.message.value["headers"].get("accept-encoding", "")
+            if not re.search(r"\bgzip\b(?! *; *q=0(\.0*)?\b)", taken):
+                raise NotExercised("this robot does not say that it takes gzip (Accept-Encoding)")
+            headers = {**value["headers"], "Content-Encoding": "gzip"}
+            value = response(200, headers, gzip.compress(content(value)))
+        await asked.answer(value)
 
     await conversation(iut, answers)
 

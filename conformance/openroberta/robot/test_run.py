@@ -186,7 +186,7 @@ async def stores_bytes(iut: Iut, framing: str) -> None:
                 )
             wrong = [came for came in contents if came != data]
             if wrong or not contents:
-                await all_run(tester, got, before)
+                await all_run(tester, got, before, f", the last of {len(data)} bytes")
                 expected, came = difference(data, wrong[0] if wrong else b"")
                 about = None if framing == "length" else FRAMINGS[framing]
                 raise Violation(f"of the program '{what}' {expected}", came, about)
@@ -207,7 +207,11 @@ async def test_stores_name(iut: Iut) -> None:
                 raise Inconclusive("no program is seen to have come, under whatever name")
             if name not in names:
                 await all_run(tester, got, before)
-            check(name in names, f"a program named {name!r}", f"there are {', '.join(names[:5])}")
+            check(
+                name in names,
+                f"a program named {name!r}",
+                f"there are {', '.join(map(repr, names[:5]))}",
+            )
 
 
 @requirement("run.executes")

@@ -9,6 +9,7 @@ from conformance.harness.deadlines import counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.openroberta import naming
+from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.robot import AGAIN, Robot, new_token
 from conformance.openroberta.values import same
 from conformance.segmentation import Segmentation, whole
@@ -40,6 +41,11 @@ class RobotsTester:
         robot = self.robot(**told)
         await robot.link()
         return robot
+
+    def request(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Any:
+        """A request as a robot writes it, which knows the lab by its address."""
+        host = self.instance.address.rpartition("/")[2]
+        return request(method, path, {"host": host, **headers}, body)
 
     async def connection(self, segmentation: Segmentation = whole) -> Session:
         """A further connection. Raises Violation where the lab accepts only the first."""

@@ -5,7 +5,6 @@ import secrets
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conformance.openroberta import naming
-from conformance.openroberta.codec import request
 from conformance.openroberta.lab.tester.exchange import Exchange
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
@@ -98,7 +97,7 @@ class Robot:
         self, path: str, body: Any, *, method: str = "POST", segmentation: Segmentation = whole
     ) -> Exchange:
         """A request, on a connection of its own unless the robot keeps to one."""
-        value = request(method, path, self.headers, body)
+        value = self.tester.request(method, path, self.headers, body)
         session = self._session
         if session is None or not self.keeps or _ends(session):
             session = self._session = await self.tester.connection()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.openroberta.codec import Decoder
+from conformance.openroberta.codec import Decoder, content
 from mocks.deviations import fault
 from mocks.openroberta.http import Caller
 from mocks.openroberta.robot import Robot
@@ -77,6 +77,14 @@ class CharsetUnread(Robot):
         headers = answer.value.get("headers", {}) if answer and answer.value else {}
         plain = headers.get("content-type", "application/json") == "application/json"
         return super().command(answer) if plain else ""
+
+
+@fault("compressed-programs-kept", violates="robustness.compressed")
+class CompressedProgramsKept(Robot):
+    """Takes a program as it comes, though it has said that it takes it compressed."""
+
+    def plain(self, answer: Any) -> bytes:
+        return content(answer)
 
 
 @fault("title-case-only", violates="http.header-names")

@@ -36,6 +36,14 @@ class NoHost(Robot):
     caller_type = _NoHost
 
 
+@fault("no-port", violates="http.messages", subtle=True)
+class NoPort(Robot):
+    """Names its lab in the header field Host without the port."""
+
+    def headers(self) -> dict[str, str]:
+        return {**super().headers(), "host": self.caller.host.partition(":")[0]}
+
+
 class _LineFeeds(_Raw):
     def altered(self, data: bytes) -> bytes:
         head, line, body = data.partition(b"\r\n\r\n")
