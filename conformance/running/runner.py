@@ -55,6 +55,11 @@ class _Attempt:
     seconds: float
     lost: float
 
+    @property
+    def hindered(self) -> bool:
+        """Whether another test was in its way."""
+        return isinstance(self.error, Hindered)
+
 
 class Runner:
     """The state of one run."""
@@ -220,13 +225,16 @@ class Runner:
         """Hold again, few at a time, what may have failed for the machine or another test alone."""
         for first in self._doubted:
             self._doubt.forget(first.error, first.iut)
-        self._doubted.sort(key=lambda one: not isinstance(one.error, Hindered))
+        self._doubted.sort(key=lambda one: not one.hindered)
         at_a_time = self._run.at_a_time
         while self._doubted and (few := self._doubt.few(self._doubted[0].error, at_a_time)):
             firsts = self._doubted[:few]
             del self._doubted[:few]
             again = (self._held(one.item, one.iut.anew()) for one in firsts)
-            for first, latest in zip(firsts, await asyncio.gather(*again), strict=True):
+            # What it rests on is asked for beside it, as it will be where it is found again.
+            plain = (one.iut.plainly_violated() for one in firsts if not one.hindered)
+            attempts, _ = await asyncio.gather(asyncio.gather(*again), asyncio.gather(*plain))
+            for first, latest in zip(firsts, attempts, strict=True):
                 self._doubt.settle(first.error, latest.error, latest.iut)
                 await self._conclude(latest)
         while self._doubted:

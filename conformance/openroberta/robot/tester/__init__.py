@@ -2,15 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
-
-from wsproto.utilities import generate_accept_token
+from collections.abc import AsyncIterator, Sequence
 
 from conformance.harness.deadlines import Left, counting
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
-from conformance.openroberta.codec import UPGRADE, response
+from conformance.openroberta.codec import response
 from conformance.openroberta.naming import LOOKING
 from conformance.openroberta.robot.tester.exchange import BYTES, NAME, POLLING, Exchange
 from conformance.session import Session
@@ -78,45 +75,47 @@ class LabTester:
         """
         patience, about = self.iut.testbed.patience, requirement or self.iut.deciding
         full = self.iut.configuration.total(*within)
-        seconds = patience.seconds_for(names, full, {about})
         begun = bool(self.asked or self.others)
         starting = 0.0 if begun else self.iut.configuration.seconds("startup")
-        late = self._late(seconds, full) if begun else 0.0
-        asked, lasting = self._loop.time(), patience.lasting(starting + seconds)
+        asked, lasting = self._loop.time(), patience.lasting(starting + full)
         before = len(self.others) if self.asked else 0
-        found = await self._polled(names, starting, seconds + late)
-        most = lasting()
+
+        def most(late: bool = begun) -> float:
+            # Asked again and again: another test may show that the rest is in vain.
+            seconds = patience.seconds_for(names, full, {about})
+            return lasting() - full + seconds + (self._late(seconds, full) if late else 0.0)
+
+        found = await self._polled(names, lambda: asked + most() - self._loop.time())
         expected = f"{' or '.join(names)}{after and f' after {after}'}"
         whole = self._unreadable is None and self._astray is None
-        expected += f" within {round(most, 2):g} s" if whole else ""
+        expected += f" within {round(most(late=False), 2):g} s" if whole else ""
         if found is None or found.name not in names:
             strayed = self._strayed(names, before)
             if strayed:
                 came = f"{strayed.message.value['method']} {strayed.message.value['path']} came"
                 raise strayed.violation(expected, came, "http.paths")
         if found is None:
-            self._reached(most + late)
+            self._reached(most())
             patience.miss(about, names)
             raise Violation(expected, f"nothing came{self.instance.describe_end()}", requirement)
         if found.name not in names:
             raise found.violation(" or ".join(names), f"{found.name} came", requirement)
-        if found.at > asked + most:
+        if found.at > asked + lasting():
             took = found.at - asked
             raise Late(f"expected {expected}; it came after {took:.1f} s", took)
         return found
 
-    async def _polled(
-        self, names: tuple[str, ...], starting: float, seconds: float
-    ) -> Exchange | None:
+    async def _polled(self, names: tuple[str, ...], left: Left) -> Exchange | None:
         """The next request that a test answers; not one that asks for the same program again."""
-        patience = self.iut.testbed.patience
-        found = await self.watch(*POLLING, within=patience.left(starting + seconds))
+        began = self._loop.time()
+        found = await self.watch(*POLLING, within=left)
         if found and found.name == "DownloadRequest" and "DownloadRequest" not in names:
             before_it = self.asked[self._cursor - 2]
             if before_it.name == found.name and before_it.again:
                 # That it asks once more is for run.asks-once to say.
+                anew = self._loop.time() - began
                 await before_it.again(found)
-                found = await self.watch(*POLLING, within=patience.left(seconds))
+                found = await self.watch(*POLLING, within=lambda: left() + anew)
         if self.instance.process is None and len(self.asked) == 1:
             found = await self._begun(found)
         return found
@@ -365,19 +364,13 @@ class LabTester:
             case "UpdateRequest":
                 await asked.file(_FILE, "roberta.zip")
             case "SensorUpgrade" if self.websocket:
-                await asked.answer(_accepted(asked.message.value["headers"]))
+                await asked.accept()
             case "SensorPost":
                 await asked.answer(response(200, {"content-type": "text/plain"}, b""))
             case "Request" if asked.message.value["method"] in LOOKING:
                 await asked.answer(response(405, {"Allow": "GET, POST"}, b""))
             case "Request" | "SensorUpgrade":
                 await asked.answer(response(404, {}, b""))
-
-
-def _accepted(headers: Mapping[str, str]) -> Any:
-    key = headers.get("sec-websocket-key", "").encode()
-    accept = generate_accept_token(key).decode()
-    return response(101, {**UPGRADE, "sec-websocket-accept": accept})
 
 
 @contextlib.asynccontextmanager

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from wsproto.utilities import generate_accept_token
+
 from conformance.openroberta import naming
-from conformance.openroberta.codec import Decoder, encode, response
+from conformance.openroberta.codec import UPGRADE, Decoder, encode, response
 from conformance.segmentation import Segmentation, whole
 from conformance.session import Session
 from conformance.verdicts import Conclusion, Inconclusive, Violation
@@ -135,6 +137,12 @@ class Exchange:
         names = {"Content-Disposition": f"attachment; filename={name}", "Filename": name}
         kind = {"Content-Type": "application/octet-stream"}
         await self.answer(response(200, {**kind, **names}, data))
+
+    async def accept(self) -> None:
+        """Accept a websocket."""
+        key = self.message.value["headers"].get("sec-websocket-key", "")
+        accept = generate_accept_token(key.encode()).decode()
+        await self.answer(response(101, {**UPGRADE, "sec-websocket-accept": accept}))
 
     async def refuse(self, status: int) -> None:
         await self.answer(response(status, {}, b""))
