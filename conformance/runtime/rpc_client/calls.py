@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from conformance.definitions.keywords import shown
 from conformance.harness.upper import Answer
 from conformance.session import Session
 from conformance.wire import Message
@@ -10,6 +11,16 @@ from conformance.wire import Message
 
 def response(number: Any, error: Any, result: Any) -> list[Any]:
     return [1, number, error, result]
+
+
+def outcome(running: asyncio.Task[Answer]) -> str:
+    """How an operation has ended, in words that follow others; nothing where it still runs."""
+    if not running.done():
+        return ""
+    answer = running.result()
+    if answer.ok:
+        return f"; the operation had the result {shown(answer.result)}"
+    return f"; the operation failed: {shown(answer.error)}"
 
 
 Waiting = dict[tuple[Session, int], int | None]

@@ -106,35 +106,40 @@ async def test_after_a_while(iut: Iut) -> None:
 async def test_errors(iut: Iut) -> None:
     """A call fails with any error other than nil, also false, 0 or an empty one."""
     async with calling(iut) as caller:
+        after = ""
         for error in ERRORS:
-            call = await caller.call("method")
+            call = await caller.call("method", after=after)
             await call.respond(error, None)
-            await caller.fails(call, f"the error {shown(error)}")
+            after = f"the error {shown(error)}"
+            await caller.fails(call, after)
 
 
 @requirement("rpc.failure")
 async def test_errors_with_results(iut: Iut) -> None:
     """A call fails where its response has a result beside the error."""
     async with calling(iut) as caller:
+        after = ""
         for error in ("failed", {"message": "failed"}, False):
-            call = await caller.call("method")
+            call = await caller.call("method", after=after)
             await call.respond(error, 42)
-            await caller.fails(call, f"the error {shown(error)} with the result 42")
+            after = f"the error {shown(error)} with the result 42"
+            await caller.fails(call, after)
 
 
 @requirement("rpc.error-reachable")
 async def test_error_objects(iut: Iut) -> None:
     """The program learns what the error was."""
     async with calling(iut) as caller:
+        after = ""
         for error in ({"message": "jammed", "code": 17}, "jammed", ["jammed", {"code": 17}]):
-            call = await caller.call("method")
+            call = await caller.call("method", after=after)
             await call.respond(error, None)
-            what = f"the error {shown(error)}"
-            told = await caller.fails(call, what, requirement="rpc.failure")
+            after = f"the error {shown(error)}"
+            told = await caller.fails(call, after, requirement="rpc.failure")
             text = told if isinstance(told, str) else shown(told)
             check(
                 _within(error, told) or "jammed" in text,
-                f"the error {shown(error)} to be reported",
+                f"{after} to be reported",
                 f"{text[:120]} was",
             )
 

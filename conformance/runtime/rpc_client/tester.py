@@ -17,7 +17,7 @@ from conformance.harness.upper import Answer
 from conformance.iut import Iut
 from conformance.running.patience import SHARE
 from conformance.runtime.codec import IDS, is_request
-from conformance.runtime.rpc_client.calls import Call, Waiting, response
+from conformance.runtime.rpc_client.calls import Call, Waiting, outcome, response
 from conformance.runtime.shapes import NOTIFICATION, OTHER, REQUEST, mark
 from conformance.runtime.tester import Unoperated, connected
 from conformance.session import Session
@@ -94,6 +94,7 @@ class Caller(Connections):
         to: str,
         beside: Sequence[asyncio.Task[Answer]] = (),
         requirement: str | None = None,
+        after: str = "",
     ) -> Message:
         """The request that the client sends because of an operation, which waits for our answer.
 
@@ -123,12 +124,21 @@ class Caller(Connections):
                 raise error
             if unasked:
                 raise self._other(unasked[0], to)
+            if not running.result().ok:
+                # What is on its way comes soon, and after this nothing else does.
+                with contextlib.suppress(TimeoutError, Violation):
+                    await in_time(asyncio.shield(waiting), self.session.left("quiet"))
+                if not waiting.done():
+                    await ended([waiting])
+                    about = "rpc.failure" if after else None if self.begun else requirement
+                    expected = f"a request {to}{after and f' after {after}'}"
+                    raise Violation(expected, f"none came{outcome(running)}", about)
         try:
             message = await waiting
         except Violation as missing:
             if not (self.received or running.done() or await self._operated()):
                 raise needed from missing
-            came = f"{missing.came}{_outcome(running)}"
+            came = f"{missing.came}{outcome(running)}"
             about = missing.requirement or (None if self.begun else requirement)
             if running.done() and running.result().ok:
                 about = "rpc.request-content"  # it has a result from elsewhere
@@ -162,7 +172,7 @@ class Caller(Connections):
             if over := [other for other in others if other.done()]:
                 await ended([request])
                 self._memory[_IN_TURN] = True
-                came = f"a call was given up before{_outcome(over[0])}"
+                came = f"a call was given up before{outcome(over[0])}"
                 raise Violation(f"a request {to}", came, "rpc.concurrent-calls")
 
     def _other(self, message: Message, to: str) -> Violation:
@@ -217,14 +227,20 @@ class Caller(Connections):
             raise self._other(message, "for each call")
 
     async def call(
-        self, method: str, *params: Any, requirement: str | None = _ASKED, **more: Any
+        self,
+        method: str,
+        *params: Any,
+        requirement: str | None = _ASKED,
+        after: str = "",
+        **more: Any,
     ) -> Call:
         """Have a procedure called, and wait for the request.
 
         Raises Violation of the requirement, None for that which the test decides, where none comes.
+        One that is refused ``after`` the error that this tells has made too much of that.
         """
         running = self.begin(method, *params, **more)
-        request = await self.sent(running, f"for {method}", requirement=requirement)
+        request = await self.sent(running, f"for {method}", (), requirement, after)
         return Call(self.session, running, request, self._ids)
 
     async def calls(self, count: int) -> list[Call]:
@@ -364,16 +380,6 @@ class Caller(Connections):
 
     async def close(self) -> None:
         await ended(self._running)
-
-
-def _outcome(running: asyncio.Task[Answer]) -> str:
-    """How an operation has ended, in words that follow others; nothing where it still runs."""
-    if not running.done():
-        return ""
-    answer = running.result()
-    if answer.ok:
-        return f"; the operation had the result {shown(answer.result)}"
-    return f"; the operation failed: {shown(answer.error)}"
 
 
 @contextlib.asynccontextmanager

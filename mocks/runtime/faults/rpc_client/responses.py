@@ -7,7 +7,7 @@ from conformance.codec import Decoder, Frame
 from conformance.runtime.codec import encode
 from mocks.deviations import fault
 from mocks.misreading import LastOfARead, PerRead
-from mocks.runtime.rpc_client import Client
+from mocks.runtime.rpc_client import CallFailed, Client
 
 
 @fault("first-comes-first", violates="rpc.matching")
@@ -68,6 +68,22 @@ class NilMembersLeftOut(Client):
         if isinstance(result, dict):
             result = {key: value for key, value in result.items() if value is not None}
         super().response(number, error, result)
+
+
+@fault("no-call-after-an-error-object", violates="rpc.failure", subtle=True)
+class NoCallAfterAnErrorObject(Client):
+    """Cannot read an error that is not text, and takes its connection for lost from then on."""
+
+    lost = False
+
+    def response(self, number: int, error: Any, result: Any) -> None:
+        self.lost = self.lost or not isinstance(error, str | None)
+        super().response(number, error, result)
+
+    async def call(self, method: str, params: list[Any], patience: float | None = None) -> Any:
+        if self.lost:
+            raise CallFailed("the connection is shut down")
+        return await super().call(method, params, patience)
 
 
 @fault("only-maps-are-errors", violates="rpc.failure")
