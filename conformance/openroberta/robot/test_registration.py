@@ -6,8 +6,9 @@ import pytest
 
 from conformance.cases import each_of, lasting, requirement
 from conformance.iut import Iut
-from conformance.openroberta.robot.tester import PATIENT, LabTester, playing
+from conformance.openroberta.robot.tester import PATIENT, playing
 from conformance.openroberta.robot.tester.exchange import POLLING, Exchange
+from conformance.verdicts import NotExercised
 
 _LONGER = 1.2
 """How much longer than for a push a robot is seen to wait where its whole patience takes long."""
@@ -41,20 +42,23 @@ async def test_messages(iut: Iut) -> None:
         if tester.updates:
             await push.command("update")
             await tester.other("UpdateRequest", within=tester.seconds("response"))
-        for asked in (*tester.asked, *tester.others):
-            _named(tester, asked)
 
 
-def _named(tester: LabTester, asked: Exchange) -> None:
-    """Raise Violation where a request names the lab in Host by another port than it was told.
+@requirement("robustness.host")
+async def test_host(iut: Iut) -> None:
+    """Each request of a whole conversation has the port in Host that the robot was told.
 
-    Not by another name: a host has several, and what starts the robot may know it by another.
+    It may have another name: a host has several, and what starts the robot may know it by another.
     """
-    host = asked.message.value.get("headers", {}).get("host")
-    told = "{url}" in " ".join(tester.iut.configuration.command)
-    port = tester.instance.values["url"].rpartition(":")[2]
-    if told and host is not None and port != host.rpartition(":")[2]:
-        raise asked.violation(f"the port {port} in the header field Host", f"{host!r} came")
+    if "{url}" not in " ".join(iut.configuration.command):
+        raise NotExercised("needs {url} in the command: what the robot was told is not known")
+    async with playing(iut) as tester:
+        await tester.run(await tester.link())
+        port = tester.instance.values["url"].rpartition(":")[2]
+        for asked in tester.asked:
+            host = asked.message.value["headers"].get("host", "")
+            if host and host.rpartition(":")[2] != port:
+                raise asked.violation(f"the port {port} in the header field Host", f"{host!r} came")
 
 
 @requirement("commands.robot")

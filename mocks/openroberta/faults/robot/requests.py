@@ -36,7 +36,7 @@ class NoHost(Robot):
     caller_type = _NoHost
 
 
-@fault("no-port", violates="http.messages", subtle=True)
+@fault("no-port", violates="robustness.host", subtle=True)
 class NoPort(Robot):
     """Names its lab in the header field Host without the port."""
 
