@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.cases import check, lasting, requirement
+from conformance.cases import check, compared, lasting, requirement
 from conformance.iut import Iut
 from conformance.openroberta import naming
 from conformance.openroberta.lab.tester import RobotsTester, playing
@@ -193,17 +193,24 @@ async def among_others(tester: RobotsTester) -> Robot:
 @requirement("offline.no-disconnect")
 async def test_lost_connection(iut: Iut) -> None:
     """After a connection that was lost while its push was held, the next push is served."""
-    async with playing(iut) as tester:
-        _, latest = at_most(tester, "push_hold")
-        robot = await tester.linked()
-        for _ in range(2):
-            exchange = await robot.push()
-            await _taken(exchange)
-            await exchange.session.close()
-        # Until then a lab may not have noticed what was lost.
-        await (await robot.push()).between("Repeat", 0, latest, "offline.no-disconnect")
-        if await tester.offers("run"):
-            await robot.commanded("run", "Download", "offline.no-disconnect")
+
+    async def play(lost: bool) -> None:
+        async with playing(iut) as tester:
+            _, latest = at_most(tester, "push_hold")
+            robot = await tester.linked()
+            for _ in range(2):
+                exchange = await robot.push()
+                if lost:
+                    await _taken(exchange)
+                    await exchange.session.close()
+                else:
+                    await exchange.between("Repeat", 0, latest)
+            # Until then a lab may not have noticed what was lost.
+            await (await robot.push()).between("Repeat", 0, latest, iut.deciding)
+            if await tester.offers("run"):
+                await robot.commanded("run", "Download", iut.deciding)
+
+    await compared(iut, play, True, False, "push.answered")
 
 
 async def _taken(push: Exchange) -> None:
