@@ -3,7 +3,7 @@
 from conformance.cases import check, lasting, requirement
 from conformance.iut import Iut
 from conformance.session import Session
-from conformance.simspark.codec import encode
+from conformance.simspark.codec import encode, frame
 from conformance.simspark.server.tester.agents import (
     PERCEPTORS,
     TURNED,
@@ -28,11 +28,19 @@ from conformance.wire import Message
 LONG = 5.0  # seconds, in which a server at its usual rate sends 250 groups of perceptors
 GROUPS = 220  # that it has sent by then, unless the machine is busy
 SILENT = 10  # groups of perceptors by which all that was said has been heard
+ACTS = frame(b"(he1 0)(he2 0)".ljust(300))
+"""What an agent sends in each cycle: by then more bytes than a count of 16 bits holds."""
 STIFF = 0.5  # degrees that the stiffest hinge turns before it is at its stop
 
 
-async def _attends_for_long(agent: Session) -> None:
-    await for_long(agent, LONG, GROUPS, lambda: perceptors(agent))
+async def _attends_for_long(agent: Session, acts: bytes = b"") -> None:
+    """Take what comes for long, and act upon each group."""
+
+    async def take() -> None:
+        await perceptors(agent)
+        await agent.send_bytes(acts)
+
+    await for_long(agent, LONG, GROUPS, take)
 
 
 @requirement("agents.perceptors")
@@ -56,6 +64,21 @@ async def test_perceptors_of_several_agents(iut: Iut) -> None:
                 await perceptors(agent)
         async with playing(iut, instance, "Rights") as fourth:
             for agent in (first, second, fourth):
+                await fresh(agent)
+
+
+@requirement("agents.perceptors")
+async def test_perceptors_in_every_play_mode(iut: Iut) -> None:
+    """They come whatever the play mode is; at the end of the game an agent may be let go."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance) as watch,
+        playing(iut, instance) as agent,
+    ):
+        for mode in sorted(watch.view.play_modes, key="GameOver".__eq__):
+            await watch.command(f"(playMode {mode})")
+            await watch.some(2)
+            if not agent.ended:
                 await fresh(agent)
 
 
@@ -101,10 +124,14 @@ async def test_hinges_of_every_agent(iut: Iut) -> None:
 
 @requirement("agents.effectors")
 async def test_a_hinge_turns(iut: Iut) -> None:
-    """A hinge turns by its effector, and back by the opposite speed."""
-    async with iut.instance() as instance, playing(iut, instance) as agent:
-        there = await turns(iut, agent, 1.5)
-        back = await turns(iut, agent, -1.5)
+    """A hinge turns by its effector while the game goes on, and back by the opposite speed."""
+    async with (
+        iut.instance() as instance,
+        watching(iut, instance),
+        playing(iut, instance) as agent,
+    ):
+        there = await turns(iut, agent, 0.75)
+        back = await turns(iut, agent, -0.75)
         check(
             there * back < 0,
             "opposite speeds to turn a hinge in opposite directions",
@@ -115,14 +142,14 @@ async def test_a_hinge_turns(iut: Iut) -> None:
 @requirement("agents.effectors")
 @lasting
 async def test_a_hinge_turns_after_long(iut: Iut) -> None:
-    """The hinge of each agent turns as well when both have been there for a while."""
+    """The hinge of each agent turns as well when both have been there, and one acted, for long."""
     async with (
         iut.instance() as instance,
         playing(iut, instance, "Lefts") as one,
         playing(iut, instance, "Rights") as other,
     ):
         await hinge_angle(iut, other)
-        await _attends_for_long(other)
+        await _attends_for_long(other, ACTS)
         for agent in (other, one):
             await turns(iut, agent, 1.5, f", {LONG:g} s after agents have come")
 

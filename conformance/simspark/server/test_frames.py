@@ -1,5 +1,6 @@
 """Messages as a stream brings them: with lengths that are right, cut anywhere, of ASCII text."""
 
+import contextlib
 import itertools
 
 import pytest
@@ -10,11 +11,16 @@ from conformance.iut import Iut
 from conformance.segmentation import byte_by_byte, split_at
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import perceptors, playing
+from conformance.simspark.server.tester.agents import perceptors, playing, served
 from conformance.simspark.server.tester.commands import in_order
 from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
 from conformance.simspark.tester import expressions, in_one_session
-from conformance.verdicts import Violation
+from conformance.simspark.view import STATES, View
+from conformance.verdicts import NotExercised, Violation
+
+PLAYERS = 22  # of a match
+HELD = 300_000  # bytes: more than a system keeps of small segments that nobody reads
+FULLS = 100  # times that the full scene graph is asked for, to come to so many
 
 
 async def _ordinary(iut: Iut) -> None:
@@ -31,6 +37,60 @@ async def _ordinary(iut: Iut) -> None:
 async def test_ordinary_session(iut: Iut, statement: str) -> None:
     """All that comes to a monitor and to an agent, in the course of a session, keeps this rule."""
     await in_one_session(iut, "ordinary", _ordinary, fails=KEEPS_SENDING)
+
+
+@requirement("frame.length-prefix")
+async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
+    """A scene of more than 64 KiB, as of the robots of a match, has a length that says so."""
+    async with contextlib.AsyncExitStack() as others:
+        instance = await others.enter_async_context(iut.instance())
+        watch = await others.enter_async_context(watching(iut, instance))
+        for _ in range(PLAYERS):
+            agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
+            # What it perceives is of no interest, and much.
+            others.enter_context(agent.inattentive())
+            await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
+        await watch.command("(reqfullstate)")
+        events = watch.session.events
+        if await watch.never(
+            lambda _: len(events[watch.session.received[-1].event].data or b"") > 1 << 16,
+            watch.session.seconds("response"),
+        ):
+            raise NotExercised(f"its scenes are shorter, with {PLAYERS} robots as well")
+        await watch.some(2)
+
+
+async def _unread(iut: Iut) -> None:
+    async with contextlib.AsyncExitStack() as others:
+        instance = await others.enter_async_context(iut.instance())
+        watch = await others.enter_async_context(watching(iut, instance))
+        for team in ("Lefts", "Rights", "Lefts", "Rights"):
+            agent = await others.enter_async_context(playing(iut, instance, team))
+        instance.narrow = True
+        slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
+        what = "another monitor reads nothing of what it is sent"
+        enough = watch.session.size + HELD
+        with slow.inattentive():
+            for _ in range(FULLS):
+                # One asks for what all are sent.
+                await watch.session.send(expressions("(reqfullstate)"))
+                if not await watch.session.watch(*STATES) or watch.session.size > enough:
+                    break
+            await watch.obeys(what)
+            await served(agent, what)
+        # Whoever gives it up need not end a message; all others come whole, up to the latest state.
+        await slow.finish()
+        late, left = View(), slow.left("response")
+        while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):
+            late.take(message.value)
+        if watch.session.size <= enough:
+            raise NotExercised("its scene graphs are too short to fill what a system keeps of them")
+
+
+@each_of("robustness.slow-monitor", "frame.length-prefix")
+async def test_a_monitor_that_does_not_read(iut: Iut, statement: str) -> None:
+    """Others are served while a monitor takes no more; it gets whole messages, or is given up."""
+    await in_one_session(iut, "unread", _unread, fails="robustness.slow-monitor")
 
 
 async def _scores(watch: Watch, data: bytes, left: int, right: int, how: str) -> None:

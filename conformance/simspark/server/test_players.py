@@ -25,9 +25,9 @@ from conformance.wire import Message
 async def test_sides(iut: Iut) -> None:
     """Two teams are on two sides, and another agent of a team is on the side of its team.
 
-    The names of the teams begin alike and come against the alphabet.
+    The names of the teams begin alike, for long, and come against the alphabet.
     """
-    teams = ("Rights", "Reds")
+    teams = ("RobotsOfTheRight", "RobotsOfTheLeft")
     async with (
         iut.instance() as instance,
         playing(iut, instance, teams[0]) as one,

@@ -11,16 +11,14 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.simspark import hostile, strategies
 from conformance.simspark.codec import encode
-from conformance.simspark.server.tester.agents import create, fresh, playing, turns
+from conformance.simspark.server.tester.agents import create, playing, served, turns
 from conformance.simspark.server.tester.monitors import KEEPS_SENDING, Watch, watching
 from conformance.simspark.tester import expressions
-from conformance.simspark.view import STATES, View
+from conformance.simspark.view import STATES
 from conformance.verdicts import NotExercised, Violation
 
 MANY = 22
 """Connections that come and go, as many as a match has players; and messages in one write."""
-HELD = 300_000  # bytes: more than a system keeps of small segments that nobody reads
-FULLS = 100  # times that the full scene graph is asked for, to come to so many
 
 WRONG = (
     "(fly me to the moon)",
@@ -136,7 +134,7 @@ async def test_unknown_effectors(iut: Iut) -> None:
         for text in EFFECTORS:
             await agent.send(expressions(text))
         for _ in range(4):
-            await _served(agent, "wrong effectors")
+            await served(agent, "wrong effectors")
         async with watching(iut, instance) as watch:
             await watch.obeys("wrong effectors")
 
@@ -148,11 +146,11 @@ async def test_values_out_of_range(iut: Iut, text: str) -> None:
     async with iut.instance() as instance, playing(iut, instance) as agent:
         await agent.send(expressions(text))
         for _ in range(4):
-            await _served(agent, text)
+            await served(agent, text)
         async with watching(iut, instance) as watch:
             await watch.obeys(text)
         async with playing(iut, instance) as other:
-            await _served(other, f"{text} of another")
+            await served(other, f"{text} of another")
 
 
 @requirement("robustness.unknown-effectors")
@@ -165,15 +163,6 @@ async def test_numbers_out_of_range_before_init(iut: Iut) -> None:
                 await agent.send(expressions(f"(init (unum {unum})(teamname Lefts))"))
                 await watch.obeys(f"an init with the number {unum}")
         await watch.session.unharmed("numbers out of range")
-
-
-async def _served(agent: Session, after: str) -> None:
-    """Raise Violation unless an agent is still sent perceptors."""
-    try:
-        await fresh(agent)
-    except Violation as none:
-        await agent.unharmed(after)
-        raise Violation(f"perceptors to come after {after}", none.came) from none
 
 
 @requirement("robustness.malformed")
@@ -300,10 +289,10 @@ async def test_clients_come_and_go(iut: Iut) -> None:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:9])
                 await session.close()
             await watch.obeys(f"one {channel} that went away inside a message")
-            await _served(agent, f"one {channel} that went away inside a message")
+            await served(agent, f"one {channel} that went away inside a message")
         async with playing(iut, instance, "Rights"), watching(iut, instance) as another:
             await another.obeys("others that went away")
-        await _served(agent, "others that went away")
+        await served(agent, "others that went away")
         for number in range(MANY):
             async with iut.connect(instance, channel="monitor") as passing:
                 await passing.expect(*STATES, to=f"also where {number} monitors came and went")
@@ -347,36 +336,7 @@ async def test_clients_that_break_off(iut: Iut, channel: str) -> None:
                 await session.send_bytes(encode(expressions("(score (left 9)(right 9))"))[:size])
                 await session.break_off()
             await watch.obeys(what)
-            await _served(agent, what)
-
-
-@requirement("robustness.slow-monitor")
-async def test_a_monitor_that_does_not_read(iut: Iut) -> None:
-    """Others are served while a monitor takes no more; it gets whole messages, or is given up."""
-    async with contextlib.AsyncExitStack() as others:
-        instance = await others.enter_async_context(iut.instance())
-        watch = await others.enter_async_context(watching(iut, instance))
-        for team in ("Lefts", "Rights", "Lefts", "Rights"):
-            agent = await others.enter_async_context(playing(iut, instance, team))
-        instance.narrow = True
-        slow = await others.enter_async_context(iut.connect(instance, channel="monitor"))
-        what = "another monitor reads nothing of what it is sent"
-        enough = watch.session.size + HELD
-        with slow.inattentive():
-            for _ in range(FULLS):
-                # One asks for what all are sent.
-                await watch.session.send(expressions("(reqfullstate)"))
-                if not await watch.session.watch(*STATES) or watch.session.size > enough:
-                    break
-            await watch.obeys(what)
-            await _served(agent, what)
-        # Whoever gives it up need not end a message; all others come whole, up to the latest state.
-        await slow.finish()
-        late, left = View(), slow.left("response")
-        while late.clock < watch.view.clock and (message := await slow.watch(*STATES, within=left)):
-            late.take(message.value)
-        if watch.session.size <= enough:
-            raise NotExercised("its scene graphs are too short to fill what a system keeps of them")
+            await served(agent, what)
 
 
 @requirement("robustness.several-clients")
@@ -394,6 +354,6 @@ async def test_clients_that_wait(iut: Iut) -> None:
                     await session.send_bytes(encode(expressions("(time 5)"))[:size])
                     await session.taken()
                     await watch.obeys(what)
-                    await _served(agent, what)
+                    await served(agent, what)
                     async with iut.connect(instance, channel="monitor") as passing:
                         await passing.expect(*STATES, to=f"also where {what}")

@@ -8,12 +8,13 @@ import pytest
 
 from conformance.cases import check, each_of, requirement
 from conformance.iut import Iut
+from conformance.simspark.codec import encode
 from conformance.simspark.server.tester.agents import (
     Name,
     hinge_angle,
-    hinge_names,
     name_of,
     playing,
+    turns,
 )
 from conformance.simspark.server.tester.match import match
 from conformance.simspark.server.tester.monitors import (
@@ -24,12 +25,13 @@ from conformance.simspark.server.tester.monitors import (
     told_alike,
     watching,
 )
-from conformance.simspark.tester import in_one_session
+from conformance.simspark.tester import expressions, in_one_session
 from conformance.simspark.view import View
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 
 FAR = 1.0  # metres that nothing moves by itself from one state to the next
 ASIDE = 0.15  # metres that can be seen
+ONLY_IN_FULL = "only a full scene graph shows it"
 
 
 # The full scene graph
@@ -151,6 +153,12 @@ async def _moving(iut: Iut) -> None:
         await watch.command("(ball (vel 1 1 2))")
         await watch.some(12)
         await watch.settle()
+        # Who stands right where the ball is moves it, or is moved from it, in no direction.
+        there = f"(pos {place.x} {place.y} 0.4)"
+        onto = encode(expressions(f"(ball {there}(vel 0 0 0))(agent {name}{there})"))
+        for more in (b"", encode(expressions("(dropBall)"))):
+            await watch.session.send_bytes(onto + more)
+            await watch.settle()
 
 
 @each_of(
@@ -162,7 +170,7 @@ async def _moving(iut: Iut) -> None:
     "nodes.matrix-rigid",
 )
 async def test_nodes_of_a_match(iut: Iut, statement: str) -> None:
-    """Nodes are written as they are to be, also where an agent moves and the ball rolls."""
+    """Nodes are written as they are to be, also where an agent moves and meets the ball."""
     await in_one_session(iut, "moving", _moving, fails=KEEPS_SENDING)
 
 
@@ -202,12 +210,11 @@ async def test_a_moving_hinge_is_seen(iut: Iut) -> None:
         watching(iut, instance) as watch,
         playing(iut, instance) as agent,
     ):
-        effector, _ = hinge_names(iut)
         await hinge_angle(iut, agent)
         await watch.settle()
         before = list(watch.view.scene.locals) if watch.view.scene else []
         fulls = watch.view.fulls
-        await agent.send([[effector, "2"]])
+        await turns(iut, agent, 2.0, " while the game goes on")
 
         def turned(view: View) -> bool:
             now = view.scene.locals if view.scene else []
@@ -245,12 +252,28 @@ async def test_a_small_move_is_seen(iut: Iut, steps: int) -> None:
         await _updated(watch, aside, ASIDE / 2)
 
 
+@requirement("header.partial-carries-changes")
+async def test_a_rise_is_seen(iut: Iut) -> None:
+    """Where the ball is put straight up, updates show it in the air."""
+    async with watching(iut) as watch:
+        place = watch.place(0.37, -0.42)
+        await watch.empty(place)
+        await watch.put_ball(place)
+        up = f"(ball (pos {place.x} {place.y} 2.5))"
+
+        def high(view: View) -> bool:
+            return any(view.poses[node][14] > ASIDE for node in place.around(view, CLOSE))
+
+        await watch.command(up)
+        if await watch.only_in_full(high, "the ball is not in the air, where it was put", up):
+            raise Violation(f"updates to show the ball in the air above {place}", ONLY_IN_FULL)
+
+
 async def _updated(watch: Watch, place: Place, within: float) -> None:
     """Raise Violation where only a full scene graph shows the ball at a place."""
     otherwise = f"the ball is not at {place}, where it was put"
     if await watch.only_in_full(lambda view: place.taken(view, within), otherwise):
-        came = "only a full scene graph shows it"
-        raise Violation(f"updates to show the ball at {place}", came)
+        raise Violation(f"updates to show the ball at {place}", ONLY_IN_FULL)
 
 
 @requirement("header.partial-carries-changes")

@@ -33,6 +33,16 @@ class CutLengths(Decoder):
         return frames
 
 
+class SixtyFourKilobytes(Decoder):
+    """Has room for that much in all, and never begins anew."""
+
+    _taken = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        self._taken += len(data)
+        return super().feed(data) if self._taken < 1 << 16 else []
+
+
 class SixteenBits(Decoder):
     """Takes only the two lower bytes of a length for the length."""
 

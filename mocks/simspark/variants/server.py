@@ -152,6 +152,17 @@ class FirstTeamOnTheRight(Server):
         self.world.sides = "right", "left"
 
 
+@variant("lets-agents-go-after-the-game", of="agents.perceptors")
+class LetsAgentsGoAfterTheGame(Server):
+    """Ends the connections of all agents once the game is over."""
+
+    def tell_agents(self) -> None:
+        super().tell_agents()
+        if self.world.mode == "GameOver":
+            for agent in self.agents:
+                agent.close()
+
+
 @variant("gives-up-who-does-not-read", of="robustness.slow-monitor")
 class GivesUpWhoDoesNotRead(Server):
     """Ends the connection of a client that takes no more, within a message."""

@@ -203,6 +203,15 @@ async def fresh(agent: Session) -> Message:
     return await perceptors(agent)
 
 
+async def served(agent: Session, after: str) -> None:
+    """Raise Violation unless an agent is still sent perceptors; of what the test decides."""
+    try:
+        await fresh(agent)
+    except Violation as none:
+        await agent.unharmed(after)
+        raise Violation(f"perceptors to come after {after}", none.came) from none
+
+
 def angles(message: Message) -> dict[str, float]:
     """The degrees of all hinge perceptors in a group of perceptors, by name."""
     found = {}

@@ -160,14 +160,17 @@ class Watch:
                 return False
         return True
 
-    async def only_in_full(self, holds: Callable[[View], Any], otherwise: str) -> bool:
+    async def only_in_full(
+        self, holds: Callable[[View], Any], otherwise: str, again: str = ""
+    ) -> bool:
         """Whether something does not come to be seen until a full scene graph is asked for.
 
-        Raises Inconclusive where that does not show it either.
+        ``again`` is then commanded once more. Raises Inconclusive where that does not show it
+        either.
         """
         if not await self.never(holds, self.session.seconds("response")):
             return False
-        await self.command("(reqfullstate)")
+        await self.command(f"{again}(reqfullstate)")
         if await self.never(holds, self.session.seconds("response")):
             raise Inconclusive(otherwise)
         return True

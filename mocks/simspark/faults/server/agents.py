@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.codec import Frame
 from mocks.deviations import fault
-from mocks.simspark.agent_port import Agent
+from mocks.simspark.agent_port import BEFORE_PLAY, Agent
 from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
 
@@ -28,6 +28,15 @@ class TwoHundredGroups(Server):
         self.agents = [agent for agent in everybody if agent.sent < 200]
         super().tell_agents()
         self.agents = everybody
+
+
+@fault("untold-where-play-rests", violates="agents.perceptors", subtle=True)
+class UntoldWherePlayRests(Server):
+    """Sends no perceptors as long as a team has a kick of its own, or once the game is over."""
+
+    def tell_agents(self) -> None:
+        if self.world.mode in ("PlayOn", *BEFORE_PLAY):
+            super().tell_agents()
 
 
 @fault("fourth-agent-untold", violates="agents.perceptors", subtle=True)
@@ -109,6 +118,15 @@ class SidesByName(Server):
             robot.side = "left"
 
 
+@fault("teams-of-eight-letters", violates="agents.sides", subtle=True)
+class TeamsOfEightLetters(Server):
+    """Keeps eight letters of the name of a team."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        cut = [[v[0], v[1][:8]] if v[:1] == ["teamname"] else v for v in values]
+        super().initialise(agent, robot, cut)
+
+
 @fault("second-of-a-team-opposite", violates="agents.sides", subtle=True)
 class SecondOfATeamOpposite(Server):
     """Puts every player but the first of a team on the other side."""
@@ -164,6 +182,23 @@ class StiffHinges(Server):
 
     def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
         pass
+
+
+@fault("stiff-in-play", violates="agents.effectors", subtle=True)
+class StiffInPlay(Server):
+    """Turns no hinge while the ball is in play."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        if self.world.mode != "PlayOn":
+            super().turn_hinge(robot, place, speed)
+
+
+@fault("speeds-in-whole-numbers", violates="agents.effectors", subtle=True)
+class SpeedsInWholeNumbers(Server):
+    """Turns hinges without the fractions of their speed."""
+
+    def turn_hinge(self, robot: Robot, place: int, speed: float) -> None:
+        super().turn_hinge(robot, place, float(int(speed)))
 
 
 @fault("hinges-hold-after-long", violates="agents.effectors", subtle=True)

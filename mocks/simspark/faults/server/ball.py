@@ -4,9 +4,20 @@ from math import nan
 from typing import Any
 
 from mocks.deviations import fault
+from mocks.simspark.robot import Robot
 from mocks.simspark.server import Server
+from mocks.simspark.settings import Settings
+from mocks.simspark.world import World
 
 # The ball
+
+
+@fault("velocities-in-whole-metres", violates="ball.vel", subtle=True)
+class VelocitiesInWholeMetres(Server):
+    """Gives the ball a velocity without the fractions of a metre."""
+
+    def ball_vel(self, vel: list[float]) -> None:
+        super().ball_vel([float(int(part)) for part in vel])
 
 
 @fault("ball-stays", violates="ball.pos")
@@ -182,6 +193,22 @@ class SpinStays(Server):
         spin = self.world.ball.spin
         super().ball_vel(vel)
         self.world.ball.spin = spin
+
+
+class _Divided(World):
+    def _push(self, robot: Robot) -> None:
+        super()._push(robot)
+        if (robot.x, robot.y) == (self.ball.x, self.ball.y):
+            self.ball.vx = nan
+
+
+@fault("pushed-in-no-direction", violates="nodes.transform", subtle=True)
+class PushedInNoDirection(Server):
+    """Divides by nothing where the ball is pushed by who is right where it is."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.world = _Divided(settings)
 
 
 @fault("away-in-no-direction", violates="nodes.transform", subtle=True)

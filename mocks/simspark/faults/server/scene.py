@@ -104,6 +104,13 @@ class CoarseUpdates(_Unmoved):
     enough = 0.5
 
 
+@fault("rises-not-updated", violates="header.partial-carries-changes", subtle=True)
+class RisesNotUpdated(_Unmoved):
+    """Updates the ball where it has moved along the ground alone."""
+
+    enough = 0.001
+
+
 @fault("ball-not-updated", violates="header.partial-carries-changes")
 class BallNotUpdated(_Unmoved):
     """Tells where the ball is in full graphs only."""

@@ -8,6 +8,7 @@ from mocks.deviations import fault
 from mocks.misreading import FirstOfARead, PerRead
 from mocks.simspark.agent_port import Agent
 from mocks.simspark.connection import Connection
+from mocks.simspark.faults.decoders import SixtyFourKilobytes
 from mocks.simspark.faults.writing import Utf8
 from mocks.simspark.monitor_port import Monitor
 from mocks.simspark.robot import Robot
@@ -120,6 +121,24 @@ class AgentsOneMessageARead(AgentsReadOtherwise):
         return FirstOfARead(self.make_decoder())
 
 
+@fault("agents-of-64-kilobytes", violates="agents.effectors", subtle=True)
+class AgentsOf64Kilobytes(AgentsReadOtherwise):
+    """Reads no more than 64 kB of an agent."""
+
+    def agent_decoder(self) -> codec.Decoder:
+        return SixtyFourKilobytes()
+
+
+@fault("monitors-of-64-kilobytes", violates="monitors.commands", subtle=True)
+class MonitorsOf64Kilobytes(Server):
+    """Reads no more than 64 kB of a monitor."""
+
+    def new_monitor(self) -> Monitor:
+        monitor = super().new_monitor()
+        monitor.decoder = SixtyFourKilobytes()
+        return monitor
+
+
 @fault("one-length-turned-round", violates="frame.length-prefix", subtle=True)
 class OneLengthTurnedRound(Server):
     """Writes the least significant byte of a length first, in the tenth message to a client."""
@@ -136,3 +155,11 @@ class ForgetsWhatDoesNotFit(Server):
     def written(self, text: str, connection: Connection) -> bytes:
         data = super().written(text, connection)
         return data[: len(data) // 2] if connection.stream.behind else data
+
+
+@fault("lengths-of-sixteen-bits", violates="frame.length-prefix", subtle=True)
+class LengthsOfSixteenBits(Server):
+    """Writes no more than the two lower bytes of a length."""
+
+    def written(self, text: str, connection: Connection) -> bytes:
+        return bytes(2) + super().written(text, connection)[2:]
