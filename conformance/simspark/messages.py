@@ -91,7 +91,7 @@ def robot(x: float, y: float, unum: int = 1, team: str = "Left") -> str:
 
 
 def perceptors(
-    now: float,
+    now: str,
     hinge: str = "hj1",
     angle: float = 0.0,
     more: str = "",
@@ -102,7 +102,7 @@ def perceptors(
         f"(HJ (n {name}) (ax 0.00))" for name in ("hj1", "hj2", "raj1", "laj1") if name != hinge
     )
     return (
-        f"(time (now {now:.2f}))(GS {game}){more}"
+        f"(time (now {now}))(GS {game}){more}"
         "(GYR (n torso) (rt 0.00 0.00 0.00))(ACC (n torso) (a 0.00 -0.00 9.81))"
         f"(HJ (n {hinge}) (ax {angle:.2f})){others}"
         "(See (B (pol 8.51 -0.21 -0.17))(G1L (pol 3.50 12.01 4.31)))"

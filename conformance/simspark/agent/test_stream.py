@@ -42,9 +42,12 @@ async def test_several_in_one_write(iut: Iut) -> None:
         async with established(iut) as tester:
             for cut, angle in ((2, 7.5), (30, -8.5)):
                 # An agent that has fallen behind may pass over all but the newest that is whole.
-                last = bytes_of(expressions("(time (now 30.02))(GS (t 0.00) (pm PlayOn))"))
-                others = [bytes_of(expressions("(time (now 30.00))"))] * 18
+                others = [
+                    bytes_of(expressions(f"(time (now {tester.later()}))")) for _ in range(18)
+                ]
                 whole = [*others, bytes_of(tester.group(angle=angle))]
+                rest = f"(time (now {tester.later()}))(GS (t 0.00) (pm PlayOn))"
+                last = bytes_of(expressions(rest))
                 for some in (
                     [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]
                 ):

@@ -46,12 +46,17 @@ class Tester:
         """One group of perceptors."""
         await self.session.send(self.group(more, angle), segmentation=segmentation)
 
+    def later(self) -> str:
+        """The next time of the simulation, as it is written: an agent may go by it."""
+        self.now += 0.02
+        return f"{self.now:.2f}"
+
     def group(self, more: str = "", angle: float = 0.0, own: str = "") -> list[Any]:
         """One group in its decoded form; `own` is the agent's number and side, as GS tells it."""
-        self.now += 0.02
+        now = self.later()
         time = 0.0 if self.mode == "BeforeKickOff" else self.now - 10
         game = f"{own}(sl 0) (sr 0) (t {time:.2f}) (pm {self.mode})"
-        return expressions(messages.perceptors(self.now, self.hinge, angle, more, game))
+        return expressions(messages.perceptors(now, self.hinge, angle, more, game))
 
     def long(self, size: int, angle: float = 1.0) -> bytes:
         """One group in a message whose text has so many bytes, few of which are blanks."""
@@ -214,10 +219,12 @@ async def established(
     async with iut.session(segmentation=segmentation) as session:
         tester = Tester(session, iut)
         await session.expect("Scene", to="as the first message", requirement="agents.create-first")
-        # Where what we send comes in pieces, these are what it does not understand.
-        about = "agents.init-second" if segmentation is None else iut.deciding
-        await tester.welcome(await _init(tester, about))
+        if segmentation is None:
+            await tester.welcome(await _init(tester, "agents.init-second"))
         try:
+            if segmentation is not None:
+                # Where what we send comes in pieces, these are what it does not understand.
+                await tester.welcome(await _init(tester, iut.deciding))
             yield tester
         except (Violation, Inconclusive) as lost:
             if session.ended and await _ends(iut, ceil(session.now)):
@@ -312,8 +319,9 @@ async def _observe(iut: Iut) -> Habit:
             try:
                 await tester.knows("a plain group of perceptors")
                 # It may keep angles in a form of its own, such as whole degrees.
-                await tester.tell(angle=-3.25)
-                await tester.knows_angle(-3.25, "a plain group of perceptors")
+                for plain in (-3.25, 62.5):
+                    await tester.tell(angle=plain)
+                    await tester.knows_angle(plain, "a plain group of perceptors")
             except Violation:
                 # It may take too much or too little of what comes for a group, unless that is long.
                 await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=-12.75)

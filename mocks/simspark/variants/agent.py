@@ -1,10 +1,12 @@
 """What an agent may lawfully do otherwise."""
 
 import asyncio
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from conformance import codec
+from conformance.codec import Frame
+from conformance.simspark.scene import number
 from mocks.deviations import variant
 from mocks.misreading import LastOfARead
 from mocks.simspark.agent import Agent
@@ -156,6 +158,17 @@ class ReckonsWithTheTime(Agent):
         texts = [item[1] for item in values if item[:1] == ["now"] and len(item) > 1]
         if name == "time" and any("e" in text.lower() and isinf(float(text)) for text in texts):
             self.close()
+
+
+@variant("passes-over-what-is-late", of="agents.understood")
+class PassesOverWhatIsLate(Agent):
+    """Takes no group that is not later than the latest."""
+
+    def heed(self, frame: Frame) -> None:
+        groups = frame.value if isinstance(frame.value, list) else []
+        times = [number(item[1][1]) or 0.0 for item in groups if item[:1] == ["time"]]
+        if min(times, default=inf) > self.now:
+            super().heed(frame)
 
 
 @variant("newest-group-only", of="frame.segmentation")

@@ -40,6 +40,23 @@ class UnknownEndsTheGroup(Agent):
             super().perceive(name, values)
 
 
+@fault("hinges-by-order", violates="text.unknown-ignored", subtle=True)
+class HingesByOrder(Agent):
+    """Takes for the name and the angle of a hinge what stands first and second in it."""
+
+    def perceive(self, name: str, values: list[Any]) -> None:
+        super().perceive(name, values[:2] if name == "HJ" else values)
+
+
+@fault("words-alone", violates="agents.understood", subtle=True)
+class WordsAlone(Agent):
+    """Takes nothing but the words of a group in which something was heard."""
+
+    def heed(self, frame: Frame) -> None:
+        heard = [item for item in frame.value if item[:1] == ["hear"]]
+        super().heed(replace(frame, value=heard) if heard else frame)
+
+
 @fault("leaves-off-at-the-unknown", violates="text.unknown-ignored", subtle=True)
 class LeavesOffAtTheUnknown(Agent):
     """Reads a group up to the first perceptor that it does not know."""
