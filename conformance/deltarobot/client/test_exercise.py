@@ -99,7 +99,7 @@ async def _shown(iut: Iut, what: str) -> None:
     """
     others = [name for name in PROGRESS if name != STATE_OF[what]]
     # One differs from the one before in a single coordinate; None is another exercise.
-    moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0])
+    moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0], [0.0] * 3)
     async with exercising(iut) as session:
         for wanted in (*moved, None, [0.5, 0.25, -8.0]):
             if wanted is None:

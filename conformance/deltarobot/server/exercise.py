@@ -16,6 +16,8 @@ from conformance.wire import Message
 
 STATE = {"position": [1.0, -2.5, 0.125], "current": [0.25, 0.0, -2.0], "desired": [0.5, -0.5, 0.25]}
 SECOND = {"position": [-0.25, 3.0, 8.0], "current": [0.75, 0.5, 0.0], "desired": [0.0, 1.0, -0.5]}
+AT_REST = {what: [0.0, 0.0, 0.0] for what in STATE}
+STATES = ((STATE, SECOND, AT_REST), (SECOND, STATE))  # of two exercises, one after the other
 MEANS = {"position": POSITION, "current": CURRENT, "desired": DESIRED}
 ABOUT = {
     POSITION: "progress.position",

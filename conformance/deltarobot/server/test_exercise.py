@@ -19,9 +19,9 @@ from conformance.deltarobot.messages import (
 from conformance.deltarobot.server.exercise import (
     A_CURVE,
     MEANS,
-    SECOND,
     SQUARE,
     STATE,
+    STATES,
     begin,
     comes_again,
     do,
@@ -332,12 +332,12 @@ async def test_progress_of_a_later_connection(iut: Iut) -> None:
 
 
 async def _told(iut: Iut, what: str) -> None:
-    """What the application sets comes in the message that is for it, and so does a change.
+    """What the application sets comes in the message that is for it, and so do changes.
 
     So it does in the next exercise, in which nothing comes of the one before.
     """
     async with opened(iut) as session:
-        for states in ((STATE, SECOND), (SECOND, STATE)):
+        for states in STATES:
             await begin(session)
             for state in states:
                 await do(session, "progress", **state)

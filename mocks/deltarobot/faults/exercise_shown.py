@@ -248,6 +248,15 @@ class EqualXIsEqual(Client):
             super().position(value)
 
 
+@fault("rest-unseen", violates="progress.desired-direction", subtle=True)
+class RestUnseen(Client):
+    """Keeps the last desired direction where there is none, as it cannot be made of length 1."""
+
+    def desired(self, value: Any) -> None:
+        if any(value[axis] for axis in "xyz"):
+            super().desired(value)
+
+
 @fault("later-directions-swapped", violates="progress.current-direction", subtle=True)
 class LaterDirectionsSwapped(Client):
     """Takes each direction for the other one from the second exercise of a connection on."""

@@ -325,3 +325,16 @@ class ExerciseBeforeGoesOn(Server):
         super().send_position(position)
         if self.before is not None:
             super().send_position(self.before)
+
+
+@fault("rest-untold", violates="progress.current-direction", subtle=True)
+class RestUntold(Server):
+    """Goes on telling the last direction of a patient who moves no more."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.moved: Vector = [0.0, 0.0, 0.0]
+
+    def send_current(self, direction: Vector) -> None:
+        self.moved = direction if any(direction) else self.moved
+        super().send_current(self.moved)
