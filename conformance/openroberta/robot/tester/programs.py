@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.openroberta.robot.tester import PROGRAM, SILENT, LabTester
 from conformance.openroberta.robot.tester.exchange import Exchange
+from conformance.openroberta.values import difference
 from conformance.verdicts import Inconclusive, Violation
 
 _MEANWHILE = 0.4  # seconds in which a slow program is still running
@@ -20,16 +21,21 @@ async def run_in_silence(tester: LabTester, push: Exchange, slow: str) -> Exchan
     await asked.file(slow.encode())
     other = await tester.watch("Push", "Register", within=_MEANWHILE)
     if other is not None:
-        # Others may come beside it before that is known: they are of one cause with it.
+        # Others may come beside it before that is known: they are of one cause with it. One that
+        # never runs is not loud, nor is another than it got.
         loud = other.violation("nothing while a program runs", f"{other.name} came", SILENT)
         if before is not None:
-            # It may tell of a program only when that has ended; one that never runs is not loud.
+            # It may tell of a program only when that has ended.
             await other.session.shows(
                 lambda: _more_run(tester, before),
                 "its program to have been run",
                 tester.iut.left(*PROGRAM),
             )
             await all_run(tester, 1, before)
+            _, data = await latest(tester) or ("", None)
+            if data is not None and data != slow.encode():
+                expected, came = difference(slow.encode(), data)
+                raise Violation(f"of the slow program {expected}", came, "run.stores-bytes")
         raise loud
     push = await tester.next("Push", within=PROGRAM, requirement="run.pushes-after")
     hasty = tester.hasty

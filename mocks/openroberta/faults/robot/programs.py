@@ -199,6 +199,14 @@ class RunAgain(Robot):
             await super().run(name, data)
 
 
+@fault("runs-what-is-not-written", violates="run.stores-bytes", subtle=True)
+class RunsWhatIsNotWritten(Robot):
+    """Runs the file of its program before what it has written to it is in there."""
+
+    async def run(self, name: str, data: bytes) -> None:
+        await super().run(name, b"")
+
+
 @fault("run-later", violates="run.executes", subtle=True)
 class RunLater(Robot):
     """Runs a program when the next one comes."""
