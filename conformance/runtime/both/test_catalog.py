@@ -1,5 +1,8 @@
 """The catalog file: what has to be understood of it, and what has to be refused."""
 
+import tempfile
+from pathlib import Path
+
 from conformance.cases import check, requirement
 from conformance.iut import Iut
 from conformance.runtime.both import PLAIN
@@ -9,7 +12,7 @@ from conformance.runtime.memory.tester import ROBOT, Tester, catalogs, memory_te
 from conformance.verdicts import Violation
 
 
-async def told_apart(iut: Iut, name: str, requirement: str) -> None:
+async def told_apart(iut: Iut, name: str | Path, requirement: str) -> None:
     """Have the IUT take a catalog that differs from others in one respect.
 
     What is violated then counts against the requirement of that, unless another catalog shows it.
@@ -50,13 +53,17 @@ async def _used(tester: Tester, name: str, type_: str) -> bool:
 
 @requirement("catalog.yaml")
 async def test_styles_of_yaml(iut: Iut) -> None:
-    """The order of keys, quotes, comments, indentation and forms of numbers make no difference."""
+    """Order, quotes, comments, indentation, numbers and line ends make no difference."""
     await told_apart(iut, "styles.yaml", "catalog.yaml")
+    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+        path = Path(folder) / "crlf.yaml"
+        path.write_bytes((catalogs() / "styles.yaml").read_bytes().replace(b"\n", b"\r\n"))
+        await told_apart(iut, path, "catalog.yaml")
 
 
 @requirement("catalog.yaml-flow")
 async def test_flow_style(iut: Iut) -> None:
-    """Flow style and anchors are YAML as well."""
+    """Flow style and anchors are YAML as well, be they of a word or of a whole list."""
     await told_apart(iut, "flow.yaml", "catalog.yaml-flow")
 
 

@@ -56,19 +56,19 @@ def answers(
 def confused(bitmaps: Sequence[int]) -> bool:
     """Whether the bitmaps of one parameter each have not one bit each, all different ones.
 
-    Where one has none at all, it is that which is wrong.
+    Where none has any, it is that which is wrong.
     """
-    mixed = len(set(bitmaps)) < len(bitmaps) or any(bits.bit_count() > 1 for bits in bitmaps)
-    return all(bitmaps) and mixed
+    apart = len(set(bitmaps)) == len(bitmaps) and all(bits.bit_count() == 1 for bits in bitmaps)
+    return any(bitmaps) and not apart
 
 
 def own_bit(place: str, bits: int, name: str, seen: dict[int, str], sets: str) -> None:
     """Raise Violation unless a bitmap has one bit, which no other parameter that was seen has.
 
-    Of the requirement that the operation sets the bit, where there is none.
+    Of the requirement that the operation sets the bit, where there is none, nor one of another.
     """
     if bits.bit_count() != 1:
-        about = None if bits else sets
+        about = None if bits or seen else sets
         raise Violation(f"{place} to have one bit for {name}", f"it is {bits:#06x}", about)
     other = seen.setdefault(bits, name)
     if other != name:

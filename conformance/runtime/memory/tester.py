@@ -185,7 +185,7 @@ class Tester:
         self._layouts.clear()
         return str(path)
 
-    async def understands(self, name: str, access: bool = True) -> None:
+    async def understands(self, name: str | Path, access: bool = True) -> None:
         """Have the IUT take a catalog, and tell its layout of every type. Raises Violation.
 
         Every parameter has its place then, in the blocks it belongs to: that is looked at there.

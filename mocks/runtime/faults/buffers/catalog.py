@@ -50,6 +50,16 @@ class DecimalIds(Asked):
         return super().read_catalog(re.sub(rb"device_id: 0x\w+", b"x_id: 0", text))
 
 
+@fault("line-feeds-alone", violates="catalog.yaml", subtle=True)
+class LineFeedsAlone(Asked):
+    """Refuses a catalog whose lines end with a carriage return and a line feed."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        if b"\r" in text:
+            raise CatalogError("there is no such type")
+        return super().read_catalog(text)
+
+
 @fault("bounds-of-their-type", violates="catalog.yaml", subtle=True, roles=("buffer-consumer",))
 class BoundsOfTheirType(Asked):
     """Takes a bound for none that is of a float where the parameter is of an integer."""
@@ -71,6 +81,20 @@ class BlockStyleOnly(Asked):
         if b"{" in text:
             raise CatalogError("what is { supposed to mean?")
         return super().read_catalog(text)
+
+
+@fault("lists-used-up", violates="catalog.yaml-flow", subtle=True)
+class ListsUsedUp(Asked):
+    """Takes parameters out of the list that it has read: who has it by an alias has none."""
+
+    def read_catalog(self, text: bytes) -> dict[str, Peripheral]:
+        known = super().read_catalog(text)
+        lists: list[Any] = []
+        for name, raw in yaml.safe_load(text).items():
+            if any(raw["params"] is each for each in lists):
+                known[name] = replace(known[name], params=())
+            lists.append(raw["params"])
+        return known
 
 
 @fault("all-smart", violates="catalog.device-id")

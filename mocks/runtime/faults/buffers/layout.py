@@ -164,3 +164,14 @@ class FifteenBits(Asked):
     def bits(self, peripheral: Peripheral, names: list[str]) -> int:
         bits = super().bits(peripheral, names)
         return bits & 0x7FFF | (bits & 0x8000) >> 1
+
+
+@fault("bits-from-one", violates="format.bitmaps", subtle=True)
+class BitsFromOne(Asked):
+    """Counts bits from 1 on: for the last of 16 parameters there is none."""
+
+    def bits(self, peripheral: Peripheral, names: list[str]) -> int:
+        return super().bits(peripheral, names) << 1 & 0xFFFF
+
+    def names(self, peripheral: Peripheral, bitmap: int) -> list[str]:
+        return super().names(peripheral, bitmap >> 1)
