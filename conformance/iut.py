@@ -209,10 +209,13 @@ class Iut:
         self.sessions.clear()
 
     @contextlib.asynccontextmanager
-    async def instance(self, program: str | None = None) -> AsyncIterator[Instance]:
+    async def instance(
+        self, program: str | None = None, *, sockets: bool = False
+    ) -> AsyncIterator[Instance]:
         """One running IUT, ended with all its offspring when the block is left.
 
-        ``program`` names what it should run; raises NotExercised where that is not declared, and
+        ``program`` names what it should run; ``sockets``: its standard streams are not pipes.
+        Raises NotExercised where that is not declared, and
         Flooded where the IUT has flooded sessions often enough.
         """
         if program is not None:
@@ -223,7 +226,7 @@ class Iut:
             raise NotExercised("needs two instances at a time, and the address of yours is fixed")
         self.testbed.busy = True
         try:
-            instance = await self.testbed.take(program)
+            instance = await self.testbed.take(program, sockets)
             try:
                 yield instance
             finally:
@@ -332,10 +335,11 @@ class Iut:
         program: str | None = None,
         channel: str = "",
         segmentation: Segmentation | None = None,
+        sockets: bool = False,
     ) -> AsyncIterator[Session]:
-        """One session with an instance of its own."""
+        """One session with an instance of its own; ``sockets`` as of ``instance``."""
         async with (
-            self.instance(program) as instance,
+            self.instance(program, sockets=sockets) as instance,
             self.connect(instance, channel=channel, segmentation=segmentation) as session,
         ):
             yield session

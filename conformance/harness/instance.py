@@ -38,10 +38,12 @@ class Instance:
         kind: str,
         serves: bool | None = None,
         operated: Operated | None = None,
+        sockets: bool = False,
     ) -> None:
         """``serves``: whether it is to listen, where that is not what its role does.
 
-        ``operated`` is what other instances have answered of operations in this run.
+        ``operated`` is what other instances have answered of operations in this run; ``sockets``:
+        its standard streams are to be sockets.
         """
         self.role = configuration.role
         self.serves = self.role.serves if serves is None else serves
@@ -72,6 +74,7 @@ class Instance:
         self._listeners: dict[str, AnyListener] = {}
         self._upper: UpperTester | None = None
         self._operated = operated
+        self._sockets = sockets
         self._taken = False
 
     def rank(self, number: int) -> int:
@@ -106,6 +109,7 @@ class Instance:
             env=self.configuration.env,
             cwd=self.configuration.cwd,
             standard=over == "stdio" or self._on_stdio,
+            sockets=self._sockets,
         )
         self.values["pid"] = str(self.process.pid)
 

@@ -202,6 +202,12 @@ class NoWire(Link):
         pass
 
 
+def paired() -> tuple[int, int]:
+    """Two sockets in the place of a pipe."""
+    one, other = socket.socketpair()
+    return one.detach(), other.detach()
+
+
 async def pipe(read_fd: int) -> asyncio.StreamReader:
     """What reads a pipe that is ours from now on."""
     reader = asyncio.StreamReader(limit=CHUNK)

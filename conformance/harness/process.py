@@ -87,14 +87,22 @@ class Process:
 
     @classmethod
     async def start(
-        cls, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, standard: bool
+        cls,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        standard: bool,
+        sockets: bool = False,
     ) -> "Process":
         """Start it. With ``standard`` its stdin and stdout become a link, else stdout is kept.
 
-        Raises Unreachable where it cannot be started.
+        They are pipes, or with ``sockets`` what libuv gives to a program in their place. Raises
+        Unreachable where it cannot be started.
         """
         mark, before = uuid.uuid4().hex, running()
-        stdin, stdout, stderr = os.pipe()[::-1], os.pipe(), os.pipe()
+        pair = links.paired if sockets else os.pipe
+        stdin, stdout, stderr = pair()[::-1], pair(), os.pipe()
         whole = {**os.environ, **env, _MARK: mark}
         try:
             with lent(stdin, stdout, stderr) as streams:

@@ -1,7 +1,9 @@
 """Tells how much of what was sent a peer on this machine has not read, to keep writes apart."""
 
 import fcntl
+import os
 import socket
+import stat
 import struct
 import termios
 from collections.abc import Callable
@@ -16,8 +18,9 @@ Count = Callable[[], int]
 
 
 def of_pipe(fd: int) -> Count:
-    """What we have written to a pipe and nobody has read."""
-    return _ioctl(fd, termios.FIONREAD)
+    """What we have written to a pipe, or to a socket in its place, and nobody has read."""
+    paired = stat.S_ISSOCK(os.fstat(fd).st_mode)
+    return _ioctl(fd, termios.TIOCOUTQ if paired else termios.FIONREAD)
 
 
 def of_socket(sock: socket.socket) -> Count | None:

@@ -145,11 +145,15 @@ def decided_by(role: str) -> set[str]:
 
 
 def unproven(role: str) -> list[str]:
-    """The requirements of a role that are tested on the wire and that no fault violates."""
+    """The requirements of a role that are tested on the wire and that no fault violates.
+
+    A permission cannot be violated.
+    """
     violated = {fault.requirement for fault in faults(role).values()}
     found = protocols.role(role)
     bound = protocols.load(found.protocol).binding(found)
-    return [r.id for r in bound if r.tested == "wire" and r.id not in violated]
+    tested = [r.id for r in bound if r.tested == "wire" and r.level != "may"]
+    return [name for name in tested if name not in violated]
 
 
 def unspared(role: str) -> list[str]:

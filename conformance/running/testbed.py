@@ -98,11 +98,15 @@ class Testbed:
         found: T = self.memory[name]
         return found
 
-    async def take(self, program: str | None) -> Instance:
-        """A running instance: one that was started ahead, if there is, or a new one."""
-        if self.role.serves and self.configuration.command and not self.configuration.fixed:
+    async def take(self, program: str | None, sockets: bool = False) -> Instance:
+        """A running instance: one that was started ahead, if there is, or a new one.
+
+        ``sockets``: its standard streams are to be sockets.
+        """
+        ahead = self.role.serves and self.configuration.command and not self.configuration.fixed
+        if ahead and not sockets:
             return await self._ahead.take(program)
-        return await self._start(program)
+        return await self._start(program, sockets)
 
     async def stop(self, instance: Instance) -> None:
         """End an instance. Where they do not end with their input, that is soon not awaited.
@@ -122,8 +126,10 @@ class Testbed:
         finally:
             await instance.stop()
 
-    async def _start(self, program: str | None) -> Instance:
-        instance = Instance(self.configuration, self.transport, operated=self.operated)
+    async def _start(self, program: str | None, sockets: bool = False) -> Instance:
+        instance = Instance(
+            self.configuration, self.transport, operated=self.operated, sockets=sockets
+        )
         if not self.configuration.command:
             # It is always the same program.
             before, self._by_hand = self._by_hand, instance

@@ -331,10 +331,12 @@ async def test_long_lines(iut: Iut, size: int) -> None:
 
 @requirement("transport.standard-streams")
 async def test_standard_streams(iut: Iut) -> None:
-    """A session is held over standard input and output."""
+    """A session is held over standard input and output, be they pipes or sockets."""
     if iut.transport != "stdio":
         raise NotExercised(f"this run is over {iut.transport}; give a command without {{port}}")
-    await _whole_session(iut)
+    # Node.js makes sockets, which cannot be opened by the name /dev/stdin.
+    play = functools.partial(_whole_session, iut)
+    await compared(iut, play, True, False, "start.begins-execution")
 
 
 @requirement("transport.others")
@@ -345,11 +347,16 @@ async def test_other_transports(iut: Iut) -> None:
     await _whole_session(iut)
 
 
-async def _whole_session(iut: Iut) -> None:
-    program = await visible_program(iut)
-    async with opened(iut, program=program) as session:
-        await start(session, motor(session, 1))
-        check(await shows(iut, session), "the program to run", "StartExecution had no effect")
+async def _whole_session(iut: Iut, sockets: bool = False) -> None:
+    program, over = await visible_program(iut), ", over sockets as standard streams" * sockets
+    async with iut.session(program=program, sockets=sockets) as session:
+        await session.send(hello())
+        await session.expect("Handshake", to=f"in answer to the Handshake command{over}")
+        await session.send(motor(session, 1), competition())
+        await session.expect("Ready", to=f"after the handshake{over}")
+        await session.send(START)
+        ran = await shows(iut, session)
+        check(ran, f"the program to run{over}", "StartExecution had no effect")
 
 
 async def _all_driven(iut: Iut, session: Session, known: Driving) -> None:

@@ -1,5 +1,7 @@
 """Faults of the simulator in framing, roles, transport and encoding."""
 
+import os
+import stat
 from typing import Any
 
 from mocks.deviations import fault
@@ -34,28 +36,15 @@ class EchoesCompetition(Simulator):
             self.send({"CompetitionMode": content})
 
 
-class DeafWhenReady(Simulator):
-    """Stops taking commands once it is ready, on the transports that `deaf` names."""
-
-    deaf: tuple[str, ...]
+@fault("pipes-only", violates="transport.standard-streams", needs={"transport": "stdio"})
+class PipesOnly(Simulator):
+    """Opens its standard input once more by its name, which fails where that is a socket."""
 
     def receive(self, data: bytes) -> None:
-        if not (self.ready and self.stream.kind in self.deaf):
+        if self.stream.kind == "stdio" and stat.S_ISSOCK(os.fstat(0).st_mode):
+            self.close()
+        else:
             super().receive(data)
-
-
-@fault("pipe-deaf", violates="transport.standard-streams", needs={"transport": "stdio"})
-class PipeDeaf(DeafWhenReady):
-    """On its standard streams stops taking commands once it is ready."""
-
-    deaf = ("stdio",)
-
-
-@fault("socket-deaf", violates="transport.others", subtle=True, needs={"transport": "tcp"})
-class SocketDeaf(DeafWhenReady):
-    """On a socket stops taking commands once it is ready."""
-
-    deaf = ("tcp", "unix")
 
 
 @fault("ready-as-object", violates="encoding.externally-tagged", subtle=True)
