@@ -14,7 +14,7 @@ from conformance.harness.instance import Instance
 from conformance.harness.links import Link
 from conformance.running.patience import CLOSED, LATE, SHARE, Names, Patience
 from conformance.segmentation import Segmentation
-from conformance.verdicts import Flooded, Violation
+from conformance.verdicts import Flooded, Inconclusive, Violation
 from conformance.wire import Message, Wire
 
 LAST_WORDS = 0.5  # seconds in which a process that has closed its stream may end
@@ -155,17 +155,19 @@ class Waiting(Wire):
     async def _write(self, data: bytes) -> None:
         """Write it all. Raises Violation where the IUT does not read on, whatever it still does.
 
-        Whoever still starts, or computes for a while, has not ceased to read for that.
+        And Inconclusive where it does, but takes longer than anything is waited for. Whoever still
+        starts, or computes for a while, has not ceased to read for that.
         """
         seconds, limit = self.instance.configuration.seconds, self.instance.configuration.max_wait
         patience = seconds("response") * (1 + LATE)
         patience += 0 if self.instance.spoke else seconds("startup")
         ceases, ends = self._patience.left(patience), counting(limit)
-        unread, ended = math.inf, False
+        unread, ended, reads = math.inf, False, False
 
         def left() -> float:
-            nonlocal ceases, unread, ended
+            nonlocal ceases, unread, ended, reads
             pending = self._link.pending()
+            reads |= pending < unread < math.inf
             if pending < unread or self._ended != ended:
                 unread, ended = pending, self._ended
                 # One that has closed its side shows no more what it reads, if it does.
@@ -189,6 +191,11 @@ class Waiting(Wire):
         except TimeoutError:
             if ended:
                 return
+            if reads and ceases() > 0:
+                slowly = f"{unread} of {len(data)} bytes were left after {limit:g} s"
+                raise Inconclusive(
+                    f"the IUT reads slowly: {slowly}; --max-wait gives it more time"
+                ) from None
             raise Violation(
                 "the IUT to read what is sent to it",
                 f"{len(data)} bytes were still not read after {min(patience, limit):g} s",

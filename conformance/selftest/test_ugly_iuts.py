@@ -186,6 +186,18 @@ def test_reads_nothing(place: Place) -> None:
     assert "were still not read after 1 s" in done.reason("framing.long-lines")
 
 
+def test_reads_slowly(place: Place) -> None:
+    """Whoever goes on reading a long line may just take longer than anything is waited for."""
+    done = judged(
+        place,
+        "say(HELLO, SIGNATURE, 'Ready', 'Exited')\n"
+        "import os\nwhile os.read(0, 1000): time.sleep(0.1)",
+        *("-k", "test_long_lines", "--max-wait", "1"),
+    )
+    assert done.verdict("framing.long-lines") == "inconclusive"
+    assert "the IUT reads slowly" in done.reason("framing.long-lines")
+
+
 def test_reads_nothing_more(place: Place) -> None:
     """That what it is sent has no effect is no wonder where it has not read that."""
     source = "next(commands()); say(HELLO, SIGNATURE, 'Ready'); time.sleep(1000)"
