@@ -99,6 +99,8 @@ async def compared(
             iut.memory[failed] = True
             raise Inconclusive(f"{also}, and so it is in the plain form ({known})") from None
         if not iut.hasty:
+            # Where the plain form brings about messages alone, this one is why there is more.
+            violation.explains = not iut.sessions[-1].judge.spoiled
             raise
         iut.hasty, iut.blamed = False, ""
         await play(unusual)

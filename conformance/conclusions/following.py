@@ -98,7 +98,12 @@ def _settle_sessions(results: Results, protocol: Protocol) -> None:
                 root = result["requirement"] if violated else result["follows"]
                 decided = root in presumes(finding["requirement"], protocol)
                 finding["follows"] = finding["follows"] or decided * root
-        if result["verdict"] not in VIOLATIONS or result["explains"]:
+        if result["verdict"] not in VIOLATIONS:
+            continue
+        if result["explains"]:
+            for finding in found:
+                if finding["at_end"] and finding["transcript"] == result["transcript"]:
+                    finding["follows"] = finding["follows"] or result["requirement"]
             continue
         # What is found of a death, or of what was sent in pieces, explains no test for that.
         only_cut = result["requirement"] == cut and _only_cut(result)

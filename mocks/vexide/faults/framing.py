@@ -131,6 +131,17 @@ class NoEscapes(Session):
             super().take(frame)
 
 
+@fault("escapes-end", violates="framing.white-space", subtle=True)
+class EscapesEnd(Session):
+    """Ends the session upon a Handshake in which a name is written with a \\u escape."""
+
+    def take(self, frame: Frame) -> None:
+        if frame.name != "Handshake" or b'"version"' in frame.raw:
+            super().take(frame)
+        else:
+            self.close()
+
+
 @fault("ascii-only", violates="framing.white-space", subtle=True)
 class AsciiOnly(Session):
     """Ends the session upon a Handshake with a character beyond ASCII."""
