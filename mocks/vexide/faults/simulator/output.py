@@ -20,10 +20,10 @@ class WritesNothing(Simulator):
 
 @fault("serial-overflows", violates="serial.bytes-exact", subtle=True)
 class SerialOverflows(Simulator):
-    """Loses what the program writes beyond 64 bytes in one of its steps."""
+    """Loses what the program writes beyond 128 bytes in one of its steps."""
 
     def report(self) -> None:
-        left = 64
+        left = 128
         for event in self.robot.events:
             if name_of(event) == "Serial":
                 data = base64.b64decode(event["Serial"]["data"])[:left]
