@@ -25,6 +25,7 @@ _DRIVEN = ("voltage", "velocity", "position", "power_draw", "torque_output")
 """What shows that a motor has got a voltage, or already does something with it."""
 LIGHT, HEAVY = 0.05, 50.0  # kg m² of two motors
 MUCH = 1.5  # times as fast as the heavy motor is the light one at least, at some time
+GEARSETS = ("Red", "Green", "Blue")
 STEADY = 5  # updates in a row that show it: two devices on one port would report by turns
 
 
@@ -33,10 +34,10 @@ STEADY = 5  # updates in a row that show it: two devices on one port would repor
     "ports", [[0], [20], [1, 2, 3], list(range(21))], ids=["first", "last", "three", "all"]
 )
 async def test_every_motor_reports(iut: Iut, ports: list[int]) -> None:
-    """A program that drives its motors makes each configured port report, and no other."""
+    """A program that drives its motors makes each configured port report, whatever its gearset."""
     known = await driving(iut, *ports)
     async with opened(iut, program=known.program) as session:
-        motors = [motor(session, number) for number in known.configured]
+        motors = [motor(session, number, GEARSETS[number % 3]) for number in known.configured]
         await start(session, *motors, requirement=SETUP)
         await _report(session, known)
 
@@ -132,16 +133,18 @@ async def test_ports_in_range(iut: Iut) -> None:
 
 @requirement("motor.flags-zero")
 async def test_motor_flags(iut: Iut) -> None:
-    """The flags of every motor are 0."""
-    await _driven(iut, *range(21))
+    """The flags of every motor are 0, and all that it tells is right, also while it stops."""
+    await _driven(iut, *range(21), stopped=True)
 
 
-async def _driven(iut: Iut, *ports: int) -> None:
+async def _driven(iut: Iut, *ports: int, stopped: bool = False) -> None:
     async with opened(iut, program=either(iut, "drive")) as session:
         motors = [motor(session, number) for number in ports]
         await start(session, *motors, requirement=SETUP)
         if not await session.watch("DeviceUpdate", within="program", presumes=UPDATES):
             raise NotExercised("no motor moved; declare [programs] drive")
+        if stopped:
+            await session.send(competition(enabled=False))
         await session.watch("Exited")
 
 

@@ -48,9 +48,11 @@ async def test_touch(iut: Iut, when: str) -> None:
             await probed(session, "competition", lambda said: said != "nothing")
             await session.send(pressed)
         await _sees_touch(session, "Pressed 10 20")
-        await session.send(touch(470, 260, "Held"))
-        await _sees_touch(session, "Held 470 260")
-        await session.send(touch(470, 260, "Released"))
+        # A finger may move, whether its touch is held already or not.
+        for x, y in ((470, 260), (30, 40)):
+            await session.send(touch(x, y, "Held"))
+            await _sees_touch(session, f"Held {x} {y}")
+        await session.send(touch(30, 40, "Released"))
         await _sees_touch(session, "Released")
         # Zero is a coordinate like any other.
         await session.send(touch(0, 0, "Pressed"))
@@ -84,7 +86,7 @@ async def test_battery_starts_full(iut: Iut) -> None:
 
 
 @requirement("battery.set-capacity")
-@pytest.mark.parametrize("capacity", [10.0, 7, 0.5])
+@pytest.mark.parametrize("capacity", [12.5, 7, 0.5])
 async def test_battery_is_set(iut: Iut, capacity: float) -> None:
     """SetBatteryCapacity before the start sets what is left in the battery."""
     async with opened(iut, program=either(iut, "probe")) as session:
@@ -307,9 +309,8 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, {"ControllerUpdate": {"UUID": NO_GAMEPAD}})
-        for value, battery in ((127, 100), (-127, 1000), (0, 1), (-20, 100)):
-            state = raw(axis1=value, battery_level=battery, battery_capacity=battery)
-            await session.send(state)
+        for value, level, full in ((127, 100, 100), (-127, 1000, 1000), (0, 0, 1), (-20, 1, 100)):
+            await session.send(raw(axis1=value, battery_level=level, battery_capacity=full))
             await _axis(session, str(value))
         await session.watch("Serial")
         said = await probed(session, "controller", lambda line: line == "axis1=-20")
@@ -318,7 +319,7 @@ async def test_raw_replaces_uuid(iut: Iut) -> None:
 
 @requirement("controller.raw-replaces-uuid")
 async def test_raw_outlasts_modes(iut: Iut) -> None:
-    """The latest Raw state is still there once the program may read the controller again."""
+    """The latest Raw state is there once the program may read it again, as is one that follows."""
     await require_form(iut, raw())
     async with opened(iut, program="probe") as session:
         await start(session, raw(axis1=40))
@@ -330,6 +331,8 @@ async def test_raw_outlasts_modes(iut: Iut) -> None:
         )
         await session.watch("Serial")
         await _axis(session, "40")
+        await session.send(raw(axis1=41))
+        await _axis(session, "41")
 
 
 @requirement("controller.raw-replaces-uuid")

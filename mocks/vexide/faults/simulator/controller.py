@@ -67,6 +67,25 @@ class BatteryPercent(Simulator):
             super().control(content)
 
 
+@fault("battery-empty-unseen", violates="controller.raw-replaces-uuid", subtle=True)
+class BatteryEmptyUnseen(Simulator):
+    """Takes a battery level of zero for one that lacks, and drops the Raw state."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        kind, state = content
+        if kind == "UUID" or state["battery_level"]:
+            super().control(content)
+
+
+@fault("raw-lost-in-competitions", violates="controller.raw-replaces-uuid", subtle=True)
+class RawLostInCompetitions(Simulator):
+    """Drops a Raw state that comes while the robot is in a competition."""
+
+    def control(self, content: tuple[str, Any]) -> None:
+        if content[0] == "UUID" or not self.robot.competition["is_competition"]:
+            super().control(content)
+
+
 @fault("rest-unseen", violates="controller.raw-replaces-uuid", subtle=True)
 class RestUnseen(Simulator):
     """Keeps the Raw state that it has when one with the first axis at rest comes."""

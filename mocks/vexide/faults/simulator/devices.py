@@ -30,6 +30,27 @@ class LastPortSilent(Simulator):
             super().send(message)
 
 
+@fault("red-motors-dropped", violates="devices.update-on-change", subtle=True)
+class RedMotorsDropped(Simulator):
+    """Does not know the gearset Red, and configures no motor that has it."""
+
+    def configure(self, content: dict[str, Any]) -> None:
+        if content["device"][1].get("physical_gearset") != "Red":
+            super().configure(content)
+
+
+@fault("power-by-voltage", violates="encoding.externally-tagged", subtle=True)
+class PowerByVoltage(Simulator):
+    """Tells null for the power of a motor without a voltage, as which its numbers write NaN."""
+
+    def send(self, message: Any) -> None:
+        if name_of(message) == "DeviceUpdate":
+            state = message["DeviceUpdate"]["status"].get("Motor", {})
+            if not state.get("voltage", 1):
+                state["power_draw"] = None
+        super().send(message)
+
+
 @fault("one-device-reported", violates="devices.update-on-change", subtle=True)
 class OneDeviceReported(Simulator):
     """Sends DeviceUpdates for the device that was configured first, and no other."""

@@ -35,6 +35,16 @@ class TouchAtZeroIgnored(Simulator):
             super().touch(content)
 
 
+@fault("touch-held-still", violates="touch.registered", subtle=True)
+class TouchHeldStill(Simulator):
+    """Does not see where a touch is moved to that is held already."""
+
+    def touch(self, content: dict[str, Any]) -> None:
+        before = self.robot.touch or {"event": "Released"}
+        if content["event"] != "Held" or before["event"] != "Held":
+            super().touch(content)
+
+
 @fault("touch-before-start-only", violates="touch.registered", subtle=True)
 class TouchBeforeStartOnly(Simulator):
     """Ignores Touch while the program runs."""
