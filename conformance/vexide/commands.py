@@ -12,6 +12,9 @@ START = "StartExecution"
 DRIVER = {"enabled": True, "connected": True, "mode": "Driver", "is_competition": False}
 BUTTONS = ("l1", "l2", "r1", "r2", "up", "down", "left", "right", "x", "b", "y", "a", "sel", "all")
 
+GAMEPADS = ("03000000100800000100000010010000", "05000000201900000800000001000000")
+"""As SDL2 identifies them."""
+
 
 def hello(version: int = 1, extensions: Sequence[str] = (), **unknown: Any) -> dict[str, Any]:
     """A Handshake command."""

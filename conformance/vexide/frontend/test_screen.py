@@ -52,7 +52,7 @@ def _stroke(shape: Any, ink: Any) -> Any:
 
 
 BOX = {"Rectangle": {"top_left": {"x": 100, "y": 50}, "bottom_right": {"x": 200, "y": 150}}}
-DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 60}}
+DISC = {"Circle": {"center": {"x": 240, "y": 136}, "radius": 130}}
 DOT = {"Pixel": {"pos": {"x": 400, "y": 30}}}
 # Each line of the buffer is four times as long as what 20 pixels take, so that it is the same
 # picture whether stride counts pixels or bytes. White and black are so whatever the order of a
@@ -78,6 +78,20 @@ def _copy(x: int, y: int, *, white: range) -> Any:
     return {"CopyBuffer": fields}
 
 
+def _tall() -> Any:
+    """A picture as high as the screen, of far more than 64 KiB: black above, white at its end."""
+    stride, black = 320, 250
+    fields = {
+        "top_left": {"x": 200, "y": 0},
+        "bottom_right": {"x": 276, "y": HEIGHT},
+        "stride": stride,
+        "buffer": base64.b64encode(
+            b"\0" * black * stride + b"\xff" * (4 * HEIGHT - black) * stride
+        ).decode(),
+    }
+    return {"CopyBuffer": fields}
+
+
 PIXELS = _copy(300, 200, white=range(8))
 COPIED = [Spot(302, 202, WHITE), Spot(313, 202, BLACK)]
 _CLEAR = {"ScreenClear": {"color": BLACK}}
@@ -97,8 +111,8 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "fill-circle": (
         _fill(DISC, GREEN),
         [
-            *(Spot(x, y, GREEN) for x, y in ((240, 136), (190, 136), (240, 186), (275, 171))),
-            *(Spot(x, y, BLACK) for x, y in ((172, 136), (240, 68), (290, 186))),
+            *(Spot(x, y, GREEN) for x, y in ((240, 136), (115, 136), (240, 261), (325, 221))),
+            *(Spot(x, y, BLACK) for x, y in ((102, 136), (378, 136), (340, 236))),
         ],
     ),
     "stroke-rectangle": (
@@ -111,7 +125,7 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
     "stroke-circle": (
         _stroke(DISC, RED),
         [
-            *(Spot(x, y, RED, 2) for x, y in ((180, 136), (300, 136), (240, 76), (240, 196))),
+            *(Spot(x, y, RED, 2) for x, y in ((110, 136), (370, 136), (240, 6), (240, 266))),
             Spot(240, 136, BLACK),
         ],
     ),
@@ -126,6 +140,10 @@ DRAWINGS: dict[str, tuple[Any, Sequence[Spot]]] = {
             *(Spot(x, y, BLACK) for x in (292, 310, 313, 322) for y in (201, 202, 203)),
             *(Spot(x, y, BLACK) for x in (302, 313) for y in (192, 222, 227, 236)),
         ],
+    ),
+    "copy-tall-buffer": (
+        drawing(_tall()),
+        [*(Spot(230, y, BLACK) for y in (5, 50)), *(Spot(230, y, WHITE) for y in (255, 266))],
     ),
 }
 
@@ -152,8 +170,14 @@ async def test_many_drawings(iut: Iut) -> None:
         for x, y in places
     ]
     async with _cleared(iut) as session:
-        await session.send(*(_fill(box, GREEN) for box in boxes), segmentation=whole)
+        corners = [{"Pixel": {"pos": {"x": x, "y": HEIGHT - 1}}} for x in (0, WIDTH - 1)]
+        pixels = [
+            draw(corner, GREEN) for draw, corner in zip((_stroke, _fill), corners, strict=True)
+        ]
+        filled = [_fill(box, GREEN) for box in boxes]
+        await session.send(*filled, *pixels, segmentation=whole)
         spots = [Spot(x + 2, y + 2, GREEN, 2) for x, y in places]
+        spots += [Spot(x, HEIGHT - 1, GREEN) for x in (0, WIDTH - 1)]
         wrong = await _differs(session, spots)
         check(not wrong, f"the screen after {len(spots)} drawings in one write", wrong)
 
@@ -239,13 +263,17 @@ async def test_double_buffering(iut: Iut) -> None:
 
 @requirement("screen.double-buffering")
 async def test_double_buffering_ends(iut: Iut) -> None:
-    """Once double buffering is off again, what is drawn shows without ScreenRender."""
+    """Once double buffering is off again, what is drawn shows without ScreenRender, and stays."""
     async with _cleared(iut) as session:
         await session.send({"ScreenDoubleBufferMode": {"enable": True}}, _fill(BOX, BLUE))
         await session.send("ScreenRender", {"ScreenDoubleBufferMode": {"enable": False}})
         await session.send(_fill(BOX, GREEN))
         wrong = await _differs(session, [Spot(150, 100, GREEN)])
         check(not wrong, "what is drawn to show without ScreenRender", wrong)
+        await session.send("ScreenRender")
+        await session.until_closed(session.seconds("quiet"))
+        wrong = await _differs(session, [Spot(150, 100, GREEN)])
+        check(not wrong, "the same after a ScreenRender, as there is no buffer to show", wrong)
 
 
 @contextlib.asynccontextmanager

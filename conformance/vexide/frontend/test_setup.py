@@ -11,7 +11,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import START, raw
+from conformance.vexide.commands import GAMEPADS, START, raw
 from conformance.vexide.events import READY, SIGNATURE, answer, log
 from conformance.vexide.frontend.tester import (
     before,
@@ -33,9 +33,10 @@ DRIVING = {"enabled": True, "connected": False, "mode": "Driver", "is_competitio
 
 
 def motor(number: int) -> dict[str, Any]:
-    """A device that differs from port to port; a float of any width holds its small inertia."""
-    gearset = GEARSETS[number % len(GEARSETS)]
-    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + number) / 1024}}
+    """A device like that of one neighbour; a float of any width holds its small inertia."""
+    kind = number // 2
+    gearset = GEARSETS[kind % len(GEARSETS)]
+    return {"Motor": {"physical_gearset": gearset, "moment_of_inertia": (0.5 + kind) / 1024}}
 
 
 @contextlib.asynccontextmanager
@@ -236,19 +237,25 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
 
 
 @requirement("setup.starting-state")
-async def test_controller_before_start(iut: Iut) -> None:
-    """The simulator is told the state of the controller before StartExecution."""
+@pytest.mark.parametrize("kind", ["Raw", "UUID"])
+async def test_controller_before_start(iut: Iut, kind: str) -> None:
+    """The simulator is told the state of the controller, or its gamepad, before StartExecution."""
+    chosen = {"UUID": GAMEPADS[0]} if kind == "UUID" else raw(axis1=65)["ControllerUpdate"]
     async with opened(iut) as session:
-        await user(session, "controller", **raw(axis1=65)["ControllerUpdate"])
+        done = await session.instance.upper("controller", **chosen)
+        if kind == "UUID" and not done.ok:
+            raise NotExercised(f"the frontend takes no UUID of a gamepad: {done.why}")
+        done.required("controller")
         await session.send(answer(), SIGNATURE)
         start = await starts(session)
-        updates = before(session, "ControllerUpdate", start)
-        states = [_fields(update).get("Raw") for update in updates]
-        moved = [state for state in states if isinstance(state, dict) and state.get("axis1") == 65]
+        told = [_fields(update).get(kind) for update in before(session, "ControllerUpdate", start)]
+        states = [state.get("axis1") if isinstance(state, dict) else state for state in told]
+        known = 65 in states or GAMEPADS[0] in (str(state).lower() for state in states)
+        wanted = f"the UUID {GAMEPADS[0]}" if kind == "UUID" else "axis1 at 65"
         check(
-            bool(moved),
-            "a ControllerUpdate with axis1 at 65 before StartExecution",
-            f"{len(states)} others came",
+            known,
+            f"a ControllerUpdate with {wanted} before StartExecution",
+            f"{len(told)} others came",
             start.event,
         )
 

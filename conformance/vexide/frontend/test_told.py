@@ -10,7 +10,7 @@ from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.vexide.codec import name_of
-from conformance.vexide.commands import BUTTONS, competition, raw
+from conformance.vexide.commands import BUTTONS, GAMEPADS, competition, raw
 from conformance.vexide.frontend.tester import in_setup, start_if_possible, user
 from conformance.vexide.tester import received, require_fit
 
@@ -18,7 +18,6 @@ AXES = {"axis1": 31, "axis2": -64, "axis3": 97, "axis4": -127}
 INPUTS = (*AXES, *(f"button_{name}" for name in BUTTONS if name != "all"))
 """What is compared of a Raw state. What button_all tells is not in the text."""
 
-GAMEPADS = ("03000000100800000100000010010000", "05000000201900000800000001000000")
 POINTS = ((37, 200), (0, 0), (479, 271), (300, 11))
 NEAR = (
     2  # pixels that a point may be away from the one that was touched, on another display's scale
@@ -31,6 +30,7 @@ MODES = (
     {"enabled": False, "connected": True, "mode": "Driver", "is_competition": True},
     {"enabled": False, "connected": True, "mode": "Auto", "is_competition": True},
     {"enabled": True, "connected": True, "mode": "Auto", "is_competition": True},
+    {"enabled": True, "connected": True, "mode": "Auto", "is_competition": False},
     {"enabled": True, "connected": False, "mode": "Driver", "is_competition": False},
 )
 
@@ -48,15 +48,31 @@ async def test_buttons(iut: Iut) -> None:
     await _controls(iut, *({name: True} for name in INPUTS if name not in AXES), {})
 
 
+@requirement("controller.told")
+@pytest.mark.parametrize(
+    "barred", [{"enabled": False}, {"mode": "Auto"}], ids=["disabled", "autonomous"]
+)
+async def test_inputs_that_cannot_be_read_yet(iut: Iut, barred: dict[str, Any]) -> None:
+    """A state that comes where the program may not read it has been told by the time it may."""
+    await _controls(iut, {"axis1": 64}, {}, barred=barred)
+
+
 def _within(told: Any) -> Any:
     """What is told of an axis, as far as it may go: further is a matter of its range."""
     return max(-127, min(127, told)) if isinstance(told, int) else told
 
 
-async def _controls(iut: Iut, *changes: dict[str, Any]) -> None:
+async def _controls(
+    iut: Iut, *changes: dict[str, Any], barred: dict[str, Any] | None = None
+) -> None:
+    """Each of these changes is told; ``barred`` is the mode in which they come, if not in any."""
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
+        # What the user does counts for what it is, also where a gamepad was chosen before.
+        await session.instance.upper("controller", UUID=GAMEPADS[0])
         for changed in changes:
+            if barred:
+                await user(session, "competition", **competition(**barred)["CompetitionMode"])
             update = raw(**changed)["ControllerUpdate"]
             wanted = {name: update["Raw"][name] for name in INPUTS}
 
@@ -67,7 +83,9 @@ async def _controls(iut: Iut, *changes: dict[str, Any]) -> None:
 
             what = ", ".join(f"{name} at {value}" for name, value in changed.items())
             told = f"a Raw state with {what or 'nothing moved or pressed'}"
-            await _told(session, "ControllerUpdate", fits, told, "controller", **update)
+            behind = competition() if barred else None
+            about = "ControllerUpdate"
+            await _told(session, about, fits, told, "controller", behind=behind, **update)
 
 
 @requirement("controller.told")
@@ -147,11 +165,17 @@ async def _told(
     fits: Callable[[Any], bool],
     expected: str,
     operation: str,
+    behind: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
-    """What the user does, and the command that is to tell it. Raises Violation where none does."""
+    """What the user does, and the command that is to tell it. Raises Violation where none does.
+
+    ``behind`` is the competition mode that the user changes to after that.
+    """
     earlier = len(received(session, name))
     await user(session, operation, **arguments)
+    if behind:
+        await user(session, "competition", **behind["CompetitionMode"])
     left = session.left("response")
     while True:
         commands = received(session, name)

@@ -156,6 +156,24 @@ class StrideIgnored(Showing):
             super()._copy(top_left, bottom_right, bottom_right["x"] - top_left["x"], buffer)
 
 
+@fault("buffer-of-64k", violates="screen.drawing", subtle=True)
+class BufferOf64K(Showing):
+    """Draws what the first 64 KiB of a pixel buffer hold, and nothing of what is behind them."""
+
+    class DISPLAY(Display):
+        def _copy(self, top_left: Point, bottom_right: Point, stride: int, buffer: bytes) -> None:
+            super()._copy(top_left, bottom_right, stride, buffer[:65536])
+
+
+@fault("last-column-undrawn", violates="screen.drawing", subtle=True)
+class LastColumnUndrawn(Showing):
+    """Draws no part of a shape in the last column of the screen."""
+
+    class DISPLAY(Display):
+        def _row(self, y: int, left: int, right: int, color: bytes) -> None:
+            super()._row(y, left, min(right, WIDTH - 2), color)
+
+
 @fault("buffer-upside-down", violates="screen.drawing", subtle=True)
 class BufferUpsideDown(Showing):
     """Takes the first line of a pixel buffer for the lowest, as textures are stored."""
@@ -201,6 +219,24 @@ class BufferShownAtOnce(Showing):
     class DISPLAY(Display):
         def double_buffer(self, enable: bool) -> None:
             pass
+
+
+@fault("render-shows-the-last-buffer", violates="screen.double-buffering", subtle=True)
+class RenderShowsTheLastBuffer(Showing):
+    """Shows what was last buffered upon a ScreenRender, also when buffering has been disabled."""
+
+    class DISPLAY(Display):
+        kept = bytearray(3 * WIDTH * HEIGHT)
+
+        def double_buffer(self, enable: bool) -> None:
+            if not enable:
+                self.kept = self._target
+            super().double_buffer(enable)
+
+        def render(self) -> None:
+            if self._target is self._shown:
+                self._shown[:] = self.kept
+            super().render()
 
 
 @fault("buffering-sticks", violates="screen.double-buffering", subtle=True)

@@ -36,6 +36,18 @@ class LastPortUnsent(Frontend):
             super().configure_device(port)
 
 
+@fault("like-devices-once", violates="setup.configure-devices", subtle=True)
+class LikeDevicesOnce(Frontend):
+    """Sends one of the devices that are alike, as if they were one on several ports."""
+
+    def configure_devices(self) -> None:
+        sent: list[Any] = []
+        for port, device in self.world.devices.items():
+            if device not in sent:
+                self.configure_device(port)
+            sent.append(device)
+
+
 @fault("devices-after-start", violates="setup.configure-devices", subtle=True)
 class DevicesAfterStart(Frontend):
     """Sends the configuration of devices behind StartExecution."""
@@ -102,6 +114,15 @@ class StateUnsent(Frontend):
     def send_controller(self) -> None:
         if self.started:
             super().send_controller()
+
+
+@fault("gamepad-of-setup-unsent", violates="setup.starting-state", subtle=True)
+class GamepadOfSetupUnsent(Frontend):
+    """Sends the state of a controller that was chosen before the handshake, but no gamepad."""
+
+    def send_state(self) -> None:
+        if "UUID" not in (self.world.controller or {}):
+            super().send_state()
 
 
 @fault("state-after-start", violates="setup.starting-state", subtle=True)

@@ -208,6 +208,37 @@ class FirstGamepadStays(Altering, Frontend):
             self.first = content["UUID"] = self.first or content["UUID"]
 
 
+@fault("gamepad-beside-state", violates="encoding.externally-tagged", subtle=True)
+class GamepadBesideState(Altering, Frontend):
+    """Names beside a state of the controller the gamepad that was chosen before."""
+
+    gamepad: str | None = None
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "ControllerUpdate":
+            self.gamepad = content.get("UUID", self.gamepad)
+            if self.gamepad:
+                content["UUID"] = self.gamepad
+
+
+@fault("inputs-lost-disabled", violates="controller.told", subtle=True)
+class InputsLostDisabled(Frontend):
+    """Forgets what the user does with the controller while the robot is disabled."""
+
+    async def user_controls(self, args: dict[str, Any]) -> Any:
+        if self.world.competition["enabled"]:
+            await super().user_controls(args)
+
+
+@fault("autonomous-in-competitions", violates="competition.told", subtle=True)
+class AutonomousInCompetitions(Altering, Frontend):
+    """Tells the mode Auto of competitions only; elsewhere it is Driver."""
+
+    def alter(self, name: str, content: Any) -> None:
+        if name == "CompetitionMode" and not content["is_competition"]:
+            content["mode"] = "Driver"
+
+
 @fault("connected-as-competition", violates="competition.told")
 class ConnectedAsCompetition(Altering, Frontend):
     """Tells whether a field control is connected as whether it is a competition."""
