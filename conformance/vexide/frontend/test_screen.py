@@ -83,7 +83,7 @@ def _tall() -> Any:
     stride, black = 320, 250
     fields = {
         "top_left": {"x": 200, "y": 0},
-        "bottom_right": {"x": 276, "y": HEIGHT},
+        "bottom_right": {"x": 276, "y": HEIGHT - 1},
         "stride": stride,
         "buffer": base64.b64encode(
             b"\0" * black * stride + b"\xff" * (4 * HEIGHT - black) * stride
