@@ -128,7 +128,8 @@ class Oracle:
             return
         if sender in (CLIENT, SERVER) and foreign and not self._answers_one(sender, value):
             requirement = "rpc.own-direction"
-        if not foreign and sender != SERVER and any(mark(key) for key in _keys(value)):
+        told = isinstance(value, dict) and not foreign and sender != SERVER
+        if told and any(map(mark, _keys(value))):
             yield Finding("encoding.strings", f"the keys of a map are not strings: {shown(value)}")
         wrapped = " in an RPC notification" if name == NOTIFICATION and sender != SERVER else ""
         latest = [shown(self._latest.pop(sender))] if sender in self._latest else []
@@ -185,7 +186,7 @@ class Oracle:
             return
         number = value[1]
         # Many a reader of maps has text alone for keys, and goes no further at another.
-        self._lenient |= any(type(key) is not str for param in value[3] for key in _keys(param))
+        self._lenient |= any(type(key) is not str for key in _keys(value[3]))
         if self._open:
             self.exercised.add("rpc.ids-differ")
         again = self._open.get(number)
@@ -295,8 +296,10 @@ def _members(value: Any) -> dict[str, Any]:
 
 
 def _keys(value: Any) -> Iterator[Any]:
-    """All keys within a value that is a map."""
+    """All keys of the maps within a value."""
     pairs = value["$map"] if mark(value) == "$map" else _members(value).items()
     for key, entry in pairs:
         yield key
+        yield from _keys(entry)
+    for entry in value if isinstance(value, list) else ():
         yield from _keys(entry)

@@ -32,6 +32,15 @@ def test_what_stands_behind_a_message_may_be_its_own() -> None:
     assert "7 came right behind [1, 5, null, []]" in finding.message
 
 
+def test_who_cannot_read_a_key_may_close() -> None:
+    """Many a reader of maps has text alone for keys, wherever in the arguments they stand."""
+    for keys, findings in (([1, "value"], 0), (["text", "value"], 1)):
+        oracle = Oracle()
+        request = [0, 1, "echo", [["first", {"$map": [keys]}]]]
+        assert not list(oracle.message("rpc-client", "Request", request))
+        assert len(list(oracle.closed("rpc-server"))) == findings
+
+
 def test_a_long_session_takes_no_memory() -> None:
     oracle = Oracle()
     for number in range(2 * MOST):
