@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from conformance.course import Course, Violates, Walk
+from conformance.course import Walk
 from conformance.judging.judge import Finding
+from conformance.openroberta.courses import COURSE, LAB, ROBOT, Step
 from conformance.openroberta.naming import (
     COMMANDS,
     MANDATORY,
@@ -32,77 +33,12 @@ from conformance.openroberta.naming import (
 )
 from conformance.recent import Recent
 
-ROBOT, LAB = "robot", "lab"
-
 CONSTANT = ("firmwarename", "macaddr", "firmwareversion", "menuversion")
 """What stays the same in all requests with one token; the name, which may change, may be robot."""
 
 MOST_HELD = 3
 """Pushes of one robot that may be held: it, or its HTTP, may repeat one that seems lost."""
 
-
-class Step(StrEnum):
-    """How far the robot of one token has come."""
-
-    NEW = "that was never registered"
-    REGISTERING = "whose registration was not answered yet"
-    ABORTED = "whose registration was aborted"
-    LINKED = "that is registered"
-    TOLD = "that was told download"
-    STRAYED = "that was told download, and pushed instead"
-    FETCHING = "that is fetching its program"
-    RUNNING = "that runs a program"
-    UPDATING = "that was told update"
-    DISMISSED = "whose push was aborted"
-
-
-_FROM = "{name} came from a robot {state}"
-_REGISTERS: Mapping[tuple[str, str], Step] = {(ROBOT, "Register"): Step.REGISTERING}
-
-COURSE = Course(
-    "a token, by what its robot asks and how that is answered",
-    {
-        Step.NEW: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
-        Step.REGISTERING: {
-            (LAB, "Repeat"): Step.LINKED,
-            (LAB, "Abort"): Step.ABORTED,
-            (LAB, "Refusal"): Step.NEW,
-            (ROBOT, "Push"): Violates("register.first", _FROM),
-        },
-        Step.ABORTED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.after-abort", _FROM)},
-        Step.LINKED: {
-            **_REGISTERS,
-            (LAB, "Download"): Step.TOLD,
-            (LAB, "Update"): Step.UPDATING,
-            (LAB, "Abort"): Step.DISMISSED,
-        },
-        Step.TOLD: {
-            **_REGISTERS,
-            (ROBOT, "DownloadRequest"): Step.FETCHING,
-            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.STRAYED),
-        },
-        Step.STRAYED: {
-            **_REGISTERS,
-            (ROBOT, "DownloadRequest"): Step.FETCHING,
-            (LAB, "Download"): Step.TOLD,
-            (LAB, "Update"): Step.UPDATING,
-            (LAB, "Abort"): Step.DISMISSED,
-            (ROBOT, "Push"): Violates("run.requests-file", _FROM),
-        },
-        Step.FETCHING: {
-            **_REGISTERS,
-            (LAB, "File"): Step.RUNNING,
-            (LAB, "Refusal"): Step.LINKED,
-            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM),
-        },
-        Step.RUNNING: {**_REGISTERS, (ROBOT, "Push"): Step.LINKED},
-        Step.UPDATING: {**_REGISTERS, (ROBOT, "Push"): Violates("update.stops-pushing", _FROM)},
-        Step.DISMISSED: {
-            **_REGISTERS,
-            (ROBOT, "Push"): Violates("robustness.abort-of-push", _FROM),
-        },
-    },
-)
 COURSES = (COURSE,)
 
 ANSWERS: dict[str, tuple[str, ...]] = {
@@ -121,6 +57,8 @@ _DUE: Mapping[tuple[str, StrEnum], str] = {
     ("DownloadRequest", Step.FETCHING): "run.bytes",
 }
 """By request and step of the robot: what a lab violates that ends the connection instead."""
+
+_OFTEN = 3  # ends of connections: nobody stops a lab as often while its robots ask
 
 
 @dataclass
@@ -152,6 +90,20 @@ class Conversation:
     def __init__(self, running: bool = False) -> None:
         self.running = running
         self.robots: Recent[str, _Robot] = Recent()
+        self._ended = 0
+
+    def ended(self, due: str, asked: "_Asked") -> Finding:
+        """What it violates that a lab has ended a connection at which something waited.
+
+        One that has been running may be stopped; only again and again does it show more.
+        """
+        self._ended += 1
+        what = f"the lab ended the connection at which {asked.name} waited for its answer"
+        if not self.running:
+            return Finding(due, what)
+        if self._ended < _OFTEN:
+            return Finding(due, f"{what}; it may have been stopped", inconclusive=True)
+        return Finding(due, f"{what}, again and again")
 
     def robot(self, data: Any) -> _Robot | None:
         """The robot of a data object; None where it has no token."""
@@ -243,8 +195,7 @@ class Oracle:
             due = _DUE.get((asked.name, robot.step)) if asked.posted else None
             whole = all(name in asked.data for name in MANDATORY)
             if sender == LAB and due and whole and not (self._deaf or self._lost):
-                what = f"the lab ended the connection at which {asked.name} waited for its answer"
-                yield Finding(due, what)
+                yield self._conversation.ended(due, asked)
             if asked.name == "DownloadRequest":
                 robot.walk.step(LAB, "Refusal")
         self._asked.clear()

@@ -11,7 +11,7 @@ from conformance.definitions import locate, protocols
 from conformance.generation import valid
 from conformance.judging import captures
 from conformance.judging.judge import Judge
-from conformance.openroberta import naming, oracle
+from conformance.openroberta import naming
 from conformance.openroberta.bodies import json_object, meant
 from conformance.openroberta.codec import (
     LIMIT,
@@ -23,6 +23,7 @@ from conformance.openroberta.codec import (
     request,
     response,
 )
+from conformance.openroberta.courses import Step
 from conformance.openroberta.naming import MANDATORY
 from conformance.openroberta.oracle import ANSWERS, Conversation, Oracle
 
@@ -107,7 +108,25 @@ def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
     list(first.message("lab", "Abort", response(200, {}, {"cmd": "abort"})))
     list(second.message("robot", "Register", register))
     list(second.message("lab", "Repeat", response(200, {}, {"cmd": "repeat"})))
-    assert conversation.robots["a"].step is oracle.Step.LINKED
+    assert conversation.robots["a"].step is Step.LINKED
+
+
+def test_a_lab_that_is_stopped_live_violates_nothing_until_it_is_so_again_and_again() -> None:
+    data = {**dict.fromkeys(MANDATORY, "a"), "cmd": "register"}
+    register = request("POST", naming.PUSHCMD, {}, data)
+
+    def found(conversation: Conversation) -> list[tuple[str, bool]]:
+        connection = Oracle(conversation)
+        list(connection.message("robot", "Register", register))
+        return [(each.requirement, each.inconclusive) for each in connection.closed("lab")]
+
+    alone, live = Conversation(), Conversation(running=True)
+    assert found(alone) == [("register.aborted", False)]
+    assert [found(live) for _ in range(3)] == [
+        [("register.aborted", True)],
+        [("register.aborted", True)],
+        [("register.aborted", False)],
+    ]
 
 
 # The codec alone

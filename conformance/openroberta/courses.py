@@ -1,0 +1,72 @@
+"""What the robot of a token may ask, and how that is answered."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from conformance.course import Course, Violates
+
+ROBOT, LAB = "robot", "lab"
+
+
+class Step(StrEnum):
+    """How far the robot of one token has come."""
+
+    NEW = "that was never registered"
+    REGISTERING = "whose registration was not answered yet"
+    ABORTED = "whose registration was aborted"
+    LINKED = "that is registered"
+    TOLD = "that was told download"
+    STRAYED = "that was told download, and pushed instead"
+    FETCHING = "that is fetching its program"
+    RUNNING = "that runs a program"
+    UPDATING = "that was told update"
+    DISMISSED = "whose push was aborted"
+
+
+_FROM = "{name} came from a robot {state}"
+_REGISTERS: Mapping[tuple[str, str], Step] = {(ROBOT, "Register"): Step.REGISTERING}
+
+COURSE = Course(
+    "a token, by what its robot asks and how that is answered",
+    {
+        Step.NEW: {**_REGISTERS, (ROBOT, "Push"): Violates("register.first", _FROM)},
+        Step.REGISTERING: {
+            (LAB, "Repeat"): Step.LINKED,
+            (LAB, "Abort"): Step.ABORTED,
+            (LAB, "Refusal"): Step.NEW,
+            (ROBOT, "Push"): Violates("register.first", _FROM),
+        },
+        Step.ABORTED: {**_REGISTERS, (ROBOT, "Push"): Violates("register.after-abort", _FROM)},
+        Step.LINKED: {
+            **_REGISTERS,
+            (LAB, "Download"): Step.TOLD,
+            (LAB, "Update"): Step.UPDATING,
+            (LAB, "Abort"): Step.DISMISSED,
+        },
+        Step.TOLD: {
+            **_REGISTERS,
+            (ROBOT, "DownloadRequest"): Step.FETCHING,
+            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM, Step.STRAYED),
+        },
+        Step.STRAYED: {
+            **_REGISTERS,
+            (ROBOT, "DownloadRequest"): Step.FETCHING,
+            (LAB, "Download"): Step.TOLD,
+            (LAB, "Update"): Step.UPDATING,
+            (LAB, "Abort"): Step.DISMISSED,
+            (ROBOT, "Push"): Violates("run.requests-file", _FROM),
+        },
+        Step.FETCHING: {
+            **_REGISTERS,
+            (LAB, "File"): Step.RUNNING,
+            (LAB, "Refusal"): Step.LINKED,
+            (ROBOT, "Push"): Violates("run.silent-while-fetching", _FROM),
+        },
+        Step.RUNNING: {**_REGISTERS, (ROBOT, "Push"): Step.LINKED},
+        Step.UPDATING: {**_REGISTERS, (ROBOT, "Push"): Violates("update.stops-pushing", _FROM)},
+        Step.DISMISSED: {
+            **_REGISTERS,
+            (ROBOT, "Push"): Violates("robustness.abort-of-push", _FROM),
+        },
+    },
+)
