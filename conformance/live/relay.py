@@ -61,6 +61,7 @@ class Relay:
         self._secured = secured
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[int] = set()
+        self._unreached = ""  # why the server was not reached the last time
         self.used = asyncio.Event()
         """Somebody has connected."""
 
@@ -112,9 +113,13 @@ class Relay:
             tls = self._secured.of(self._target) if self._secured else None
             server = await links.connect(self._target, tls)
         except OSError as error:
-            print(f"conformance: {self._target}: {links.reason(error)}", file=sys.stderr)
+            before, self._unreached = self._unreached, links.reason(error)
+            # A client may try again many times a second.
+            if self._unreached != before:
+                print(f"conformance: {self._target}: {self._unreached}", file=sys.stderr)
             await client.close()
             return
+        self._unreached = ""
         await self.join(client, server)
 
     async def join(self, client: Link, server: Link) -> None:
