@@ -18,11 +18,13 @@ from conformance.harness.children import Child
 from conformance.harness.process import Process, running, sweep
 from conformance.live.judged import Judged
 from conformance.live.relay import Relay
+from conformance.reporting.text import one_line
 from conformance.verdicts import Unreachable
 
 LOOPBACK = "127.0.0.1"
 _POLL = 0.01  # seconds between two looks whether the server listens
 _STARTUP = 20.0  # seconds that the server may take until it listens
+_SAID = 20  # lines that a program said last
 _LAST = 1.0  # seconds in which the server may react to the end of its client
 _CONCLUDING = 60.0  # seconds in which all that has passed may be judged, and reports written
 _MARK = "CONFORMANCE_PAIR"
@@ -130,8 +132,9 @@ async def _started(command: Sequence[str], values: Mapping[str, str]) -> AsyncIt
         yield process
     finally:
         await process.end()
-        if said := process.stderr.text:
-            print(f"{argv[0]} said last:\n{said[-2000:]}", file=sys.stderr)
+        if said := process.stderr.text.splitlines()[-_SAID:]:
+            print(f"{argv[0]} said last:", file=sys.stderr)
+            print(*(one_line(line) for line in said), sep="\n", file=sys.stderr)
 
 
 async def _listening(addresses: Sequence[str], process: Process, transport: str) -> None:
