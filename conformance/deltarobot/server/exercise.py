@@ -32,6 +32,8 @@ _PLAIN = [[0.0, 0.0, 0.0], [1.0, 2.0, -3.5]]
 """A plain curve; its last number shows whether fractions are lost."""
 _VALUES, _FLOATS = "exercise.curve-values", "frame.floats"
 _REVERSE = "in reverse order of bytes, "
+LONG = [[number % 100, number // 100, 1] for number in range(5500)]
+"""A curve of more bytes than 16 bits can count."""
 SQUARE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.5]]
 
 

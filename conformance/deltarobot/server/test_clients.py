@@ -1,22 +1,25 @@
 """Several clients at a time: a server need not serve them, but those that it does it serves apart.
 
-That one is not served beside another is lawful, and so is that the later one takes its place.
+That one is not served beside another is lawful, and so is that the later one takes its place; not
+that one which reads nothing keeps others away when it has gone.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
 from conformance.cases import requirement
 from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
-from conformance.deltarobot.messages import OF_EACH_SIZE, PROGRESS
-from conformance.deltarobot.server.exercise import SQUARE, do, is_curve, present
-from conformance.deltarobot.server.tester import EXERCISE, following, is_served
+from conformance.deltarobot.messages import HANDSHAKE, OF_EACH_SIZE, PROGRESS
+from conformance.deltarobot.server.exercise import LONG, SQUARE, do, is_curve, present
+from conformance.deltarobot.server.tester import EXERCISE, NEXT, TESTER, following, is_served
 from conformance.deltarobot.service import goes_on, serves, taken
 from conformance.iut import Iut
 from conformance.session import Session
 from conformance.verdicts import NotExercised, Unreachable, Violation
 
+_UNREAD = 4  # curves, which are more than a system keeps for who reads nothing
 _ALONE = "the server serves one client at a time, as it may"
 
 
@@ -88,3 +91,30 @@ async def test_halves_of_two_clients(iut: Iut) -> None:
         except Violation as wrong:
             wrong.shown_in(session)
             raise
+
+
+@requirement(NEXT)
+async def test_after_one_that_reads_nothing(iut: Iut) -> None:
+    """A client is served after one that has read nothing of several long curves, and has gone."""
+    async with iut.instance() as instance:
+        if not instance.upper.offers("exercise"):
+            raise NotExercised("needs the operation 'exercise', to send a client long curves")
+        instance.narrow = True
+        deaf = await instance.link()
+        await deaf.write(b"".join(map(encode, HANDSHAKE)))
+        await deaf.taken()
+        beginning = asyncio.gather(
+            *(instance.upper("exercise", curve=LONG) for _ in range(_UNREAD)),
+            return_exceptions=True,
+        )
+        # A server that waits for its client may do nothing else meanwhile.
+        await asyncio.wait({beginning}, timeout=iut.seconds("response"))
+        beginning.cancel()
+        await deaf.close()
+        instance.narrow = False
+        after = f"one that has read nothing of {_UNREAD} long curves"
+        async with following(iut, instance, after) as session:
+            # That an exercise begins is not asked for: it may be that which is stuck.
+            sign = await session.watch(*TESTER.signs, within=session.left("ping", "response"))
+            if sign is None:
+                raise Violation(f"the next client to be served after {after}", "nothing came")

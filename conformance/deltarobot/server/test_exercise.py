@@ -18,6 +18,7 @@ from conformance.deltarobot.messages import (
 )
 from conformance.deltarobot.server.exercise import (
     A_CURVE,
+    LONG,
     MEANS,
     SQUARE,
     STATE,
@@ -43,8 +44,6 @@ from conformance.verdicts import Inconclusive, NotExercised, Violation
 from conformance.wire import Message
 
 _LOOK = 2.0  # seconds of an exercise that are looked at
-LONG = [[number % 100, number // 100, 1] for number in range(5500)]
-"""A curve of more bytes than 16 bits can count."""
 _SHORT = 18  # bytes of the longest message of an exercise that is no curve
 
 

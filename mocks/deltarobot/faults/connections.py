@@ -300,3 +300,19 @@ class OneEndsAll(Server):
     def peer_ends(self, value: Any) -> None:
         super().peer_ends(value)
         self.machine.shut_down("a client has gone")
+
+
+@fault("stuck-by-one", violates="robustness.next-client", subtle=True)
+class StuckByOne(Server):
+    """Serves nobody any more once a client has not read what it was sent."""
+
+    stuck: ClassVar[list[Server]] = []
+
+    def send_curve(self, curve: list[Vector]) -> None:
+        super().send_curve(curve)
+        if self.stream.behind:
+            self.stuck.append(self)
+
+    def welcome(self) -> None:
+        if not self.stuck:
+            super().welcome()
