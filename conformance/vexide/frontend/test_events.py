@@ -69,13 +69,16 @@ async def test_signature(iut: Iut) -> None:
 
 @requirement("encoding.externally-tagged")
 async def test_all_events(iut: Iut) -> None:
-    """All events of a program, one after the other and twice, end in a normal end."""
-    events = await taken(iut, *PROGRAM.values())
+    """All events of a program, one after the other and twice, leave its end to Exited."""
+    events = await taken(iut, *PROGRAM.values(), *EXTREMES.values())
     async with in_setup(iut) as session:
         await session.send(SIGNATURE)
         await starts(session)
         await session.send(*events)
         await session.send(*events)
+        # Who tells of a normal end may have come to it already.
+        ended = await session.until_closed(session.seconds("quiet"))
+        check(not ended, "the session to go on after all events", "the frontend ended it")
         await finishes(iut, session, "all events", lines=2 * len(events))
 
 

@@ -228,6 +228,16 @@ class BatteryKillsNext(Frontend):
         super().message(name, value)
 
 
+@fault("empty-battery-exits", violates="encoding.externally-tagged", subtle=True)
+class EmptyBatteryExits(Frontend):
+    """Takes a battery that is empty for the end of the program, and tells of a normal one."""
+
+    def battery(self, content: dict[str, Any]) -> None:
+        super().battery(content)
+        if content["capacity"] <= 0:
+            self.exited(None)
+
+
 class Ending(Frontend):
     """Ends the session upon a motor's status with a target position of a kind."""
 

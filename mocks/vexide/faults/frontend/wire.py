@@ -115,6 +115,18 @@ class StderrHiddenInSession(Frontend):
             super().simulator_said(line)
 
 
+@fault("stderr-read-once", violates="stderr.accessible", subtle=True, needs={"transport": "stdio"})
+class StderrReadOnce(Frontend):
+    """Shows what comes first on standard error, and no more of it."""
+
+    read = False
+
+    def simulator_said(self, line: str) -> None:
+        if not self.read:
+            super().simulator_said(line)
+        self.read = True
+
+
 @fault(
     "stderr-in-utf-8-only",
     violates="stderr.accessible",
