@@ -18,6 +18,16 @@ class CloseIsExit(Frontend):
         self.conclude("exited", "the robot program has ended")
 
 
+@fault("log-of-exit-is-exit", violates="exit.internal-error", subtle=True)
+class LogOfExitIsExit(Frontend):
+    """Takes a Log that says Exited for the event."""
+
+    def log(self, content: dict[str, Any]) -> None:
+        super().log(content)
+        if content["message"] == "Exited":
+            self.conclude("exited", "the robot program has ended")
+
+
 @fault("close-while-running-is-exit", violates="exit.internal-error", subtle=True)
 class CloseWhileRunningIsExit(CloseIsExit):
     """Takes a stream that closes without Exited for the program's end, if that was running."""
