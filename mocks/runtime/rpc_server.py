@@ -14,7 +14,7 @@ from typing import Any
 from conformance import codec
 from conformance.codec import Frame
 from conformance.runtime.codec import Decoder, encode, is_notification, is_request
-from conformance.runtime.shapes import NOTIFICATION, REQUEST
+from conformance.runtime.shapes import NOTIFICATION, REQUEST, RESPONSE
 from mocks import zeromq
 from mocks.runtime import procedures
 from mocks.runtime.procedures import Failed, Procedure
@@ -93,6 +93,8 @@ class Server(Session):
         elif frame.name == NOTIFICATION and is_notification(frame.value):
             _, method, params = frame.value
             self.notification(method, params)
+        elif frame.name == RESPONSE:
+            self.stream.tell("ignored", f"a response to a server: {str(frame.value)[:200]}")
         else:
             self.malformed(frame.value)
 

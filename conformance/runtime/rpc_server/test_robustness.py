@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from conformance.cases import requirement
+from conformance.definitions.keywords import shown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
-from conformance.runtime.rpc_server.tester import not_the_first, of, procedure, request, usual
+from conformance.runtime.rpc_server.tester import call, not_the_first, of, procedure, request, usual
 from conformance.runtime.shapes import RESPONSE
 from conformance.segmentation import whole
 from conformance.session import Session
@@ -178,22 +179,29 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response sent to a server changes nothing, also with the id of a request."""
+    """A response sent to a server changes nothing, also with the id of a request.
+
+    Peers that answered each other's responses would do nothing else any more.
+    """
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
-        for number, error, result in (
-            (1, None, "result"),
-            (99, "error", None),
-            (7, None, 0),
-        ):
+        sent = [(1, None, "result"), (99, "error", None), (7, None, 0)]
+        for count, (number, error, result) in enumerate(sent):
             await session.send([1, number, error, result])
             await served.still("a response that was sent to it", number)
+            more = [each for each in session.received if each.name == RESPONSE][count:]
+            if len(more) > 1:
+                expected, came = "a response to be ignored", f"{shown(more[0].value)} came for it"
+                raise Violation(expected, came, event=more[0].event)
 
 
 @requirement("robustness.clients-leave")
 @pytest.mark.parametrize("how", ["resets", "ends"])
 async def test_clients_leave(iut: Iut, how: str) -> None:
-    """A client that goes away in the middle of its calls leaves the server able to serve."""
+    """A client that goes away in the middle of its calls leaves the server able to serve.
+
+    Who comes next, and has its place, is not sent what those calls are answered with.
+    """
     async with iut.instance() as instance:
         async with iut.connect(instance) as session:
             sleep = await procedure(iut, session, "sleep")
@@ -207,3 +215,5 @@ async def test_clients_leave(iut: Iut, how: str) -> None:
                 await session.finish()
                 await session.until_closed(0.1)
         await Served(iut, instance, session).anew("a client that left")
+        async with not_the_first(iut), iut.connect(instance) as later:
+            await call(later, 10, sleep, 0.3, requirement=None)

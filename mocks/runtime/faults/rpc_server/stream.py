@@ -10,6 +10,7 @@ from conformance.runtime.shapes import RESPONSE
 from mocks.deviations import fault
 from mocks.misreading import FirstOfARead, PerRead
 from mocks.runtime.faults.dying import die
+from mocks.runtime.faults.rpc_server.responses import AnswersToTheNewest
 from mocks.runtime.rpc_server import Server
 from mocks.streams import Stream
 
@@ -240,6 +241,16 @@ class DiesOfResponses(Server):
         super().take(frame)
 
 
+@fault("answers-responses", violates="robustness.foreign-messages", subtle=True)
+class AnswersResponses(Server):
+    """Answers a response that is sent to it by an error with its id."""
+
+    def take(self, frame: Frame) -> None:
+        super().take(frame)
+        if frame.name == RESPONSE:
+            self.answer(frame.value[1], "a response is no request", None)
+
+
 @fault("confused-by-responses", violates="robustness.foreign-messages", subtle=True)
 class ConfusedByResponses(Server):
     """Does not serve the request whose id it has seen in a response."""
@@ -303,6 +314,26 @@ class WaitsForLostClients(_Leaving):
     def take(self, frame: Frame) -> None:
         if not self.lost:
             super().take(frame)
+
+
+@fault("answers-whoever-is-next", violates="rpc.response-id", subtle=True)
+class AnswersWhoeverIsNext(AnswersToTheNewest):
+    """Sends what a client has asked for that has gone to the one that has connected last."""
+
+    pending: ClassVar[list[asyncio.Task[None]]] = []
+    gone = False
+
+    async def leave(self) -> None:
+        self.gone = True
+        self.pending.extend(self._running)
+        self._running.clear()
+        await super().leave()
+
+    def answer(self, number: int, error: Any, result: Any) -> None:
+        if self.gone:
+            super().answer(number, error, result)
+        else:
+            Server.answer(self, number, error, result)
 
 
 @fault("deaf-after-three-seconds", violates="rpc.each-answered", subtle=True)
