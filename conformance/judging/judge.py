@@ -19,8 +19,8 @@ class Finding:
 
     ``path`` leads to the member of the decoded message that is wrong, where it is known.
     ``inconclusive``: something due had not come when the session ended, and may just have been
-    late; that violates nothing. ``earlier``: it is about the latest known message of its sender,
-    which only what comes behind that shows to be wrong.
+    late; that violates nothing. ``earlier``: it is about the latest known message of its sender, or
+    else its first one, which only what comes behind that shows to be wrong.
     """
 
     requirement: str
@@ -103,7 +103,7 @@ class Judge:
         self._wrong: dict[MessageType, list[list[SchemaError]]] = {}
         """By kind of message, what is wrong with each of the first ones that do not fit."""
         self._known: dict[str, int | None] = {}
-        """By sender, the event of its latest message that the protocol knows."""
+        """By sender, the event of its latest message that the protocol knows; else of its first."""
         self._ending: set[str] = set()
         """Those whose stream has ended."""
         self._cut = False
@@ -150,6 +150,7 @@ class Judge:
         """Judge one frame, which is event ``index`` of the transcript."""
         if (sender, frame.name) in self._protocol.messages:
             self._known[sender] = index
+        self._known.setdefault(sender, index)
         self._add(index, sender, self._frame(sender, frame))
 
     def reset(self, sender: str) -> None:

@@ -44,20 +44,18 @@ async def test_lengths_of_more_than_two_bytes(iut: Iut) -> None:
     """A scene of more than 64 KiB, as of the robots of a match, has a length that says so."""
     async with contextlib.AsyncExitStack() as others:
         instance = await others.enter_async_context(iut.instance())
-        watch = await others.enter_async_context(watching(iut, instance))
         for _ in range(PLAYERS):
             agent = await others.enter_async_context(iut.connect(instance, channel="agent"))
             # What it perceives is of no interest, and much.
             others.enter_context(agent.inattentive())
             await agent.send(expressions(f"(scene {iut.configuration.value('scene')})"))
-        await watch.command("(reqfullstate)")
-        events = watch.session.events
-        if await watch.never(
-            lambda _: len(events[watch.session.received[-1].event].data or b"") > 1 << 16,
-            watch.session.seconds("response"),
-        ):
-            raise NotExercised(f"its scenes are shorter, with {PLAYERS} robots as well")
-        await watch.some(2)
+        monitor = await others.enter_async_context(iut.connect(instance, channel="monitor"))
+        left = monitor.left("response")
+        while message := await monitor.watch(*STATES, within=left):
+            if len(monitor.events[message.event].data or b"") > 1 << 16:
+                await monitor.expect(*STATES)
+                return
+        raise NotExercised(f"its scenes are shorter, with {PLAYERS} robots as well")
 
 
 async def _unread(iut: Iut) -> None:
@@ -161,12 +159,13 @@ async def test_in_order(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_a_message_and_a_half(iut: Iut) -> None:
-    """A write may end inside the next message, which counts once its rest has come."""
+    """A write may end inside the next message, which counts once its rest has come, be it late."""
     async with watching(iut) as watch:
         for cut, (left, right) in zip((2, 4, 15), ((1, 2), (2, 3), (3, 4)), strict=True):
             last = _score(left, right)
             await watch.session.send_bytes(_score(9, 9) + last[:cut])
             await _shows(watch, 9, 9, "a message that the beginning of another follows")
+            await watch.session.until_closed("quiet")
             await _scores(watch, last[cut:], left, right, f"a message cut behind byte {cut}")
 
 
