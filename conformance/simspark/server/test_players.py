@@ -16,7 +16,7 @@ from conformance.simspark.server.tester.agents import (
     passed_over,
     playing,
 )
-from conformance.simspark.server.tester.match import BESIDE, match, stays
+from conformance.simspark.server.tester.match import BESIDE, match, numbers_shared, stays
 from conformance.verdicts import Inconclusive, NotExercised
 from conformance.wire import Message
 
@@ -45,6 +45,13 @@ async def test_sides(iut: Iut) -> None:
                 f"another agent of a team on its side, {side}",
                 f"it is told that it is {came}",
             )
+
+
+@requirement("agents.sides")
+async def test_a_number_in_both_teams(iut: Iut) -> None:
+    """The number that an agent of one team has is free in the other team."""
+    expected = "an agent to be taken in by a number that one of the other team has"
+    check(await numbers_shared(iut), expected, "it is by another number only")
 
 
 @requirement("move-agent.pos")
@@ -195,12 +202,13 @@ async def _battery_is(agent: Session, level: float, command: str) -> None:
 
 @requirement("move-agent.battery")
 async def test_battery(iut: Iut) -> None:
-    """The level of the battery is what was set."""
+    """The level of the battery is what was set, for the agent of one team and then the other."""
     async with match(iut) as game:
-        for level in (42, 73):
-            command = f"(agent {game.right}(battery {level}))"
+        for team, level in (("Right", 42), ("Left", 73)):
+            command = f"(agent {game.names[team]}(battery {level}))"
             await game.watch.command(command)
-            await _battery_is(game.agents["Right"], level, command)
+            await _battery_is(game.agents[team], level, command)
+        await _battery_is(game.agents["Right"], 42, command)
 
 
 @requirement("move-agent.several-operations")

@@ -100,6 +100,9 @@ async def test_select(iut: Iut) -> None:
         await stays(game.watch, right, "the other agent", "(repos)")
         await game.watch.command(f"(select {game.right.reversed})")
         await leaves(game.watch, right, "(repos)", "the agent selected next")
+        await game.put("Left", left)
+        await game.watch.command(f"(select {game.nobody('Left')})(repos)")
+        await stays(game.watch, left, "an agent", "one that there is not was selected, and (repos)")
 
 
 @requirement("select.named")

@@ -17,7 +17,7 @@ from conformance.simspark.server.tester.agents import (
     playing,
 )
 from conformance.simspark.server.tester.monitors import Place, Watch, watching
-from conformance.verdicts import Violation
+from conformance.verdicts import Inconclusive, Violation
 
 OWN = ("Lefts", "Rights")
 """How the teams call themselves, in the order in which they come."""
@@ -26,7 +26,7 @@ BESIDE = 0.8  # metres from where it was put that an agent may be by then, for i
 
 @dataclass
 class Match:
-    """A monitor, and an agent of each team; both agents have the same number."""
+    """A monitor, and an agent of each team; with the same number, if the server allows that."""
 
     watch: Watch
     agents: dict[str, Session]
@@ -105,17 +105,31 @@ class Match:
         return [Name(unum, team) for unum in range(1, LAST + 1) if unum != self.names[team].unum]
 
 
+async def numbers_shared(iut: Iut) -> bool:
+    """Whether an agent is taken in by the number that one of the other team has.
+
+    Raises Inconclusive where it is not by another one either.
+    """
+    async with iut.instance() as instance, playing(iut, instance, OWN[0], unum := LAST - 1):
+        with contextlib.suppress(Inconclusive):
+            async with playing(iut, instance, OWN[1], unum):
+                return True
+        async with playing(iut, instance, OWN[1]):
+            return False
+
+
 @contextlib.asynccontextmanager
 async def match(iut: Iut) -> AsyncIterator[Match]:
     """A monitor and an agent of each team, in the play mode PlayOn, with the ball far off.
 
     Raises Violation where the monitor is not shown that they come, or they are on one side.
     """
+    shared = await iut.once("numbers shared", lambda: numbers_shared(iut))
     async with iut.instance() as instance, watching(iut, instance) as watch:
         unum = next_number(iut, instance)
         async with playing(iut, instance, OWN[0], unum) as one:
             await watch.full("when an agent comes", more=True, requirement="full.node-added")
-            async with playing(iut, instance, OWN[1], unum) as other:
+            async with playing(iut, instance, OWN[1], unum if shared else 0) as other:
                 await watch.full(
                     "when another agent comes", more=True, requirement="full.node-added"
                 )

@@ -118,6 +118,16 @@ class SidesByName(Server):
             robot.side = "left"
 
 
+@fault("numbers-of-both-teams", violates="agents.sides", subtle=True)
+class NumbersOfBothTeams(Server):
+    """Takes no agent in by a number that one of the other team has."""
+
+    def initialise(self, agent: Agent, robot: Robot, values: list[Any]) -> None:
+        taken = {str(other.unum) for other in self.world.robots}
+        if ["unum", values[1][1]] != values[1] or values[1][1] not in taken:
+            super().initialise(agent, robot, values)
+
+
 @fault("teams-of-eight-letters", violates="agents.sides", subtle=True)
 class TeamsOfEightLetters(Server):
     """Keeps eight letters of the name of a team."""

@@ -129,6 +129,15 @@ class BatteryStays(Server):
         pass
 
 
+@fault("battery-of-all", violates="move-agent.battery", subtle=True)
+class BatteryOfAll(Server):
+    """Sets the battery of every agent."""
+
+    def agent_battery(self, robot: Robot, values: list[Any]) -> None:
+        for each in self.world.robots:
+            super().agent_battery(each, values)
+
+
 # Selecting, removing, repositioning
 
 
@@ -138,6 +147,17 @@ class SelectsTheFirst(Server):
 
     def do_select(self, command: list[Any]) -> None:
         self.world.selected = self.world.robots[0] if self.world.robots else None
+
+
+@fault("selects-the-first-for-nobody", violates="select.named", subtle=True)
+class SelectsTheFirstForNobody(Server):
+    """Selects the first agent where there is none of the name."""
+
+    def do_select(self, command: list[Any]) -> None:
+        try:
+            super().do_select(command)
+        except Wrong:
+            self.world.selected = self.world.robots[0]
 
 
 @fault("selects-a-place", violates="select.named", subtle=True)
