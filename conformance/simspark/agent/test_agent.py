@@ -72,7 +72,7 @@ async def test_what_it_perceives(iut: Iut) -> None:
         async with established(iut) as tester:
             await tester.knows("a first group of perceptors")
             await tester.knows("a later group of perceptors")
-            for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE)):
+            for angle, more in ((-12.5, ""), (118.75, BESIDE), (-3.0, BESIDE), (0.0, "")):
                 await tester.tell(more, angle=angle)
                 await tester.knows_angle(angle, f"the angle {angle:g} was sent")
             group = tester.group(angle=33.25)

@@ -35,7 +35,10 @@ async def test_cut_in_two(iut: Iut, place: int) -> None:
 
 @requirement("frame.segmentation")
 async def test_several_in_one_write(iut: Iut) -> None:
-    """Of several groups in one write, and the beginning of another, the newest counts."""
+    """Of several groups in one write, and the beginning of another, the newest counts.
+
+    The rest of that one comes after a while.
+    """
 
     async def play(together: bool) -> None:
         what = "several groups in one write" if together else "groups in messages of their own"
@@ -52,6 +55,8 @@ async def test_several_in_one_write(iut: Iut) -> None:
                     [b"".join(whole) + last[:cut], last[cut:]] if together else [*whole, last]
                 ):
                     await tester.session.send_bytes(some)
+                    if together:
+                        await tester.session.until_closed("quiet")
                     await tester.session.taken()
                 await tester.knows_if_it_can(angle, what)
                 await tester.goes_on(what)

@@ -132,8 +132,9 @@ async def test_what_does_not_come_stays(iut: Iut) -> None:
         await tester.say(messages.partial(great, messages.STILL))
         await tester.knows(time=1234, score_left=130, score_right=131)
         # A trainer may have set them.
-        await tester.say(messages.partial("(time 2.5)(score_left 1)", messages.STILL))
-        await tester.knows(time=2.5, score_left=1, score_right=131)
+        for time in (2.5, 0):
+            await tester.say(messages.partial(f"(time {time})(score_left 1)", messages.STILL))
+            await tester.knows(time=time, score_left=1, score_right=131)
 
 
 @requirement("state.play-mode-known")
@@ -164,6 +165,9 @@ async def test_updates_are_applied(iut: Iut) -> None:
         await tester.knows(ball=[1.5, -2.25, 0.042])
         await tester.tick()
         await tester.knows(ball=[1.5, -2.25, 0.042])
+        for step in (0.04, 0.08):
+            await tester.tick(graph=messages.moved(1.5 + step, -2.25))
+        await tester.knows(ball=[1.58, -2.25, 0.042])
 
 
 @requirement("header.partial-applied")

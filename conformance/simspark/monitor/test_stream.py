@@ -38,7 +38,10 @@ async def test_byte_by_byte(iut: Iut) -> None:
 
 @requirement("frame.segmentation")
 async def test_all_in_one_write(iut: Iut) -> None:
-    """Introduction and updates may come in one write, and a write may end inside a message."""
+    """Introduction and updates may come in one write, which may end inside a message.
+
+    The rest of that one comes after a while.
+    """
 
     async def play(together: bool) -> None:
         async with connected(iut) as tester:
@@ -56,9 +59,15 @@ async def test_all_in_one_write(iut: Iut) -> None:
             data = [tester.bytes_of(*texts)] if together else [*map(tester.bytes_of, texts)]
             last = tester.bytes_of(tester.partial(messages.moved(13, 0)))
             told = {"time": tester.time, "score_right": 27, "score_left": 31}
-            data[-1:] = [data[-1] + last[:2], last[2:]] if together else [data[-1], last]
+            data[-1:] = (
+                [data[-1] + last[:2], last[2:] + last[:30], last[30:]]
+                if together
+                else [data[-1], last, last]
+            )
             for some in data:
                 await tester.session.send_bytes(some)
+                if together:
+                    await tester.session.until_closed("quiet")
                 await tester.session.taken()
             await tester.knows_if_it_can(**told)
             await tester.goes_on("everything in one write" if together else "single messages")

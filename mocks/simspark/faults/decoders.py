@@ -5,10 +5,11 @@ import re
 import signal
 import struct
 import sys
+import time
 from typing import NoReturn
 
 from conformance.codec import Frame
-from conformance.simspark.codec import Decoder
+from conformance.simspark.codec import LENGTH, Decoder
 
 ROOM = 1 << 14  # bytes
 
@@ -31,6 +32,19 @@ class CutLengths(Decoder):
         if len(self._held) < 4:
             self._held.clear()
         return frames
+
+
+class Impatient(Decoder):
+    """Begins anew where nothing has come for a tenth of a second."""
+
+    _latest = 0.0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        before, self._latest = self._latest, time.monotonic()
+        if self._latest - before > 0.1:
+            self._held.clear()
+            self._wanted = LENGTH.size
+        return super().feed(data)
 
 
 class SixtyFourKilobytes(Decoder):

@@ -30,6 +30,13 @@ class CutLengthsLost(Endpoint):
     Reader = decoders.CutLengths
 
 
+@fault("beginnings-lost", violates="frame.segmentation", subtle=True)
+class BeginningsLost(Endpoint):
+    """Loses the beginning of a message whose rest is not there within a tenth of a second."""
+
+    Reader = decoders.Impatient
+
+
 @fault("long-messages-lost", violates="frame.length-prefix", subtle=True)
 class LongMessagesLost(Endpoint):
     """Passes over messages for which a buffer of 16 kB has no room."""

@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from conformance.codec import Frame
+from conformance.simspark.scene import number
 from mocks.deviations import fault
 from mocks.simspark.agent import Agent
 from mocks.simspark.faults import decoders
@@ -55,6 +56,15 @@ class WordsAlone(Agent):
     def heed(self, frame: Frame) -> None:
         heard = [item for item in frame.value if item[:1] == ["hear"]]
         super().heed(replace(frame, value=heard) if heard else frame)
+
+
+@fault("angles-never-zero", violates="agents.understood", subtle=True)
+class AnglesNeverZero(Agent):
+    """Takes an angle of 0 for none."""
+
+    def perceive_hinge(self, name: str, text: Any) -> None:
+        if number(text):
+            super().perceive_hinge(name, text)
 
 
 @fault("leaves-off-at-the-unknown", violates="text.unknown-ignored", subtle=True)

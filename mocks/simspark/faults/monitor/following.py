@@ -205,6 +205,21 @@ class TimeOnlyForwards(Viewing):
     view_of_its_own = _Forwards
 
 
+class _NeverZero(View):
+    def take(self, value: Any) -> None:
+        before = self.state.get("time")
+        super().take(value)
+        if before and not self.clock:
+            self.state["time"] = before
+
+
+@fault("time-never-zero", violates="monitors.understood", subtle=True)
+class TimeNeverZero(Viewing):
+    """Takes a time of 0 for none."""
+
+    view_of_its_own = _NeverZero
+
+
 class _InOrder(View):
     def take(self, value: Any) -> None:
         super().take(value)
