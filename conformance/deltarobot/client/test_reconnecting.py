@@ -3,7 +3,8 @@
 from conformance.cases import requirement
 from conformance.deltarobot import tester
 from conformance.deltarobot.client.exercise import sees_laid
-from conformance.deltarobot.client.tester import all_answered
+from conformance.deltarobot.client.tester import TESTER, all_answered
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import shake_hands
 from conformance.deltarobot.messages import curve, ping
 from conformance.iut import Iut
@@ -24,6 +25,15 @@ async def test_answers_again(iut: Iut) -> None:
         numbers = [1, 1 << 63, 2]
         await session.send(*map(ping, numbers))
         await all_answered(session, numbers, " in a later connection")
+
+
+@requirement("frame.segmentation")
+async def test_half_of_an_earlier_connection(iut: Iut) -> None:
+    """What came of a message as a connection broke off is no part of what comes in the next."""
+    async with TESTER.later(iut, last=encode(ping(2))[:5]) as session:
+        await shake_hands(session)
+        await session.send(ping(3))
+        await all_answered(session, [3], " in a connection after one that broke off")
 
 
 @requirement("exercise.curve-shown")

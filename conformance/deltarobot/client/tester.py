@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
+from conformance.deltarobot.codec import encode
 from conformance.deltarobot.handshake import opened, shake_hands
 from conformance.deltarobot.messages import (
     HANDSHAKE,
@@ -125,9 +126,10 @@ class ClientTester(Tester):
 
     @contextlib.asynccontextmanager
     async def later(
-        self, iut: Iut, segmentation: Segmentation | None = None
+        self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
-        async with self._later(iut, segmentation) as session:
+        """``last``: with what the first one breaks off, where that is not ended in order."""
+        async with self._later(iut, segmentation, last) as session:
             try:
                 yield session
             except Violation as wrong:
@@ -148,7 +150,7 @@ class ClientTester(Tester):
 
     @contextlib.asynccontextmanager
     async def _later(
-        self, iut: Iut, segmentation: Segmentation | None = None
+        self, iut: Iut, segmentation: Segmentation | None = None, last: bytes = b""
     ) -> AsyncIterator[Session]:
         if iut.memory.get(_STAYS_AWAY):
             raise NotExercised(_STAYS_AWAY)
@@ -158,7 +160,7 @@ class ClientTester(Tester):
                 await session.send(*HANDSHAKE)
                 await session.send(curve((0.0, 0.0, 0.0)), ping(1))
                 await session.watch("Pong", within="response")
-                await session.send(end("back soon"))
+                await session.send_bytes(last or encode(end("back soon")))
                 await session.finish()
                 await session.until_closed()
             try:
@@ -166,7 +168,7 @@ class ClientTester(Tester):
                     again = iut.connect(instance, segmentation=segmentation)
                     session = await stack.enter_async_context(again)
             except (TimeoutError, Unreachable):
-                iut.memory[_STAYS_AWAY] = True
+                iut.memory[_STAYS_AWAY] = not last
                 raise NotExercised(_STAYS_AWAY) from None
             yield session
 

@@ -65,10 +65,7 @@ class FourthClientUnserved(Server):
             super().welcome()
 
 
-@fault("shared-buffer", violates="robustness.next-client", subtle=True)
-class SharedBuffer(Server):
-    """Puts what a client left half said before what the next one says."""
-
+class _OneBuffer(Session):
     left: ClassVar[list[bytes]] = []
 
     def opened(self) -> None:
@@ -87,6 +84,16 @@ class SharedBuffer(Server):
         if rest and rest[0].raw:
             self.left.append(rest[0].raw)
         super().input_ended()
+
+
+@fault("shared-buffer", violates="robustness.next-client", subtle=True)
+class SharedBuffer(_OneBuffer, Server):
+    """Puts what a client left half said before what the next one says."""
+
+
+@fault("half-of-before", violates="frame.segmentation", subtle=True)
+class HalfOfBefore(_OneBuffer, Client):
+    """Puts what came of a message as a connection broke off before what comes in the next one."""
 
 
 @fault("later-magic-reversed", violates="handshake.magic-value", subtle=True)
