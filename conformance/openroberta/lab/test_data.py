@@ -224,4 +224,5 @@ async def test_malformed(iut: Iut) -> None:
             robot = tester.robot()
             robot.headers = {"content-type": "application/json"}
             await refused(partial(robot.ask, PUSHCMD, body))
-        await (await tester.robot().register()).taken()
+        exchange = await tester.robot().register()
+        await exchange.held("a robot to be served after bodies that are no JSON object")

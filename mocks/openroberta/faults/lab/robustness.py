@@ -76,6 +76,23 @@ class DiesOfMalformed(Lab):
         return await super().answer(frame, served)
 
 
+@fault("locked-by-malformed", violates="robustness.malformed", subtle=True)
+class LockedByMalformed(Lab):
+    """Ends each connection once a body was no JSON, as it was read behind a lock that stays so."""
+
+    locked = False
+
+    def malformed(self) -> Any:
+        self.locked = True
+        return super().malformed()
+
+    async def connection(self, stream: Stream) -> None:
+        if self.locked:
+            await stream.closed()
+        else:
+            await super().connection(stream)
+
+
 @fault("one-at-a-time", violates="register.repeat")
 class OneAtATime(Lab):
     """Serves no other connection until one has ended."""
