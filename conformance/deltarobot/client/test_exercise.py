@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cases import check, requirement
 from conformance.deltarobot.client.exercise import ODD, STATE_OF, sees_laid, sees_next_curve, told
-from conformance.deltarobot.codec import frame
+from conformance.deltarobot.codec import encode, frame
 from conformance.deltarobot.floats import EDGES, NO_NUMBERS
 from conformance.deltarobot.handshake import opened
 from conformance.deltarobot.messages import (
@@ -92,22 +92,27 @@ async def test_ragged_curves(iut: Iut, what: str) -> None:
         await lives_on(iut, session, f"a curve with {what}")
 
 
+AT_ONCE = 100  # vectors, which are more than a queue may have room for
+
+
 async def _shown(iut: Iut, what: str) -> None:
     """The application sees the latest vector of this kind; the others change nothing about it.
 
-    So it does in the next exercise.
+    So it does in the next exercise, in which many come at once.
     """
     others = [name for name in PROGRESS if name != STATE_OF[what]]
     # One differs from the one before in a single coordinate; None is another exercise.
     moved = ([1.0, -2.5, 0.125], [1.0, -2.5, -1.0], [1.0, 0.0, -1.0], [0.0, 0.0, -1.0], [0.0] * 3)
+    before: list[Any] = []
     async with exercising(iut) as session:
         for wanted in (*moved, None, [0.5, 0.25, -8.0]):
             if wanted is None:
                 await session.send(curve(*POINTS[1:]))
+                before = [vector(STATE_OF[what], float(n), 0.0, 0.0) for n in range(AT_ONCE)]
                 continue
-            await session.send(
-                vector(STATE_OF[what], *wanted), *(vector(name, 9.0, 9.0, 9.0) for name in others)
-            )
+            told = [*before, vector(STATE_OF[what], *wanted)]
+            told += [vector(name, 9.0, 9.0, 9.0) for name in others]
+            await session.send_bytes(b"".join(map(encode, told)))
             await sees_laid(iut, session, what, wanted)
 
 

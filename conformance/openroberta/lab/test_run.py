@@ -53,7 +53,7 @@ async def told_at_once(robot: Robot, period: float) -> None:
     took, after = [], []
     for _ in range(TRIES):
         told = await robot.commanded("run", "Download", "run.command")
-        await (await robot.download()).answer()
+        await (await robot.download()).answer(requirement="run.bytes")
         # It may also be that another push gets the command, at once.
         after.append(told.after)
         took.append(max(told.message.at - told.exchange.asked, told.after))

@@ -1,5 +1,6 @@
 """Faults of the client in what it makes of an exercise."""
 
+import asyncio
 import struct
 from itertools import groupby
 from typing import Any
@@ -246,6 +247,23 @@ class EqualXIsEqual(Client):
     def position(self, value: Any) -> None:
         if self.view.position is None or self.view.position[0] != value["x"]:
             super().position(value)
+
+
+@fault("queue-too-short", violates="progress.position", subtle=True)
+class QueueTooShort(Client):
+    """Has room for 64 positions that come at once, and drops all others."""
+
+    came = 0
+
+    def position(self, value: Any) -> None:
+        if not self.came:
+            asyncio.get_running_loop().call_soon(self.emptied)
+        self.came += 1
+        if self.came <= 64:
+            super().position(value)
+
+    def emptied(self) -> None:
+        self.came = 0
 
 
 @fault("rest-unseen", violates="progress.desired-direction", subtle=True)
