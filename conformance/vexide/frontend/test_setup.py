@@ -217,12 +217,19 @@ async def test_device_configured_during_setup(iut: Iut) -> None:
 
 
 @requirement("setup.starting-state")
-@pytest.mark.parametrize("mode", [AUTONOMOUS, DRIVING], ids=["autonomous", "driving"])
-async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any]) -> None:
-    """The mode that the user has chosen is the last that comes before StartExecution."""
+@pytest.mark.parametrize(
+    ("mode", "loading"),
+    [(AUTONOMOUS, False), (DRIVING, False), (AUTONOMOUS, True)],
+    ids=["autonomous", "driving", "loading"],
+)
+async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: bool) -> None:
+    """The mode that the user has chosen, be it while the simulator loads, is the last one sent."""
     async with opened(iut) as session:
+        if loading:
+            await session.send(answer())
+            await session.watch("CompetitionMode")
         await user(session, "competition", **mode)
-        await session.send(answer(), SIGNATURE)
+        await session.send(*([] if loading else [answer()]), SIGNATURE)
         start = await starts(session)
         modes = before(session, "CompetitionMode", start)
         require_fit(session, *modes[-1:])

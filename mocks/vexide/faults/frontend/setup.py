@@ -125,6 +125,15 @@ class GamepadOfSetupUnsent(Frontend):
             super().send_state()
 
 
+@fault("mode-lost-while-loading", violates="setup.starting-state", subtle=True)
+class ModeLostWhileLoading(Frontend):
+    """Sends no competition mode that its user chooses while the simulator loads."""
+
+    async def user_competes(self, args: dict[str, Any]) -> Any:
+        if self.is_ready or not self.live:
+            await super().user_competes(args)
+
+
 @fault("state-after-start", violates="setup.starting-state", subtle=True)
 class StateAfterStart(StateUnsent):
     """Sends what the user chose behind StartExecution, but a default mode before."""
