@@ -111,6 +111,23 @@ class OneClock(Lab):
         return await super().hold(held, seconds, served)
 
 
+@fault("clock-of-before", violates="push.held", subtle=True)
+class ClockOfBefore(Lab):
+    """Answers a push when the period of the one before is over, which was answered sooner."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.ends: dict[int, float] = {}
+
+    async def hold(
+        self, held: list[asyncio.Future[str]], seconds: float, served: Served
+    ) -> str | None:
+        now = asyncio.get_running_loop().time()
+        left = self.ends.get(id(held), 0.0) - now
+        self.ends[id(held)] = now + seconds
+        return await super().hold(held, left if left > 0 else seconds, served)
+
+
 @fault("stop-program", violates="commands.lab")
 class StopProgram(Lab):
     """Answers stopprogram when a period is over."""
