@@ -294,7 +294,7 @@ async def test_unknown_parts(iut: Iut) -> None:
             state = f"{perhaps('(wind 0.5 0 0)')}{messages.state(0)}{perhaps('(team_left A)')}"
             await tester.say(messages.full(state, graph))
             moved = messages.moved(2, 1, more="(nd (nd))")
-            await tester.tick(graph=moved, more=perhaps("(foul 1 2 1 5)(new)"))
+            await tester.tick(graph=moved, more=perhaps("(foul 1 2 1 5)(team_right B)(new)"))
             await tester.knows_if_it_can(ball=[2, 1, 0.042], play_mode="BeforeKickOff")
             # What follows is of the usual scene.
             await tester.say(messages.full(messages.state(tester.time), messages.scene(2, 1)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.codec import Frame
-from conformance.simspark.scene import Scene
+from conformance.simspark.scene import Scene, number
 from conformance.simspark.view import View
 from mocks.deviations import fault
 from mocks.simspark.faults import decoders
@@ -80,6 +80,16 @@ class DiesOfUnknownValues(Monitor):
         if any(item[0] == "foul" for item in frame.value[0]):
             die()
         super().take_state(frame)
+
+
+@fault("numbers-only", violates="text.unknown-ignored", subtle=True)
+class NumbersOnly(Monitor):
+    """Does not read a partial state in which a value is no number."""
+
+    def take_state(self, frame: Frame) -> None:
+        values = (item[1] for item in frame.value[0] if len(item) > 1)
+        if frame.name != "PartialState" or all(number(value) is not None for value in values):
+            super().take_state(frame)
 
 
 @fault("counts-known-values", violates="text.unknown-ignored", subtle=True)
