@@ -122,13 +122,13 @@ class Room:
         self._idleness = Idleness()
 
     def allowed(self, idle: int = 0) -> int:
-        """How many; those that are ``idle`` leave their places to others while cores are idle."""
+        """How many; those that are ``idle`` leave their places to others, as they need no core."""
         if self._idleness.look():
             if self._idleness.spare and self._allowed < self._most:
                 self._allowed = min(self._allowed + cores(), self._most)
             elif self._idleness.share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
-        return self._allowed + (idle if self._idleness.spare else 0)
+        return self._allowed + idle
 
 
 def _spent() -> tuple[int, int]:

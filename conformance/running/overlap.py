@@ -75,7 +75,7 @@ async def overlap(
     """Run all tests, started in their order, until there is reason to stop.
 
     Unless the width is fixed, those that are ``idle`` leave their places to others, up to as many
-    again, while cores are idle as well. Returns how many were under way at most.
+    again. Returns how many were under way at most.
     """
     waiting, most = deque(tests), 0
     room = Room(width.tests, max(width.tests, width.most))
