@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from conformance.cases import requirement
-from conformance.definitions.keywords import shown
 from conformance.harness.instance import Instance
 from conformance.iut import Iut
 from conformance.runtime.codec import encode
@@ -179,20 +178,16 @@ async def test_broken_bytes(iut: Iut) -> None:
 
 @requirement("robustness.foreign-messages")
 async def test_responses_to_a_server(iut: Iut) -> None:
-    """A response sent to a server changes nothing, also with the id of a request.
-
-    Peers that answered each other's responses would do nothing else any more.
-    """
+    """A response sent to a server changes nothing, also with the id of a request."""
     async with iut.instance() as instance, iut.connect(instance) as session:
         served = Served(iut, instance, session)
-        sent = [(1, None, "result"), (99, "error", None), (7, None, 0)]
-        for count, (number, error, result) in enumerate(sent):
+        for number, error, result in (
+            (1, None, "result"),
+            (99, "error", None),
+            (7, None, 0),
+        ):
             await session.send([1, number, error, result])
             await served.still("a response that was sent to it", number)
-            more = [each for each in session.received if each.name == RESPONSE][count:]
-            if len(more) > 1:
-                expected, came = "a response to be ignored", f"{shown(more[0].value)} came for it"
-                raise Violation(expected, came, event=more[0].event)
 
 
 @requirement("robustness.clients-leave")

@@ -241,16 +241,6 @@ class DiesOfResponses(Server):
         super().take(frame)
 
 
-@fault("answers-responses", violates="robustness.foreign-messages", subtle=True)
-class AnswersResponses(Server):
-    """Answers a response that is sent to it by an error with its id."""
-
-    def take(self, frame: Frame) -> None:
-        super().take(frame)
-        if frame.name == RESPONSE:
-            self.answer(frame.value[1], "a response is no request", None)
-
-
 @fault("confused-by-responses", violates="robustness.foreign-messages", subtle=True)
 class ConfusedByResponses(Server):
     """Does not serve the request whose id it has seen in a response."""
