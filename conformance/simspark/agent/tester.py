@@ -324,10 +324,10 @@ async def _observe(iut: Iut) -> Habit:
                     await tester.knows_angle(plain, "a plain group of perceptors")
             except Violation:
                 # It may take too much or too little of what comes for a group, unless that is long.
-                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=-12.75)
+                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=62.75)
                 for about in MISREADS:
                     with contextlib.suppress(Violation):
-                        await tester.knows_angle(-12.75, "a long group of perceptors")
+                        await tester.knows_angle(62.75, "a long group of perceptors")
                         return Habit(acts, alone, knows=True, misreads=about)
                     await tester.tell(angle=7.0)
             else:
