@@ -56,8 +56,8 @@ async def test_host(iut: Iut) -> None:
         await tester.run(await tester.link())
         port = tester.instance.values["url"].rpartition(":")[2]
         for asked in tester.asked:
-            host = asked.message.value["headers"].get("host", "")
-            if host and host.rpartition(":")[2] != port:
+            host = asked.message.value["headers"].get("host")
+            if host is not None and host.rpartition(":")[2] != port:
                 raise asked.violation(f"the port {port} in the header field Host", f"{host!r} came")
 
 
