@@ -161,7 +161,7 @@ class Session(Waiting):
         if awaited.seconds < whole:
             return awaited.asked + awaited.seconds
         # What was waited for in vain a moment ago is hardly late.
-        late = LESS_LATE if awaited.wait.names in self.missed else self._patience.late
+        late = min(LESS_LATE, self._late) if awaited.wait.names in self.missed else self._late
         grace = late * min(awaited.seconds, awaited.alone)
         # What a busy machine adds to a deadline tells a late one as well.
         return awaited.asked + awaited.seconds + max(grace - (whole - awaited.planned), 0.0)

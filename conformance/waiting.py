@@ -209,13 +209,18 @@ class Waiting(Wire):
             with contextlib.suppress(TimeoutError):
                 await in_time(self.instance.process.wait(), self._patience.left(LAST_WORDS))
 
+    @property
+    def _late(self) -> float:
+        """For how many further deadlines anything is awaited: for none where it decides nothing."""
+        return 0.0 if self.judge.spoiled else self._patience.late
+
     def _ceased(self, ebb: Wait, names: Names, asked: float) -> tuple[float, float]:
         """When such messages came last, and when they have ceased to come, if none comes then."""
         came = next((each.at for each in reversed(self.received) if each.name in names), asked)
         latest, whole = max(came, asked), self.seconds("response")
         seconds = self._brief(ebb, whole)
         if seconds == whole:
-            seconds += self._patience.late * whole
+            seconds += self._late * whole
         return latest, latest + seconds
 
     def _gap(self, names: Names, since: float) -> float:
