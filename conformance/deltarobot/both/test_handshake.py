@@ -208,6 +208,7 @@ async def test_silent_peer_of_a_later_connection(iut: Iut) -> None:
 
 PARTS = {
     "magic": OPENING[:10],
+    "magic-twice": OPENING[:10] * 2,
     "version": OPENING[10:],
     "all-but-a-byte": OPENING[:-1],
 }
@@ -219,7 +220,7 @@ async def test_partial_handshake(iut: Iut, part: str) -> None:
     """A peer that stops in the middle of its handshake is dropped."""
     async with iut.session() as session:
         await session.send_bytes(PARTS[part])
-        await dropped(iut, session, f"a handshake of {PARTS[part].hex(' ')} and nothing more")
+        await unserved(iut, session, f"a handshake of {PARTS[part].hex(' ')} and nothing more")
 
 
 @requirement("handshake.closes-partial")

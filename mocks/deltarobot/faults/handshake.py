@@ -152,6 +152,19 @@ class SkipsBetween(Session):
             super().unexpected(frame)
 
 
+@fault("any-two-will-do", violates="handshake.closes-partial", subtle=True)
+class AnyTwoWillDo(Session):
+    """Counts to two messages of a handshake, whichever they are."""
+
+    came = 0
+
+    def handshake(self, frame: Frame) -> None:
+        self.came += frame.name in (MAGIC, VERSION)
+        if self.came == 2:
+            self.missing = {str(frame.name)}
+        super().handshake(frame)
+
+
 @fault("endless-patience", violates="handshake.closes-silent")
 class EndlessPatience(Session):
     """Never drops a peer for want of a handshake."""
