@@ -44,8 +44,12 @@ async def test_axes(iut: Iut) -> None:
 
 @requirement("controller.told")
 async def test_buttons(iut: Iut) -> None:
-    """Each button comes in its own field, while it is pressed and no longer."""
-    await _controls(iut, *({name: True} for name in INPUTS if name not in AXES), {})
+    """Each button comes in its own field, while it is pressed and no longer.
+
+    What the user does counts for what it is, also where a gamepad was chosen before.
+    """
+    pressed = ({name: True} for name in INPUTS if name not in AXES)
+    await _controls(iut, *pressed, {}, gamepad=GAMEPADS[0])
 
 
 @requirement("controller.told")
@@ -63,13 +67,16 @@ def _within(told: Any) -> Any:
 
 
 async def _controls(
-    iut: Iut, *changes: dict[str, Any], barred: dict[str, Any] | None = None
+    iut: Iut, *changes: dict[str, Any], barred: dict[str, Any] | None = None, gamepad: str = ""
 ) -> None:
-    """Each of these changes is told; ``barred`` is the mode in which they come, if not in any."""
+    """Each of these changes is told; ``barred`` is the mode in which they come, if not in any.
+
+    A ``gamepad`` is chosen before, where the frontend lets its user do that.
+    """
     async with in_setup(iut, starting=False) as session:
         await start_if_possible(iut, session)
-        # What the user does counts for what it is, also where a gamepad was chosen before.
-        await session.instance.upper("controller", UUID=GAMEPADS[0])
+        if gamepad:
+            await session.instance.upper("controller", UUID=gamepad)
         for changed in changes:
             if barred:
                 await user(session, "competition", **competition(**barred)["CompetitionMode"])
