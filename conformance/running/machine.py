@@ -122,13 +122,16 @@ class Room:
         self._idleness = Idleness()
 
     def allowed(self, idle: int = 0) -> int:
-        """How many; those that are ``idle`` leave their places to others, as they need no core."""
+        """How many; those that are ``idle`` leave their places to others.
+
+        Where no cores are idle to only as many again: what is waited for may be computed meanwhile.
+        """
         if self._idleness.look():
             if self._idleness.spare and self._allowed < self._most:
                 self._allowed = min(self._allowed + cores(), self._most)
             elif self._idleness.share < BUSY and self._allowed > self._least:
                 self._allowed -= 1
-        return self._allowed + idle
+        return self._allowed + (idle if self._idleness.spare else min(idle, self._allowed))
 
 
 def _spent() -> tuple[int, int]:
