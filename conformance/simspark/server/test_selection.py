@@ -95,14 +95,13 @@ async def test_select(iut: Iut) -> None:
     """The agent that is named is selected: a command without a name is for it, either one."""
     async with match(iut) as game:
         left, right = await game.placed()
-        await game.watch.command(f"(select {game.left})")
-        await leaves(game.watch, left, "(repos)", "the selected agent")
-        await stays(game.watch, right, "the other agent", "(repos)")
-        await game.watch.command(f"(select {game.right.reversed})")
-        await leaves(game.watch, right, "(repos)", "the agent selected next")
-        await game.put("Left", left)
+        await game.watch.command(f"(select {game.right})")
+        await leaves(game.watch, right, "(repos)", "the selected agent")
+        await stays(game.watch, left, "the other agent", "(repos)")
         await game.watch.command(f"(select {game.nobody('Left')})(repos)")
         await stays(game.watch, left, "an agent", "one that there is not was selected, and (repos)")
+        await game.watch.command(f"(select {game.left.reversed})")
+        await leaves(game.watch, left, "(repos)", "the agent selected next")
 
 
 @requirement("select.named")
