@@ -227,7 +227,7 @@ async def test_chosen_competition_mode(iut: Iut, mode: dict[str, Any], loading: 
     async with opened(iut) as session:
         if loading:
             await session.send(answer())
-            await session.watch("CompetitionMode")
+            await session.watch("CompetitionMode", within="quiet")
         await user(session, "competition", **mode)
         await session.send(*([] if loading else [answer()]), SIGNATURE)
         start = await starts(session)
