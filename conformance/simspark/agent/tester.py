@@ -315,6 +315,7 @@ async def _observe(iut: Iut) -> Habit:
         while await tester.session.watch(*ACTS, within=0):
             pass
         alone = acts and await tester.session.watch(*ACTS, within=quiet) is not None
+        plain = -6.5
         with contextlib.suppress(NotExercised, Inconclusive):
             try:
                 await tester.knows("a plain group of perceptors")
@@ -323,11 +324,12 @@ async def _observe(iut: Iut) -> Habit:
                     await tester.tell(angle=plain)
                     await tester.knows_angle(plain, "a plain group of perceptors")
             except Violation:
-                # It may take too much or too little of what comes for a group, unless that is long.
-                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=62.75)
+                # It may take too much or too little of what comes for a group, unless that is long:
+                # then it knows an angle like that.
+                await tester.tell("(hear Reference 0.00 self hello)" * 9, angle=2 * plain)
                 for about in MISREADS:
                     with contextlib.suppress(Violation):
-                        await tester.knows_angle(62.75, "a long group of perceptors")
+                        await tester.knows_angle(2 * plain, "a long group of perceptors")
                         return Habit(acts, alone, knows=True, misreads=about)
                     await tester.tell(angle=7.0)
             else:
