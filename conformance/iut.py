@@ -215,8 +215,8 @@ class Iut:
         """One running IUT, ended with all its offspring when the block is left.
 
         ``program`` names what it should run; ``sockets``: its standard streams are not pipes.
-        Raises NotExercised where that is not declared, and
-        Flooded where the IUT has flooded sessions often enough.
+        Raises NotExercised where the program is not declared, and Flooded where the IUT has flooded
+        sessions often enough.
         """
         if program is not None:
             self.require(program)
