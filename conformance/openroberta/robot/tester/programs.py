@@ -65,15 +65,15 @@ async def _more_run(tester: LabTester, before: int) -> bool:
     return len(await executed(tester)) > before
 
 
-async def all_run(tester: LabTester, got: int, before: int | None, latest: str = "") -> None:
+async def all_run(tester: LabTester, got: int, before: int | None, last: str = "") -> None:
     """Raise Violation where of so many programs not all were run: what rests on that is not seen.
 
-    ``before`` is how many had been run before them; ``latest`` says what the last one is.
+    ``before`` is how many had been run before them; ``last`` says what the last one is.
     """
     number = await number_run(tester)
     if number is not None and before is not None and number - before < got:
         came = f"{number - before} were"
-        raise Violation(f"{got} programs to have been run{latest}", came, "run.executes")
+        raise Violation(f"{got} programs to have been run{last}", came, "run.executes")
 
 
 def name_of(entry: Any) -> Any:

@@ -1,11 +1,9 @@
 """Faults of the sender in what it tells of joysticks and buttons."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mocks.datagrams import Datagrams
 from mocks.deviations import fault
 from mocks.runtime.gamepad_sender import Pad, Sender
 

@@ -1,8 +1,7 @@
 """Faults of the sender in its messages: how they are written, and of which gamepads."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mocks.datagrams import Datagrams
